@@ -113,6 +113,18 @@ pub(super) fn text(dir: &Path) -> Result<&str, Unable> {
     dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()).into())
 }
 
+/// Checks whether a line of a transcript is a `relocated` record, which Claude Code and Qoder write when they change to
+/// a worktree, and rejoin when a session moves.
+pub(super) fn is_relocated(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Record<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: std::borrow::Cow<'a, str>,
+    }
+    memchr::memmem::find(line, b"\"relocated\"").is_some()
+        && serde_json::from_slice::<Record<'_>>(line).is_ok_and(|record| record.kind == "relocated")
+}
+
 /// Returns the edit that appends a line to a file; it first ends a torn last line.
 pub(super) fn added_line(path: &Path, line: &str) -> Result<Edit, Unable> {
     let (file, metadata) = fsio::open_regular(path)?;

@@ -1,4 +1,5 @@
-//! Sessions that an archive holds completely in their present state, so that removing them loses nothing.
+//! Sessions that this machine's part of an archive holds completely in their present state, so that removing them
+//! loses nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -10,26 +11,29 @@ use sha2::{Digest as _, Sha256};
 use super::manifest::{Node, Role};
 use super::rows;
 use super::store::{Archive, Holdings};
+use super::MachineDir;
 use crate::agent;
 use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
 use crate::system::fsio;
 
-/// Returns the sessions that the archive holds completely: all their belongings, with their present content.
+/// Returns the sessions that this machine has archived completely: all their belongings, with their present content.
 ///
 /// Reads the files and the blobs to their ends, so a session with a damaged blob does not count as held.
 pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
-    let holdings = archive.holdings();
-    let is_held = |session: &&&Session| is_held(session, &holdings, archive);
+    let Some(own) = archive.own() else { return BTreeSet::new() };
+    let holdings = archive.own_holdings();
+    let is_held = |session: &&&Session| is_held(session, &holdings, &own);
     sessions.par_iter().filter(is_held).map(|session| session.key()).collect()
 }
 
 /// Like [`held`], for one session: reads only the manifests of that session.
 pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
-    is_held(session, &archive.snapshots(session.agent, session.id()), archive)
+    let Some(own) = archive.own() else { return false };
+    is_held(session, &archive.own_snapshots(session.agent, session.id()), &own)
 }
 
-fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
+fn is_held(session: &Session, holdings: &Holdings, own: &MachineDir) -> bool {
     let Some(snapshot) = holdings.newest(session.agent, session.id()) else { return false };
     let manifest = &snapshot.manifest;
     let Some(agent) = agent::by_kind(session.agent) else { return false };
@@ -39,7 +43,7 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
         if agent.agent_managed(&copy.place).is_some() {
             let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
             return rows
-                .is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), archive));
+                .is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), own));
         }
         let Ok(belongings) = agent.belongings(&copy.place) else { return false };
         belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))
@@ -47,7 +51,7 @@ fn is_held(session: &Session, holdings: &Holdings, archive: &Archive) -> bool {
     let mut names = manifest.files().flat_map(|(_, _, chunks)| chunks).collect::<Vec<_>>();
     names.sort_unstable();
     names.dedup();
-    all_are && names.iter().all(|name| archive.chunk(name).is_ok())
+    all_are && names.iter().all(|name| own.chunk(name).is_ok())
 }
 
 /// Checks whether a path, and everything below it, is among these entries with its present content.

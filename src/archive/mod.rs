@@ -1,11 +1,14 @@
-//! The archive: copies of sessions that their agents' own deletion cannot reach, each chunk of content stored once.
+//! The archive: copies of sessions that their agents' own deletion cannot reach, each chunk of content stored once per
+//! machine. Several machines can share it: each writes into its own directory, and reads those of the others.
 //!
 //! `write` archives sessions, and `restore` restores them. docs/archive.md specifies the format.
 
 pub(crate) mod chunks;
 pub(crate) mod coverage;
 mod inventory;
+pub(crate) mod machine;
 pub(crate) mod manifest;
+mod machine_dir;
 pub(crate) mod restore;
 pub(crate) mod rows;
 pub(crate) mod store;
@@ -15,4 +18,5 @@ pub(crate) mod verify;
 pub(crate) mod write;
 
 pub(crate) use manifest::Manifest;
-pub(crate) use store::{Archive, Snapshot};
+pub(crate) use machine_dir::{MachineDir, Snapshot};
+pub(crate) use store::Archive;

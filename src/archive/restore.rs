@@ -12,7 +12,7 @@ use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::{Unpacked, unpack};
-use crate::archive::{Archive, Manifest};
+use crate::archive::{Archive, Manifest, MachineDir};
 use crate::change::apply::run;
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
@@ -31,7 +31,7 @@ pub(crate) struct Restore<'a> {
     pub change: Change,
     archive: &'a Archive,
     env: &'a Env,
-    parts: Vec<Part<'a>>,
+    parts: Vec<Prepared<'a>>,
     /// The session-info.json files that the archive lacks.
     infos: Vec<Info>,
     ready: PathBuf,
@@ -45,8 +45,10 @@ pub(crate) struct Restore<'a> {
 
 /// An entry and the path where it is prepared.
 #[derive(Debug)]
-struct Part<'a> {
+struct Prepared<'a> {
     entry: &'a Entry,
+    /// The directory of the machine that archived it.
+    source: MachineDir,
     ready: PathBuf,
     /// Target path; a new file gets the owner of the nearest directory there.
     target: PathBuf,
@@ -92,7 +94,7 @@ impl<'a> Restore<'a> {
         modified: Option<(i64, i64)>,
         present: Option<Present<'_>>,
     ) -> Result<bool, Vec<String>> {
-        let ready = self.ready.join(self.sessions.to_string());
+        let (ready, source) = (self.ready.join(self.sessions.to_string()), self.archive.dir_of(manifest));
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
         let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &Entry)>, _) =
             (HashSet::new(), Vec::new(), None);
@@ -105,8 +107,9 @@ impl<'a> Restore<'a> {
         for entry in entries {
             let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
             let is_file = matches!(entry.node, Node::File { .. });
-            let part = Part {
+            let part = Prepared {
                 entry,
+                source: source.clone(),
                 ready: ready.join(entry.store.to_string()).join(&entry.path),
                 target: target.clone(),
                 modified: modified.filter(|_| is_file).unwrap_or(entry.modified),
@@ -202,7 +205,8 @@ impl Restore<'_> {
             // A file that is too large to read is not replaced.
             Some((size, ..)) if size > session_info::MAX_BYTES => return None,
             Some((_, _, chunks)) => {
-                chunks.iter().map(|chunk| self.archive.chunk(chunk)).collect::<Result<Vec<_>, _>>().ok()?.concat()
+                let dir = self.archive.dir_of(manifest);
+                chunks.iter().map(|chunk| dir.chunk(chunk)).collect::<Result<Vec<_>, _>>().ok()?.concat()
             }
             None => Vec::new(),
         };
@@ -292,11 +296,8 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     let mut names: Vec<&String> = manifest.files().flat_map(|(_, _, chunks)| chunks).collect();
     names.sort_unstable();
     names.dedup();
-    let fault = |name: &&String| {
-        let fault = archive.chunk(name).err()?;
-        Some(format!("blob {}: {fault}", archive.blob(name).display()))
-    };
-    names.iter().filter_map(fault).collect()
+    let dir = archive.dir_of(manifest);
+    names.iter().filter_map(|name| dir.content(name).err()).collect()
 }
 
 /// Refuses a session with an entry at a place that its agent uses for other things, such as its settings.
@@ -377,7 +378,7 @@ impl Restore<'_> {
                 Node::Link { target } => disk.make_link(at, target)?,
                 Node::File { sha256, chunks, .. } => {
                     let file = disk.open(at, For::New(Access::Private))?;
-                    unpack((disk, &file), &part.entry.path, (sha256, chunks), self.archive)?;
+                    unpack((disk, &file), &part.entry.path, (sha256, chunks), &part.source)?;
                     disk.sync(&file)?;
                 }
             }
@@ -402,8 +403,8 @@ fn take_owner(disk: &dyn Disk, at: At<'_>, target: &Path) -> io::Result<()> {
 }
 
 /// Sets owner, mode and time of a prepared entry, and syncs a directory.
-fn take_attributes(disk: &dyn Disk, part: &Part<'_>) -> io::Result<()> {
-    let Part { entry, ready, target, modified } = part;
+fn take_attributes(disk: &dyn Disk, part: &Prepared<'_>) -> io::Result<()> {
+    let Prepared { entry, ready, target, modified, .. } = part;
     let (above, name) = disk::open_parent(disk, ready)?;
     let at = (&above, name.as_os_str());
     take_owner(disk, at, target)?;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
-use super::Archive;
 use super::chunks::CHUNK_BYTES;
+use super::{Archive, MachineDir};
 use crate::agent::{self, Agent};
 use crate::error::PathError;
 use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, Tables};
@@ -74,9 +74,13 @@ pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 /// Sums the rows of those places that are in databases and not in the archive; skips rows that cannot be read.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
     let agent_managed = |place: &Located| agent::by_kind(place.agent())?.agent_managed(place);
+    let own = archive.own();
+    let is_new = |place: &Located| {
+        own.as_ref().is_none_or(|own| matches!(own.look(&own.session_dir(place.agent(), &place.id)), Ok(None)))
+    };
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
     for place in places.filter(|place| agent_managed(place).is_some()) {
-        if matches!(archive.look(&archive.session_dir(place.agent(), &place.id)), Ok(None)) {
+        if is_new(place) {
             by_database.entry((&place.path, place.agent())).or_default().push(place);
         }
     }
@@ -107,7 +111,7 @@ fn size(tables: &mut Tables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
 
 /// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions do
 /// not count, and neither do row numbers, because a row that is added again may get another number.
-pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), archive: &Archive) -> bool {
+pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), dir: &MachineDir) -> bool {
     let mut now = Vec::new();
     let captured = of(place, agent, &mut |chunk, is_first| {
         if is_first {
@@ -120,16 +124,16 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
         let mut rows = Rows { with_session: true, ..Rows::default() };
         rows::read(lines, &mut rows).ok().map(|()| rows.rows)
     };
-    captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, archive)) == Some(now))
+    captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, dir)) == Some(now))
 }
 
 /// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end the whole.
-pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), archive: &'a Archive) -> impl BufRead + 'a {
-    BufReader::new(Content { archive, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
+pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), dir: &'a MachineDir) -> impl BufRead + 'a {
+    BufReader::new(Content { dir, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
 }
 
 struct Content<'a> {
-    archive: &'a Archive,
+    dir: &'a MachineDir,
     sha256: &'a str,
     rest: std::slice::Iter<'a, String>,
     digest: Sha256,
@@ -144,8 +148,7 @@ impl Read for Content<'_> {
                 let is_whole = hex(&self.digest.clone().finalize()) == self.sha256;
                 return if is_whole { Ok(0) } else { Err(io::Error::other("its chunks do not add up to its rows")) };
             };
-            let fault = |fault| io::Error::other(format!("blob {}: {fault}", self.archive.blob(name).display()));
-            self.chunk = self.archive.chunk(name).map_err(fault)?;
+            self.chunk = self.dir.content(name).map_err(io::Error::other)?;
             self.digest.update(&self.chunk);
             self.at = 0;
         }
@@ -156,13 +159,13 @@ impl Read for Content<'_> {
     }
 }
 
-/// Checks whether every row of an older state is unchanged in a newer one; the session's own row and rows that it
-/// shares with other sessions do not count, because every turn changes them.
-pub(super) fn are_within(old: (&str, &[String]), new: (&str, &[String]), archive: &Archive) -> bool {
+/// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory; the session's
+/// own row and rows that it shares with other sessions do not count, because every turn changes them.
+pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDir, (&str, &[String]))) -> bool {
     let mut known = Rows::default();
     let mut wanted = Rows::default();
     let is_read =
-        rows::read(lines(new, archive), &mut known).and_then(|()| rows::read(lines(old, archive), &mut wanted));
+        rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut wanted));
     is_read.is_ok() && wanted.rows.is_subset(&known.rows)
 }
 

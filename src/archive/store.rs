@@ -1,77 +1,39 @@
-//! Layout of an archive: blobs by the digest of their chunk, manifests by session, number and their own digest.
+//! An archive: a directory with one [`MachineDir`] per machine, and the states of all of them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::chunks::{MAX_BLOB_BYTES, digest, is_digest, unpack};
+use super::machine;
 use super::manifest::Manifest;
-use crate::error::reason;
+use super::machine_dir::{MachineDir, Snapshot};
 use crate::format::shell;
+use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Problem, Session};
-use crate::system::disk::{self, Disk, System};
+use crate::system::disk::{Disk, System};
 use crate::system::env::Env;
-use crate::system::fsio::{Kind, Look};
 
-/// Upper bound on the size of a manifest; that of a session with a million files is smaller.
-pub(super) const MAX_MANIFEST: u64 = 512 * 1024 * 1024;
-/// Longest id used as a directory's name. A longer id, or one with characters other than letters, digits, `.`, `_` and
-/// `-`, is replaced by its digest.
-const MAX_ID: usize = 128;
+/// Upper bound on the number of a state.
+const MAX_NUMBER: u64 = 1_000_000_000_000;
 
 /// An archive on disk; it need not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct Archive {
     disk: Arc<dyn Disk>,
     root: PathBuf,
-}
-
-/// One archived state of a session.
-#[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    /// Path of the manifest.
-    pub path: PathBuf,
-    /// Content of the manifest.
-    pub manifest: Manifest,
-}
-
-impl Snapshot {
-    /// Returns the SHA-256 of the manifest, taken from the file's name.
-    pub(crate) fn digest(&self) -> &str {
-        let stem = self.path.file_stem().and_then(|stem| stem.to_str());
-        stem.and_then(|stem| stem.split_once('-')).map_or("", |(_, digest)| digest)
-    }
+    /// The name of this machine; empty if it has none yet, and so has written no archive. Clones share it.
+    own: Arc<OnceLock<String>>,
 }
 
 /// The content of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
-    /// The states of each session, the oldest first.
+    /// The states of each session, the oldest of each machine first, and those of this machine last.
     pub sessions: BTreeMap<(AgentKind, String), Vec<Snapshot>>,
     /// Manifests that are damaged or cannot be read.
     pub problems: Vec<Problem>,
-}
-
-/// Reason why a chunk is unavailable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BlobFault {
-    /// The blob does not exist.
-    Missing,
-    /// The blob exists, but is invalid for this reason.
-    Damaged(String),
-}
-
-impl std::fmt::Display for BlobFault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing => f.write_str("it is missing"),
-            Self::Damaged(why) => f.write_str(why),
-        }
-    }
 }
 
 impl Archive {
@@ -80,17 +42,19 @@ impl Archive {
     pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
         let dir = dir.or(env.config.archive_dir.as_deref());
         let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
-        Self::on(Arc::new(System::new(env)), root)
+        // A command that writes reports a name that cannot be read.
+        Self::on(Arc::new(System::new(env)), root, machine::own_name(env).ok().flatten())
     }
 
-    /// Returns the archive in a directory on this disk.
-    pub(crate) fn on(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
-        Self { disk, root }
+    /// Returns the archive in a directory on this disk, for the machine with this name.
+    pub(crate) fn on(disk: Arc<dyn Disk>, root: PathBuf, own: Option<String>) -> Self {
+        Self { disk, root, own: Arc::new(own.map(OnceLock::from).unwrap_or_default()) }
     }
 
-    /// Returns the disk of the archive.
-    pub(crate) fn disk(&self) -> &dyn Disk {
-        &*self.disk
+    /// Sets the name of this machine, which got it just now.
+    pub(crate) fn set_own(&self, own: String) {
+        // A name that is known stays.
+        let _ = self.own.set(own);
     }
 
     /// Returns the default directory of the archive.
@@ -111,70 +75,78 @@ impl Archive {
         &self.root
     }
 
-    /// Returns the directory of all blobs.
-    pub(crate) fn blobs(&self) -> PathBuf {
-        self.root.join("blobs")
+    /// Returns the directory of a machine.
+    pub(crate) fn machine_dir(&self, machine: &str) -> MachineDir {
+        MachineDir::new(Arc::clone(&self.disk), self.root.join(machine))
     }
 
-    /// Returns the path of the blob of the chunk with this digest.
-    pub(crate) fn blob(&self, name: &str) -> PathBuf {
-        self.blobs().join(name.get(..2).unwrap_or_default()).join(format!("{name}.zst"))
+    /// Returns the directory of the machine that archived a state.
+    pub(crate) fn dir_of(&self, manifest: &Manifest) -> MachineDir {
+        self.machine_dir(&manifest.machine)
     }
 
-    /// Returns the directory of all manifests.
-    pub(crate) fn sessions(&self) -> PathBuf {
-        self.root.join("sessions")
+    /// Returns the directory of this machine; `None` if it has written no archive.
+    pub(crate) fn own(&self) -> Option<MachineDir> {
+        self.own.get().map(|own| self.machine_dir(own))
     }
 
-    /// Returns the directory of a session's manifests.
-    pub(crate) fn session_dir(&self, agent: AgentKind, id: &str) -> PathBuf {
-        self.sessions().join(agent.name()).join(dir_name(id))
+    /// Checks whether this machine archived a state.
+    pub(crate) fn is_own(&self, manifest: &Manifest) -> bool {
+        self.own.get() == Some(&manifest.machine)
     }
 
-    /// Returns metadata of a path in the archive; `None` if nothing is there.
-    pub(super) fn look(&self, path: &Path) -> io::Result<Option<Look>> {
-        match disk::open_parent(self.disk(), path) {
-            Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// Returns the name of a state for `--state`.
+    pub(crate) fn state_name(&self, manifest: &Manifest) -> StateName {
+        let machine = Some(manifest.machine.clone()).filter(|_| !self.is_own(manifest));
+        StateName { number: manifest.number, machine }
     }
 
-    /// Returns the size of a file of the archive in bytes, 0 if it is unknown.
-    pub(super) fn size(&self, path: &Path) -> u64 {
-        self.look(path).ok().flatten().map_or(0, |look| look.size)
+    /// Returns the directory of each machine. Every other directory is ignored, such as those of a program that copies
+    /// the archive.
+    pub(crate) fn machine_dirs(&self, problems: &mut Vec<Problem>) -> Vec<MachineDir> {
+        let all = self.machine_dir("").dirs(&self.root, problems);
+        let names = all.iter().filter_map(|dir| dir.file_name()?.to_str()).filter(|name| machine::is_name(name));
+        names.map(|name| self.machine_dir(name)).collect()
     }
 
-    /// Reads and checks a chunk.
-    pub(crate) fn chunk(&self, name: &str) -> Result<Vec<u8>, BlobFault> {
-        let blob = disk::read_if_present(self.disk(), &self.blob(name), MAX_BLOB_BYTES);
-        match blob.map_err(|error| BlobFault::Damaged(reason(&error)))? {
-            Some(blob) => unpack(&blob, name).map_err(|why| BlobFault::Damaged(why.to_owned())),
-            None => Err(BlobFault::Missing),
-        }
-    }
-
-    /// Reads every manifest; a damaged one is a problem, and a missing archive is empty.
+    /// Reads every manifest of every machine; a damaged one is a problem, and a missing archive is empty.
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
-        let mut paths = Vec::new();
-        for agent in self.dirs(&self.sessions(), &mut problems) {
-            for session in self.dirs(&agent, &mut problems) {
-                paths.extend(self.manifests_in(&session, &mut problems));
-            }
-        }
-        self.read_all(paths, problems)
+        let dirs = self.machine_dirs(&mut problems);
+        self.read_all(&dirs, problems, |dir, problems| dir.manifests(problems))
     }
 
-    /// Reads the manifests of one session.
-    pub(crate) fn snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
+    /// Reads the manifests that this machine wrote.
+    pub(crate) fn own_holdings(&self) -> Holdings {
+        let own: Vec<MachineDir> = self.own().into_iter().collect();
+        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests(problems))
+    }
+
+    /// Reads the manifests of one session that this machine wrote.
+    pub(crate) fn own_snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
+        let own: Vec<MachineDir> = self.own().into_iter().collect();
+        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests_in(&dir.session_dir(agent, id), problems))
+    }
+
+    /// Returns the largest number of a state of a session, 0 if there is none.
+    pub(super) fn last_number(&self, agent: AgentKind, id: &str) -> u64 {
         let mut problems = Vec::new();
-        let paths = self.manifests_in(&self.session_dir(agent, id), &mut problems);
-        self.read_all(paths, problems)
+        let dirs = self.machine_dirs(&mut problems);
+        let paths = dirs.iter().flat_map(|dir| dir.manifests_in(&dir.session_dir(agent, id), &mut problems));
+        let number = |path: PathBuf| path.file_stem()?.to_str()?.split_once('-')?.0.parse().ok();
+        // No machine counts further, so such a number is not one that rejoin wrote.
+        paths.filter_map(number).filter(|number| *number < MAX_NUMBER).max().unwrap_or(0)
     }
 
-    fn read_all(&self, paths: Vec<PathBuf>, mut problems: Vec<Problem>) -> Holdings {
-        let read: Vec<_> = paths.into_par_iter().filter_map(|path| self.read(path).transpose()).collect();
+    fn read_all(
+        &self,
+        dirs: &[MachineDir],
+        mut problems: Vec<Problem>,
+        list: impl Fn(&MachineDir, &mut Vec<Problem>) -> Vec<PathBuf>,
+    ) -> Holdings {
+        let listed = dirs.iter().flat_map(|dir| list(dir, &mut problems).into_iter().map(move |path| (dir, path)));
+        let paths: Vec<(&MachineDir, PathBuf)> = listed.collect();
+        let read: Vec<_> = paths.into_par_iter().filter_map(|(dir, path)| dir.read(path).transpose()).collect();
         let mut sessions: BTreeMap<_, Vec<Snapshot>> = BTreeMap::new();
         for result in read {
             match result {
@@ -186,84 +158,12 @@ impl Archive {
             }
         }
         for snapshots in sessions.values_mut() {
-            snapshots.sort_by(|a, b| (a.manifest.number, &a.path).cmp(&(b.manifest.number, &b.path)));
+            // The states of this machine come last, so that its newest one is the newest.
+            let order = |it: &Snapshot| (self.is_own(&it.manifest), it.manifest.number);
+            snapshots.sort_by(|a, b| (order(a), &a.path).cmp(&(order(b), &b.path)));
         }
         problems.sort();
         Holdings { sessions, problems }
-    }
-
-    /// Reads a manifest and checks it against its name; `None` if it is gone.
-    fn read(&self, path: PathBuf) -> Result<Option<Snapshot>, Problem> {
-        let fail = |reason: String| Problem { path: path.clone(), reason };
-        let bytes = match disk::read_if_present(self.disk(), &path, MAX_MANIFEST) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(fail(reason(&error))),
-        };
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let digest_in_name = name.strip_suffix(".json").and_then(|name| name.split_once('-')).map(|(_, digest)| digest);
-        if digest_in_name != Some(&digest(&bytes)) {
-            return Err(fail("its bytes do not match its name".to_owned()));
-        }
-        let manifest = Manifest::parse(&bytes).map_err(fail)?;
-        let is_in_place = path.parent().and_then(Path::file_name) == Some(dir_name(&manifest.id).as_ref());
-        if !is_in_place {
-            return Err(Problem { path, reason: "it is the manifest of another session".to_owned() });
-        }
-        Ok(Some(Snapshot { path, manifest }))
-    }
-
-    /// Lists the manifests of a session; a file with an unknown name, possibly of a later format, is a problem.
-    fn manifests_in(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = self.entries(dir, problems).into_iter().map(|(path, _)| path).collect();
-        paths.retain(|path| match path.file_name().and_then(|name| name.to_str()) {
-            Some(name) if is_manifest(name) => true,
-            Some(name) if name.starts_with('.') || name.ends_with(".tmp") => false,
-            _ => {
-                problems.push(Problem { path: path.clone(), reason: "its name is not that of a manifest".to_owned() });
-                false
-            }
-        });
-        paths
-    }
-
-    /// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
-    pub(crate) fn dirs(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
-        let mut dirs = Vec::new();
-        for (path, kind) in self.entries(dir, problems) {
-            if kind == Kind::Dir {
-                dirs.push(path);
-            } else if kind != Kind::File {
-                let what = if kind == Kind::Symlink {
-                    "it is a symbolic link, which is not followed"
-                } else {
-                    "it is not a directory"
-                };
-                problems.push(Problem { path, reason: what.to_owned() });
-            }
-        }
-        dirs
-    }
-
-    /// Lists a directory; a missing one is empty.
-    pub(crate) fn entries(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, Kind)> {
-        let list = || -> io::Result<Vec<_>> {
-            let handle = self.disk.open_dir(dir)?;
-            let names = self.disk.list(&handle)?.into_iter();
-            let look = |name: OsString| {
-                let look = disk::look_if_present(self.disk(), (&handle, &name)).transpose()?;
-                Some(look.map(|look| (dir.join(name), look.kind)))
-            };
-            names.filter_map(look).collect()
-        };
-        match list() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => {
-                problems.push(Problem { path: dir.to_owned(), reason: reason(&error) });
-                Vec::new()
-            }
-            Ok(entries) => entries,
-        }
     }
 }
 
@@ -283,46 +183,13 @@ impl Holdings {
         self.each_newest().map(|snapshot| snapshot.manifest.session()).collect()
     }
 
+    /// Returns the number of the newest state of a session that this machine archived.
+    pub(crate) fn own_number(&self, archive: &Archive, agent: AgentKind, id: &str) -> Option<u64> {
+        self.newest(agent, id).filter(|newest| archive.is_own(&newest.manifest)).map(|newest| newest.manifest.number)
+    }
+
     /// Returns the newest state of a session.
     pub(crate) fn newest(&self, agent: AgentKind, id: &str) -> Option<&Snapshot> {
         self.sessions.get(&(agent, id.to_owned()))?.last()
-    }
-}
-
-/// Returns the file name of a manifest: its number and the digest of its bytes.
-pub(crate) fn manifest_name(number: u64, bytes: &[u8]) -> String {
-    format!("{number:06}-{}.json", digest(bytes))
-}
-
-/// Returns the name of a session's directory; the id may contain any characters.
-fn dir_name(id: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    if !id.is_empty() && id.len() <= MAX_ID && !id.starts_with('.') && id.bytes().all(is_plain) {
-        id.to_owned()
-    } else {
-        format!("=sha256-{}", digest(id.as_bytes()))
-    }
-}
-
-/// Checks whether a file name is that of a manifest; ignores the contents.
-fn is_manifest(name: &str) -> bool {
-    let parts = name.strip_suffix(".json").and_then(|name| name.split_once('-'));
-    parts.is_some_and(|(number, digest)| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && is_digest(digest)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_of_any_form_names_a_directory_and_no_two_the_same() {
-        assert_eq!(dir_name("5d1f6c1e-3a50"), "5d1f6c1e-3a50");
-        for odd in ["", ".", "..", "a/b", "=sha256-x", "a b", "ä", &"x".repeat(200)] {
-            let name = dir_name(odd);
-            assert!(name.starts_with("=sha256-") && name.len() == 72, "{odd}: {name}");
-        }
-        assert_ne!(dir_name("a/b"), dir_name("a b"));
     }
 }

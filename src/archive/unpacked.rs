@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
-use crate::archive::{Archive, Manifest, rows};
+use crate::archive::{Archive, Manifest, MachineDir, rows};
 use crate::change::apply::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;
@@ -38,9 +38,10 @@ impl Unpacked {
         env: &Env,
     ) -> anyhow::Result<Self> {
         let unpacked = Self { dir: PrivateDir::make(env)? };
+        let dir = archive.dir_of(manifest);
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = unpacked.root().join(&entry.path);
-            let made = unpacked.entry(&path, entry, is_wanted(entry), archive);
+            let made = unpacked.entry(&path, entry, is_wanted(entry), &dir);
             made.map_err(|error| match error {
                 UnpackError::Damaged(why) => anyhow::Error::from(damaged(manifest, &why, archive, env)),
                 UnpackError::System(error) => PathError::new("unpack", &path, error).into(),
@@ -54,7 +55,7 @@ impl Unpacked {
         self.dir.path()
     }
 
-    fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, archive: &Archive) -> Result<(), UnpackError> {
+    fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, dir: &MachineDir) -> Result<(), UnpackError> {
         let (disk, _) = self.dir.open();
         match &entry.node {
             // Links are not made, because nothing is read through them.
@@ -62,7 +63,7 @@ impl Unpacked {
             Node::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
             Node::Rows { sha256, chunks, .. } => {
                 disk::make_dirs(disk, path.parent().unwrap_or(path), Access::Private)?;
-                rebuild(rows::lines((sha256, chunks), archive), path)
+                rebuild(rows::lines((sha256, chunks), dir), path)
                     .map_err(|error| UnpackError::Damaged(format!("its rows: {error}")))
             }
             Node::File { sha256, chunks, .. } => {
@@ -71,7 +72,7 @@ impl Unpacked {
                 if !is_wanted {
                     return Ok(());
                 }
-                unpack((disk, &file), &entry.path, (sha256, chunks), archive)
+                unpack((disk, &file), &entry.path, (sha256, chunks), dir)
             }
         }
     }
@@ -106,13 +107,11 @@ pub(super) fn unpack(
     (disk, file): (&dyn Disk, &Handle),
     path: &Path,
     (sha256, chunks): (&str, &[String]),
-    archive: &Archive,
+    dir: &MachineDir,
 ) -> Result<(), UnpackError> {
     let (mut digest, mut sparse) = (Sha256::new(), Sparse::new(disk, file));
     for name in chunks {
-        let chunk = archive
-            .chunk(name)
-            .map_err(|fault| UnpackError::Damaged(format!("blob {}: {fault}", archive.blob(name).display())))?;
+        let chunk = dir.content(name).map_err(UnpackError::Damaged)?;
         digest.update(&chunk);
         sparse.add(&chunk)?;
     }

@@ -1,13 +1,15 @@
 //! Checks that everything in an archive is unchanged since it was written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::store::{Archive, BlobFault, Snapshot};
+use super::machine::Notes;
+use super::machine_dir::BlobFault;
+use super::{Archive, MachineDir, Snapshot};
 use crate::format::path_json::{self, PathJson};
 use crate::session::AgentKind;
 use crate::system::fsio::Kind;
@@ -31,8 +33,8 @@ pub(crate) struct Verdict {
     pub blobs: usize,
     /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
-    /// Number of files that nothing needs, which an interrupted run left and the next one removes; 0 if a manifest or the
-    /// record of a machine cannot be read, because it may need them.
+    /// Number of files of this machine that nothing needs, which an interrupted run left and the next one removes; 0 if a
+    /// manifest is missing or cannot be read, because it may need them.
     #[serde(rename = "unneeded_files")]
     pub unneeded: usize,
 }
@@ -41,7 +43,7 @@ pub(crate) struct Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ArchiveFault", deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// `damaged-manifest`, `damaged-blob` or `missing-blob`.
+    /// `damaged-manifest`, `missing-manifest`, `damaged-blob` or `missing-blob`.
     #[serde(rename = "code")]
     #[schemars(with = "String")]
     pub kind: FaultKind,
@@ -62,6 +64,8 @@ pub(crate) struct Fault {
 pub(crate) enum FaultKind {
     /// A manifest is damaged or cannot be read.
     DamagedManifest,
+    /// A manifest that this machine wrote is missing.
+    MissingManifest,
     /// A blob is damaged or cannot be read.
     DamagedBlob,
     /// A blob is missing.
@@ -72,6 +76,10 @@ impl FaultKind {
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
         self.into()
+    }
+
+    fn is_of_manifest(self) -> bool {
+        matches!(self, Self::DamagedManifest | Self::MissingManifest)
     }
 }
 
@@ -92,8 +100,9 @@ pub(crate) struct Hurt {
     pub path: PathBuf,
 }
 
-/// Reads every manifest and every blob; a fault in one does not stop the check of the others.
-pub(crate) fn verify(archive: &Archive) -> Verdict {
+/// Reads every manifest and every blob; a fault in one does not stop the check of the others. Checks the notes of this
+/// machine for manifests that have vanished from its directory.
+pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
     let holdings = archive.holdings();
     let mut verdict = Verdict {
         archive: archive.root().to_owned(),
@@ -109,23 +118,25 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
             hurt: Vec::new(),
         });
     }
-    let mut needed: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     let snapshots: Vec<&Snapshot> = holdings.snapshots().collect();
-    verdict.stored_bytes = snapshots.iter().map(|snapshot| archive.size(&snapshot.path)).sum();
-    for (at, snapshot) in snapshots.iter().enumerate() {
-        for name in snapshot.manifest.files().flat_map(|(_, _, chunks)| chunks) {
-            needed.entry(name).or_default().insert(at);
+    verdict.stored_bytes =
+        snapshots.iter().map(|snapshot| archive.dir_of(&snapshot.manifest).size(&snapshot.path)).sum();
+    let mut needed: BTreeMap<(&str, &str), BTreeSet<usize>> = BTreeMap::new();
+    for (at, Snapshot { manifest, .. }) in snapshots.iter().enumerate() {
+        for name in manifest.files().flat_map(|(_, _, chunks)| chunks) {
+            needed.entry((&manifest.machine, name)).or_default().insert(at);
         }
     }
     verdict.blobs = needed.len();
-    let checked: Vec<(&str, Result<u64, BlobFault>)> = needed
-        .keys()
-        .copied()
-        .collect::<Vec<_>>()
-        .into_par_iter()
-        .map(|name| (name, archive.chunk(name).map(|_| archive.size(&archive.blob(name)))))
+    let checked: Vec<_> = needed
+        .par_iter()
+        .map(|((machine, name), users)| {
+            let dir = archive.machine_dir(machine);
+            let blob = dir.blob(name);
+            (*name, users, dir.chunk(name).map(|_| dir.size(&blob)), blob)
+        })
         .collect();
-    for (name, checked) in checked {
+    for (name, users, checked, blob) in checked {
         let fault = match checked {
             Ok(stored) => {
                 verdict.stored_bytes += stored;
@@ -133,21 +144,35 @@ pub(crate) fn verify(archive: &Archive) -> Verdict {
             }
             Err(fault) => fault,
         };
-        let users = needed.get(name).into_iter().flatten().map(|at| snapshots[*at]);
         // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
-        let users: Vec<&Snapshot> =
-            users.filter(|snapshot| !matches!(archive.look(&snapshot.path), Ok(None))).collect();
+        let is_there = |snapshot: &&Snapshot| {
+            !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None))
+        };
+        let users: Vec<&Snapshot> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
         if users.is_empty() {
             continue;
         }
         let kind = if fault == BlobFault::Missing { FaultKind::MissingBlob } else { FaultKind::DamagedBlob };
         let hurt = users.into_iter().flat_map(|snapshot| hurt_by(name, snapshot)).collect();
-        verdict.faults.push(Fault { kind, path: archive.blob(name), reason: fault.to_string(), hurt });
+        verdict.faults.push(Fault { kind, path: blob, reason: fault.to_string(), hurt });
+    }
+    if let Some(own) = archive.own() {
+        let missing = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id));
+        // A damaged manifest may be the missing one.
+        let is_damaged = |dir: &Path| holdings.problems.iter().any(|problem| problem.path.starts_with(dir));
+        let missing = missing.filter(|(dir, _)| !is_damaged(dir));
+        verdict.faults.extend(missing.map(|(path, number)| Fault {
+            kind: FaultKind::MissingManifest,
+            path,
+            reason: format!("state {number} is missing"),
+            hurt: Vec::new(),
+        }));
+        if verdict.faults.iter().all(|fault| !fault.kind.is_of_manifest()) {
+            let is_needed = |name: &str| needed.contains_key(&(own.name(), name));
+            verdict.unneeded = blobs(&own).into_iter().filter(|(_, name)| !is_needed(name)).count();
+        }
     }
     verdict.faults.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
-    if holdings.problems.is_empty() && archive.machines().1.is_empty() {
-        verdict.unneeded = blobs(archive).into_iter().filter(|(_, name)| !needed.contains_key(name.as_str())).count();
-    }
     verdict
 }
 
@@ -163,11 +188,11 @@ fn hurt_by(name: &str, snapshot: &Snapshot) -> Vec<Hurt> {
     files.map(|(entry, _, _)| hurt(entry)).collect()
 }
 
-/// Lists all files among the blobs, each with its name without the extension.
-pub(crate) fn blobs(archive: &Archive) -> Vec<(PathBuf, String)> {
+/// Lists all files among the blobs of a machine, each with its name without the extension.
+pub(crate) fn blobs(machine: &MachineDir) -> Vec<(PathBuf, String)> {
     let mut problems = Vec::new();
-    let dirs = archive.entries(&archive.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == Kind::Dir);
-    let files = dirs.flat_map(|(dir, _)| archive.entries(&dir, &mut problems)).filter(|(_, kind)| *kind == Kind::File);
+    let dirs = machine.entries(&machine.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == Kind::Dir);
+    let files = dirs.flat_map(|(dir, _)| machine.entries(&dir, &mut problems)).filter(|(_, kind)| *kind == Kind::File);
     let named = files.filter_map(|(path, _)| {
         let name = path.file_name()?.to_str()?.trim_end_matches(".zst").to_owned();
         Some((path, name))

@@ -1,4 +1,4 @@
-//! Documents in the state directory that hold what the user decided: pins, tags and accepted findings.
+//! Documents in the state directory: pins, tags, accepted findings, and notes about archives.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::system::disk::{self, Disk};
 
 /// The version of the documents that this program writes.
 const VERSION: u32 = 1;
-/// Maximum size; an entry is about a hundred bytes.
-const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Maximum size; an entry takes between one and four hundred bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Deserialize)]
 struct Header {

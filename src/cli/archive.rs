@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::builder::ValueHint;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 use jiff::SignedDuration;
 
 use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::{parse_days, parse_mapping};
 use crate::session::select::Selector;
+use crate::session::state_name::StateName;
 use crate::session::when::When;
 
 /// Arguments of `archive`.
@@ -37,7 +38,7 @@ pub(crate) struct ArchiveArgs {
 
     /// Read every file again and compare it with the archive, even if its size and times did not change
     ///
-    /// This replaces what is damaged in the archive.
+    /// This replaces what is damaged in the archive, and forgets states that are missing from it.
     #[arg(long)]
     pub full: bool,
 
@@ -70,7 +71,7 @@ pub(crate) struct RestoreArgs {
 
     /// Use archived state N instead of the newest; `rejoin show --archived SESSION` lists the states
     #[arg(long, value_name = "N")]
-    pub state: Option<u64>,
+    pub state: Option<StateName>,
 
     /// Put the session into this store instead of the one it came from
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -121,10 +122,6 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     pub restore_deleted: bool,
 
-    /// Answer another machine, which runs `rejoin sync --host`
-    #[arg(long, hide = true, value_name = "PART")]
-    pub serve: Option<Serve>,
-
     #[command(flatten)]
     pub place: PlaceArgs,
 
@@ -139,13 +136,4 @@ pub(crate) struct SyncArgs {
 
     #[command(flatten)]
     pub format: FormatArgs,
-}
-
-/// A part of what `sync --host` asks the other machine for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Serve {
-    /// A sync, and the list of objects in the archive.
-    List,
-    /// The objects that standard input wants; those that it has go into the archive, and then a sync.
-    Exchange,
 }

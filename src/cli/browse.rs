@@ -6,6 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::cli::options::{BranchArgs, FilterArgs, FormatArgs};
+use crate::session::state_name::StateName;
 use crate::session::Role;
 use crate::session::select::CopySelector;
 
@@ -165,7 +166,7 @@ pub(crate) struct ShowArgs {
 
     /// Use archived state N instead of the newest; `rejoin show --archived SESSION` lists the states
     #[arg(long, value_name = "N", requires = "archived")]
-    pub state: Option<u64>,
+    pub state: Option<StateName>,
 
     #[command(flatten)]
     pub format: FormatArgs,

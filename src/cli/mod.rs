@@ -24,8 +24,7 @@ use std::time::Duration;
 use clap::builder::ValueHint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use archive::{ArchiveArgs, RestoreArgs};
-pub(crate) use archive::{Serve, SyncArgs};
+pub(crate) use archive::{ArchiveArgs, RestoreArgs, SyncArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
 pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
 pub(crate) use groups::{command, global_options};

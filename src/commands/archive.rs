@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::agent;
 use crate::agent::upkeep::Retention;
+use crate::archive::machine::Notes;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::verify;
 use crate::archive::write::ArchiveOptions;
@@ -39,7 +40,12 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         super::recover_first("archive", args.lock, env, ui)?;
     }
     let (sessions, unread) = chosen(args, env, ui)?;
-    let options = ArchiveOptions { is_dry_run: args.dry_run, is_full: args.full, patience: args.lock.lock_timeout };
+    let options = ArchiveOptions {
+        is_dry_run: args.dry_run,
+        is_full: args.full,
+        forgets_missing: args.full,
+        patience: args.lock.lock_timeout,
+    };
     let mut progress = ui.progress("Archiving", sessions.len());
     let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
     report.unread = unread;
@@ -114,7 +120,8 @@ fn expires(
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     must_be_there(archive, env)?;
-    let verdict = verify::verify(archive);
+    let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
+    let verdict = verify::verify(archive, &notes);
     ui.answer(args.format, env, &verdict)?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
 }
@@ -171,7 +178,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let states = find::archived(&super::selector(&args.session)?, filter, (&archive, &holdings), env)?;
-    let state = find::state(states, args.state)?;
+    let state = find::state(states, args.state.as_ref(), &archive)?;
     let shown = Shown { archive: &archive, states, state };
     let styles = ui.styles;
     let wants = Messages::of(args);

@@ -51,7 +51,7 @@ pub(super) fn archive(
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&session.key()));
     // Nothing is left of a session to compare with later, so no time is trusted.
-    let options = ArchiveOptions { is_dry_run: false, is_full: true, patience: lock.lock_timeout };
+    let options = ArchiveOptions { is_full: true, patience: lock.lock_timeout, ..ArchiveOptions::default() };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
     let report = apply::archive(&scan.sessions, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
     drop(progress);

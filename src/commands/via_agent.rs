@@ -114,7 +114,10 @@ fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
 /// Names the other sessions that an agent has removed, and reports whether the archive has them.
 fn also_gone(gone: &[&Located], archive: &Archive) -> String {
     let title = agent::about(gone[0].agent()).title;
-    let is_kept = |place: &&Located| reach::is_dir(&archive.session_dir(place.agent(), &place.id)) == Some(true);
+    let own = archive.own();
+    let is_kept = |place: &&Located| {
+        own.as_ref().is_some_and(|own| reach::is_dir(&own.session_dir(place.agent(), &place.id)) == Some(true))
+    };
     let kept = gone.iter().filter(|place| is_kept(place)).count();
     let ids: Vec<&str> = gone.iter().take(NAMED).map(|place| &*place.id).collect();
     let more = if gone.len() > NAMED { format!(" and {} more", gone.len() - NAMED) } else { String::new() };

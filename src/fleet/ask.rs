@@ -1,6 +1,5 @@
 //! Asks hosts: one process per host, and its answer as it arrives, in lines or as text.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -135,17 +134,6 @@ fn whole(bytes: &[u8]) -> usize {
 
 /// Asks every host at once; each answers as fast as its output is read.
 pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
-    ask_with(hosts, words, None, manner, env)
-}
-
-/// Like [`ask`], but each host reads `input`.
-pub(crate) fn ask_with(
-    hosts: &[Host],
-    words: &[String],
-    input: Option<&File>,
-    manner: Manner,
-    env: &Env,
-) -> Result<Vec<Answering>, Refusal> {
     let has_others = hosts.iter().any(|host| host.destination.is_some());
     let ssh = if has_others { Some(ssh(env)?) } else { None };
     let gate = Gate::new(AT_ONCE);
@@ -155,13 +143,7 @@ pub(crate) fn ask_with(
         Patience { to_begin: limit(manner.timeout.saturating_add(TO_BEGIN)), silence: limit(manner.silence) };
     let ask = |host: &Host| {
         let (to, parts) = sync_channel(talk::WAITING);
-        let (mut command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
-        if let Some(input) = input {
-            let input = input.try_clone().map_err(|error| {
-                Refusal::new(RefusalCode::Failed, format!("cannot ask {}: {}", host.name, reason(&error)))
-            })?;
-            command.stdin(input);
-        }
+        let (command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
         let (gate, until) = (Arc::clone(&gate), Until::default());
         let answering = Answering { host: host.clone(), parts, until: until.clone(), rest: Vec::new(), ended: None };
         let talk = move || talk::converse(command, greets, patience, &gate, &until, &to);

@@ -8,12 +8,18 @@ use crate::session::Comparison;
 
 /// Compares two line-wise files; a last line without a newline is ignored, because it may be incomplete.
 pub(crate) fn compare(a: &Path, b: &Path) -> Result<Comparison, PathError> {
-    compare_by(a, b, |our, their| our == their)
+    compare_by(a, b, |our, their| our == their, None)
 }
 
-/// Compares two files like [`compare`], with a custom equality of lines.
-pub(crate) fn compare_by(a: &Path, b: &Path, is_same: impl Fn(&[u8], &[u8]) -> bool) -> Result<Comparison, PathError> {
-    let (mut ours, mut theirs) = (Jsonl::open(a)?.into_lines()?, Jsonl::open(b)?.into_lines()?);
+/// Compares two files like [`compare`], with a custom equality of lines, and without the lines that `is_skipped` selects.
+pub(crate) fn compare_by(
+    a: &Path,
+    b: &Path,
+    is_same: impl Fn(&[u8], &[u8]) -> bool,
+    is_skipped: Option<fn(&[u8]) -> bool>,
+) -> Result<Comparison, PathError> {
+    let (mut ours, mut theirs) = 
+        (Jsonl::open(a)?.into_lines()?.without(is_skipped), Jsonl::open(b)?.into_lines()?.without(is_skipped));
     let mut record = 0;
     loop {
         record += 1;

@@ -18,6 +18,7 @@ pub(crate) mod process;
 pub(crate) mod recorded;
 pub(crate) mod repository;
 pub(crate) mod select;
+pub(crate) mod state_name;
 pub(crate) mod stats;
 pub(crate) mod stuck;
 pub(crate) mod tag;

@@ -41,6 +41,19 @@ pub(crate) fn archive_dir(world: &World) -> PathBuf {
     world.home().join(".local/share/rejoin/archive")
 }
 
+/// Returns the directory of the only machine in an archive.
+pub(crate) fn machine_dir(archive: &Path) -> PathBuf {
+    let dirs = std::fs::read_dir(archive).expect("an archive").map(|entry| entry.expect("an entry").path());
+    let dirs: Vec<PathBuf> = dirs.filter(|path| path.is_dir()).collect();
+    let [dir] = dirs.as_slice() else { panic!("{dirs:?}") };
+    dir.clone()
+}
+
+/// Returns the directory of this machine in the default archive.
+pub(crate) fn own_dir(world: &World) -> PathBuf {
+    machine_dir(&archive_dir(world))
+}
+
 /// Size of the archive without its lock file, which names a process.
 fn archive_bytes(dir: &Path) -> u64 {
     let files = walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"));
@@ -265,7 +278,7 @@ fn a_second_archive_stores_only_new_data() {
     let before = archive_bytes(&dir);
     assert_eq!(first.details.stored_bytes, before);
     assert!(before > size / 3 && before < size * 2 / 3, "{before} of {size}");
-    let kept = picture(&dir.join("blobs"));
+    let kept = picture(&machine_dir(&dir).join("blobs"));
 
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((second.items[0].result, second.details.stored_bytes), (ChangeResult::Unchanged, 0));
@@ -274,7 +287,7 @@ fn a_second_archive_stores_only_new_data() {
         world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
     }
     assert_eq!(archive_bytes(&dir), before);
-    assert!(differences(&kept, &picture(&dir.join("blobs"))).is_empty());
+    assert!(differences(&kept, &picture(&machine_dir(&dir).join("blobs"))).is_empty());
 
     put(&path, &text);
     assert_eq!(
@@ -294,7 +307,7 @@ fn a_second_archive_stores_only_new_data() {
     // Only the last chunk differs.
     let names =
         |picture: &Picture| picture.keys().filter(|path| path.extension().is_some()).cloned().collect::<BTreeSet<_>>();
-    let now = names(&picture(&dir.join("blobs")));
+    let now = names(&picture(&machine_dir(&dir).join("blobs")));
     assert_eq!(names(&kept).difference(&now).count(), 1);
     assert_eq!(now.difference(&names(&kept)).count(), 1);
     assert_eq!(archived(&world)[0].states.len(), 1, "the older state is a part of the newer");
@@ -372,16 +385,16 @@ fn every_flipped_bit_is_reported_and_blocks_the_restore() {
                     world.rejoin(["restore", &fault.hurt[0].id]).code(1);
                 }
                 FaultCode::DamagedManifest => assert!(path.extension().is_some_and(|ending| ending == "json")),
-                FaultCode::MissingBlob => panic!("{} is there", path.display()),
+                FaultCode::MissingManifest | FaultCode::MissingBlob => panic!("{} is there", path.display()),
             }
         }
         std::fs::write(path, &sound).expect("the sound one");
-        if path.extension().is_some_and(|ending| ending == "zst") {
-            std::fs::remove_file(path).expect("a file that goes");
-            let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
-            assert_eq!((verdict.faults.len(), verdict.faults[0].code), (1, FaultCode::MissingBlob));
-            std::fs::write(path, &sound).expect("the sound one");
-        }
+        let is_blob = path.extension().is_some_and(|ending| ending == "zst");
+        let code = if is_blob { FaultCode::MissingBlob } else { FaultCode::MissingManifest };
+        std::fs::remove_file(path).expect("a file that goes");
+        let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
+        assert_eq!((verdict.faults.len(), verdict.faults[0].code), (1, code), "{}", path.display());
+        std::fs::write(path, &sound).expect("the sound one");
     }
     assert_same(&before, &stores(&world), "nothing was restored");
     assert_sound(&world, "after all");
@@ -391,11 +404,11 @@ fn every_flipped_bit_is_reported_and_blocks_the_restore() {
 fn verify_counts_only_files_that_the_next_run_removes() {
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
-    let extra = archive_dir(&world).join("blobs/ab").join(format!("{}.zst", "ab".repeat(32)));
+    let extra = own_dir(&world).join("blobs/ab").join(format!("{}.zst", "ab".repeat(32)));
     put(&extra, "unneeded");
     let printed = world.rejoin(["archive", "--verify"]).code(0).stdout();
     assert!(printed.contains("The next `rejoin archive --every` removes 1 unneeded file."), "{printed}");
-    let manifests = walkdir::WalkDir::new(archive_dir(&world).join("sessions")).into_iter().filter_map(Result::ok);
+    let manifests = walkdir::WalkDir::new(own_dir(&world).join("sessions")).into_iter().filter_map(Result::ok);
     let is_manifest = |entry: &walkdir::DirEntry| entry.path().extension().is_some_and(|ending| ending == "json");
     let manifest = manifests.filter(is_manifest).last().expect("a manifest").into_path();
     let sound = std::fs::read(&manifest).expect("contents");
@@ -414,7 +427,7 @@ fn archive_full_repairs_damage_from_the_session() {
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
     let blobs =
-        walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
+        walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
     let blob = blobs.filter(|entry| entry.file_type().is_file()).last().expect("a blob").into_path();
     std::fs::write(&blob, "damaged").expect("a damage");
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
@@ -732,7 +745,7 @@ fn undo_keeps_a_session_continued_after_its_restore() {
 
 /// The archive without files that name a process.
 fn archive_of(world: &World) -> Picture {
-    let mut picture = picture(&archive_dir(world));
+    let mut picture = picture(&own_dir(world));
     picture.retain(|path, _| !path.ends_with("lock"));
     for (_, seconds, nanoseconds, _) in picture.values_mut() {
         (*seconds, *nanoseconds) = (0, 0);
@@ -943,7 +956,7 @@ fn only_a_complete_current_state_counts_as_archived() {
     assert_eq!(held(), [id(2), id(1), id(3)]);
     put(&claude.with_extension("").join("b.txt"), "c");
     assert_eq!(held(), [id(2), id(3)]);
-    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    std::fs::remove_dir_all(own_dir(&world).join("blobs")).expect("blobs that go");
     assert_eq!(held(), Vec::<String>::new());
 }
 
@@ -952,7 +965,7 @@ fn the_archive_is_listed_and_shown_without_unpacking_anything() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
     world.rejoin(["archive", "--every"]).code(0);
-    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    std::fs::remove_dir_all(own_dir(&world).join("blobs")).expect("blobs that go");
     wipe(&world);
     let list: List = world.rejoin(["list", "--archived", "--json"]).code(0).json();
     let session = &list.sessions[0];

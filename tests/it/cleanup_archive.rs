@@ -109,7 +109,7 @@ fn a_session_with_a_current_archived_state_counts_as_kept() {
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(refused(&world), None);
     // A damaged archive does not count as one.
-    let blobs = world.home().join(".local/share/rejoin/archive/blobs");
+    let blobs = crate::archive::own_dir(&world).join("blobs");
     let aside = world.root().join("blobs");
     std::fs::rename(&blobs, &aside).expect("blobs that go");
     assert_eq!(refused(&world), Some(Guard::WholeAgent));

@@ -166,7 +166,7 @@ fn every_command_uses_the_archive_directory_of_the_file() {
     put(&file(&world), format!("[archive]\ndir = {dir:?}\n[cleanup]\narchive = true\n"));
     world.rejoin(["list", "--archived"]).code(5);
     world.rejoin(["cleanup", "--yes", "--allow-all"]).code(0);
-    assert!(dir.join("blobs").is_dir());
+    assert!(crate::archive::machine_dir(&dir).join("blobs").is_dir());
     assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the trash"));
     world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
     assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the archive"));

@@ -257,7 +257,7 @@ fn stores_archive_and_trash_are_refused_by_any_path() {
     world.rejoin(["delete", &id(2), "--yes"]).code(0);
     let roots: AgentList = world.rejoin(["agents", "--json"]).json();
     let mut places: Vec<PathBuf> = roots.stores.iter().map(|store| store.root.path.clone().into()).collect();
-    places.extend([".local/share/rejoin/archive/blobs", ".local/state/rejoin/trash"].map(|dir| world.home().join(dir)));
+    places.extend([".local/share/rejoin/archive", ".local/state/rejoin/trash"].map(|dir| world.home().join(dir)));
     let link = world.root().join("a-link");
     for place in &places {
         let target = place.join("new/page.html");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
-use crate::archive::archive_dir;
+use crate::archive::own_dir;
 use crate::contract::archive::Verify;
 use crate::contract::changes::{Change, Cleanup, Purge, Undo};
 use crate::fixtures::{Claude, age_tree, id, put};
@@ -427,7 +427,7 @@ fn a_partly_invisible_archive_is_not_swept() {
     for hide in hide {
         let world = world();
         world.rejoin(["archive", &id(1)]).code(0);
-        let dir = archive_dir(&world);
+        let dir = own_dir(&world);
         let before: Vec<PathBuf> = picture(&dir.join("blobs")).into_keys().collect();
         hide(&dir.join("sessions"));
         world.rejoin(["archive", &id(2)]).code(0);
@@ -436,7 +436,7 @@ fn a_partly_invisible_archive_is_not_swept() {
     }
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
-    hide[0](&archive_dir(&world).join("sessions"));
+    hide[0](&own_dir(&world).join("sessions"));
     let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
     assert!(verdict.faults[0].reason.contains("symbolic link"), "{verdict:?}");
 }
@@ -446,7 +446,7 @@ fn restore_writes_nothing_among_other_files_of_an_agent() {
     let world = world();
     world.rejoin(["archive", &id(1)]).code(0);
     crate::archive::wipe(&world);
-    let session = archive_dir(&world).join("sessions/claude").join(id(1));
+    let session = own_dir(&world).join("sessions/claude").join(id(1));
     let manifest = std::fs::read_dir(&session).expect("manifests").next().expect("one").expect("an entry").path();
     let whole: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&manifest).expect("a manifest")).expect("JSON");

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 
 use crate::agents::NEEDS_SQLITE;
-use crate::archive::archive_dir;
+use crate::archive::{archive_dir, own_dir};
 use crate::contract::Details;
 use crate::contract::archive::{List, Show, Verify};
 use crate::contract::changes::{Archive, Change, ChangeResult, Cleanup};
@@ -35,7 +35,7 @@ fn with_databases(world: &World) -> Vec<(&'static str, String)> {
 
 /// Every manifest of a session.
 fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
-    let dir = archive_dir(world).join("sessions").join(agent).join(id);
+    let dir = own_dir(world).join("sessions").join(agent).join(id);
     let entries = std::fs::read_dir(dir).expect("a session").map(|entry| entry.expect("an entry").path());
     let mut paths: Vec<PathBuf> = entries.collect();
     paths.sort();
@@ -363,7 +363,7 @@ fn nothing_is_removed_if_nothing_can_be_archived() {
 
 /// Changes the only manifest of a world's archive, with a matching digest.
 fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
-    let manifests = walkdir::WalkDir::new(world.home().join(".local/share/rejoin/archive/sessions")).into_iter();
+    let manifests = walkdir::WalkDir::new(own_dir(world).join("sessions")).into_iter();
     let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
     let is_opencode = |path: &PathBuf| std::fs::read_to_string(path).expect("a manifest").contains("opencode");
     let path = manifests.filter(is_opencode).last().expect("a manifest");

@@ -18,6 +18,7 @@ mod absent;
 mod agents;
 mod aider;
 mod archive;
+mod arrival;
 mod auggie;
 mod backfill;
 mod bad_input;

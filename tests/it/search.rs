@@ -318,7 +318,7 @@ fn a_damaged_archive_is_named_and_the_rest_is_looked_through() {
     world.add(Claude::session(id(2)).in_dir(APP).turn("another heron", "ok"));
     world.rejoin(["archive", &id(1)]).code(0);
     let chunks = |world: &World| -> Vec<std::path::PathBuf> {
-        let root = world.home().join(".local/share/rejoin/archive/blobs");
+        let root = crate::archive::own_dir(world).join("blobs");
         let files = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry"));
         files.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
     };

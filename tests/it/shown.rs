@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::agents::NEEDS_SQLITE;
-use crate::archive::{APP, archive_dir, archived, stores, wipe};
+use crate::archive::{APP, archive_dir, archived, own_dir, stores, wipe};
 use crate::contract::archive::Show;
 use crate::contract::changes::Archive;
 use crate::contract::{Message, ShowSummary};
@@ -271,7 +271,7 @@ fn lost_world() -> World {
 #[test]
 fn a_damaged_chunk_is_named_and_nothing_is_shown() {
     let world = lost_world();
-    let blobs = walkdir::WalkDir::new(archive_dir(&world).join("blobs")).into_iter();
+    let blobs = walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter();
     let blobs = blobs.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
     let blobs: Vec<PathBuf> = blobs.collect();
     assert!(blobs.len() >= 3, "{blobs:#?}");
@@ -287,7 +287,7 @@ fn a_damaged_chunk_is_named_and_nothing_is_shown() {
         std::fs::write(&blob, &sound).expect("the sound one");
         assert_nothing_is_left(&world);
     }
-    std::fs::remove_dir_all(archive_dir(&world).join("blobs")).expect("blobs that go");
+    std::fs::remove_dir_all(own_dir(&world).join("blobs")).expect("blobs that go");
     let refused = world.rejoin(["show", &id(1), "--messages", "1", "--json"]).code(1).error();
     assert!(refused.message.ends_with(": it is missing"), "{}", refused.message);
     assert_nothing_is_left(&world);
@@ -448,7 +448,7 @@ fn a_manifest_writing_through_its_own_link_is_refused() {
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
     world.rejoin(["archive", &id(1)]).code(0);
     let outside = world.dir("outside");
-    let manifests = walkdir::WalkDir::new(archive_dir(&world).join("sessions")).into_iter();
+    let manifests = walkdir::WalkDir::new(own_dir(&world).join("sessions")).into_iter();
     let manifests = manifests.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
     let path = manifests.last().expect("a manifest");
     let mut manifest: Value = serde_json::from_slice(&std::fs::read(&path).expect("a manifest")).expect("JSON");

@@ -1,6 +1,7 @@
 //! The description of Claude Code in docs/agents.md.
 
 use crate::agent::prelude::*;
+use crate::agent::relocation::is_relocated;
 
 pub(crate) const ABOUT: About = About {
     title: "Claude Code",
@@ -30,5 +31,6 @@ pub(crate) const ABOUT: About = About {
         .unset(super::launch_args::NESTED),
     decide: super::decide_again,
     link: super::upkeep::link,
+    is_move_record: Some(is_relocated),
     ..About::NONE
 };

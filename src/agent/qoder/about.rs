@@ -2,6 +2,7 @@
 
 use crate::agent::claude;
 use crate::agent::prelude::*;
+use crate::agent::relocation::is_relocated;
 
 pub(crate) const ABOUT: About = About {
     title: "Qoder CLI",
@@ -23,5 +24,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
     decide: claude::decide_again,
     link: claude::link,
+    is_move_record: Some(is_relocated),
     ..About::NONE
 };

@@ -1,6 +1,6 @@
 //! The facts of a session: recorded when it is archived, and converted back into a session.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -87,6 +87,7 @@ impl Manifest {
                 liveness: copy.liveness.name().to_owned(),
             },
             entries: Vec::new(),
+            machine: String::new(),
         }
     }
 
@@ -113,11 +114,29 @@ impl Manifest {
         self.copy_in(&self.stores[self.copies[0].store].0).place
     }
 
-    /// Returns candidates for the store of the chosen copy on this machine, whose home may be another directory.
+    /// Returns the home directory in which the session was archived, and the one here; `None` if they are equal. A home
+    /// that is no directory below `/` maps nothing: in a container it may be `/`, and everything would move with it.
+    pub(crate) fn homes(&self, env: &Env) -> Option<(PathBuf, PathBuf)> {
+        let is_home = |dir: &Path| {
+            let mut parts = dir.components();
+            parts.next() == Some(Component::RootDir)
+                && parts.next().is_some()
+                && dir.components().all(|part| part != Component::ParentDir)
+        };
+        let (then, now) = (self.home.0.clone(), env.home.clone());
+        (then != now && is_home(&then) && is_home(&now)).then_some((then, now))
+    }
+
+    /// Returns candidates for a recorded directory on this machine, whose home may be another one.
+    pub(crate) fn candidates(&self, recorded: &Path, env: &Env) -> impl Iterator<Item = PathBuf> {
+        let homes = self.homes(env);
+        let below_home = homes.and_then(|(then, now)| Some(now.join(recorded.strip_prefix(then).ok()?)));
+        below_home.into_iter().chain([recorded.to_owned()])
+    }
+
+    /// Returns candidates for the store of the chosen copy on this machine.
     pub(crate) fn roots_here(&self, env: &Env) -> Vec<PathBuf> {
-        let recorded = &self.stores[self.copies[0].store].0;
-        let below_home = recorded.strip_prefix(&self.home.0).ok().map(|path| env.home.join(path));
-        below_home.into_iter().chain([recorded.clone()]).collect()
+        self.candidates(&self.stores[self.copies[0].store].0, env).collect()
     }
 
     /// Returns the expected path of the chosen copy's database on this machine.

@@ -48,6 +48,9 @@ pub(crate) struct Manifest {
     pub facts: Facts,
     /// Every file, directory and link; a directory comes before its contents.
     pub entries: Vec<Entry>,
+    /// The machine in whose directory it is; empty before it is written.
+    #[serde(skip)]
+    pub machine: String,
 }
 
 /// Place of a copy of the session.
@@ -223,6 +226,22 @@ pub(crate) mod tests {
         let node = Node::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
         manifest.entries.push(Entry { store: 0, path, role: Role::Own, node, mode: 0o600, modified: (5, 6) });
         manifest
+    }
+
+    #[test]
+    fn homes_that_are_not_below_the_root_map_nothing() {
+        let mut env = crate::system::env::tests::fixed();
+        let mut manifest = manifest("a");
+        let mut homes = |then: &str, now: &str| {
+            (manifest.home, env.home) = (PathText(then.into()), now.into());
+            manifest.homes(&env)
+        };
+        assert_eq!(homes("/home/ana", "/home/bob"), Some(("/home/ana".into(), "/home/bob".into())));
+        for odd in ["/", "", ".", "app", "//", "/../home", "~"] {
+            assert_eq!(homes(odd, "/home/bob"), None, "{odd:?}");
+            assert_eq!(homes("/home/ana", odd), None, "{odd:?}");
+        }
+        assert_eq!(homes("/home/bob", "/home/bob"), None);
     }
 
     #[test]

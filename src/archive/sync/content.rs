@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::archive::Archive;
+use crate::archive::MachineDir;
 use crate::archive::chunks::{CHUNK_BYTES, digest};
 use crate::session::mapping::Mapping;
 use crate::system::fsio;
@@ -14,8 +14,8 @@ use crate::system::fsio;
 pub(super) enum Content<'a> {
     /// A file on the disk.
     OnDisk(PathBuf),
-    /// Chunks in the archive, in order.
-    Archived(&'a [String]),
+    /// Chunks in the directory of a machine, in order.
+    Archived(MachineDir, &'a [String]),
 }
 
 /// The relation of one content to another.
@@ -31,20 +31,25 @@ pub(super) enum Order {
 
 enum Chunks<'a> {
     OnDisk(File, &'a Path),
-    Archived(std::slice::Iter<'a, String>),
+    Archived(&'a MachineDir, std::slice::Iter<'a, String>),
 }
 
 /// A chunk with its digest; has its bytes if they were read for the digest.
 struct Chunk<'a> {
     name: std::borrow::Cow<'a, str>,
-    bytes: Option<Vec<u8>>,
+    bytes: Bytes<'a>,
+}
+
+enum Bytes<'a> {
+    Read(Vec<u8>),
+    In(&'a MachineDir),
 }
 
 impl<'a> Content<'a> {
     fn chunks(&'a self) -> Result<Chunks<'a>, String> {
         Ok(match self {
             Self::OnDisk(path) => Chunks::OnDisk(fsio::open_regular(path).map_err(|error| error.to_string())?.0, path),
-            Self::Archived(chunks) => Chunks::Archived(chunks.iter()),
+            Self::Archived(dir, chunks) => Chunks::Archived(dir, chunks.iter()),
         })
     }
 }
@@ -52,24 +57,26 @@ impl<'a> Content<'a> {
 impl<'a> Chunks<'a> {
     fn next(&mut self) -> Result<Option<Chunk<'a>>, String> {
         match self {
-            Self::Archived(names) => Ok(names.next().map(|name| Chunk { name: name.as_str().into(), bytes: None })),
+            Self::Archived(dir, names) => {
+                Ok(names.next().map(|name| Chunk { name: name.as_str().into(), bytes: Bytes::In(dir) }))
+            }
             Self::OnDisk(file, path) => {
                 let mut bytes = Vec::new();
                 let read = file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut bytes);
                 read.map_err(|error| format!("cannot read {}: {}", path.display(), crate::error::reason(&error)))?;
                 let name = digest(&bytes).into();
-                Ok((!bytes.is_empty()).then_some(Chunk { name, bytes: Some(bytes) }))
+                Ok((!bytes.is_empty()).then_some(Chunk { name, bytes: Bytes::Read(bytes) }))
             }
         }
     }
 }
 
 impl Chunk<'_> {
-    fn bytes(self, archive: &Archive) -> Result<Vec<u8>, String> {
-        let read = || {
-            archive.chunk(&self.name).map_err(|fault| format!("blob {}: {fault}", archive.blob(&self.name).display()))
-        };
-        self.bytes.map_or_else(read, Ok)
+    fn bytes(self) -> Result<Vec<u8>, String> {
+        match self.bytes {
+            Bytes::Read(bytes) => Ok(bytes),
+            Bytes::In(dir) => dir.content(&self.name),
+        }
     }
 }
 
@@ -81,12 +88,7 @@ impl Chunk<'_> {
 /// A file cannot be read, or the archive lacks a chunk that decides.
 ///
 /// Two contents of one chunk are the same if they differ only in directories that the mapping makes the same.
-pub(super) fn compare(
-    ours: &Content<'_>,
-    theirs: &Content<'_>,
-    archive: &Archive,
-    mapping: &Mapping,
-) -> Result<Order, String> {
+pub(super) fn compare(ours: &Content<'_>, theirs: &Content<'_>, mapping: &Mapping) -> Result<Order, String> {
     let (mut ours, mut theirs) = (ours.chunks()?, theirs.chunks()?);
     let mut is_first = true;
     loop {
@@ -96,7 +98,7 @@ pub(super) fn compare(
             (None, Some(_)) => return Ok(Order::Shorter),
             (Some(our), Some(their)) if our.name == their.name => {}
             (Some(our), Some(their)) => {
-                let (our, their) = (our.bytes(archive)?, their.bytes(archive)?);
+                let (our, their) = (our.bytes()?, their.bytes()?);
                 let are_small = is_first && our.len().max(their.len()) < CHUNK_BYTES;
                 return Ok(match () {
                     () if their.starts_with(&our) => Order::Shorter,

@@ -1,28 +1,27 @@
-//! Sessions of several machines that share an archive: the sessions of each, and the relation of two states of one.
+//! Sessions of several machines that share an archive: the states of each, and the relation of two states of one.
 //!
-//! The archive has a record of each machine, which only that machine writes. It names the state of every session there,
-//! as a branch names a commit. So no file has two writers, and a program that copies the archive's directory from
-//! machine to machine can deliver its files in any order: a record may name a state that has not arrived yet.
+//! A state of another machine is brought here only if its contents begin with those of the session here. No clock and no
+//! order of arrival plays a part: a file that is missing in the directory of another machine has not arrived yet.
 
 mod content;
 pub(crate) mod decide;
-pub(crate) mod exchange;
-pub(crate) mod machines;
 pub(crate) mod relation;
 pub(crate) mod state;
 
-use crate::archive::Snapshot;
-use crate::archive::sync::machines::Held;
+use crate::archive::{Archive, Snapshot};
 use crate::archive::sync::relation::Behind;
 use crate::archive::sync::state::Layout;
+use crate::session::state_name::StateName;
 
 /// The decision about a session on this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Decision<'a> {
-    /// The new entry in the record of this machine; `None` if the entry stays as it is.
-    pub(crate) held: Option<Held>,
-    /// The digest of its files, if its state goes into the archive.
-    pub(crate) sent: Option<String>,
+    /// A digest of the names, sizes and times of its files.
+    pub(crate) stamp: String,
+    /// The states of other machines that its files contain.
+    pub(crate) contained: Vec<String>,
+    /// Set if its state here is not in the archive.
+    pub(crate) is_sent: bool,
     /// The state of another machine to bring here.
     pub(crate) brought: Option<Brought<'a>>,
     /// Reason why nothing comes here although another machine has another state.
@@ -44,8 +43,10 @@ pub(crate) struct Brought<'a> {
 pub(crate) struct Left {
     pub(crate) code: &'static str,
     pub(crate) reason: String,
-    /// The number of the other state in the archive, if the two states diverged.
-    pub(crate) state: Option<u64>,
+    /// The other state, for `--state`, if it can be restored.
+    pub(crate) state: Option<StateName>,
+    /// Set if that state is in a database, from which only the agent removes it, and into which only the agent takes it.
+    pub(crate) is_in_database: bool,
 }
 
 /// The states were continued separately.
@@ -61,10 +62,11 @@ pub(crate) const REFUSED: &str = "refused";
 
 impl Left {
     pub(crate) fn new(code: &'static str, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into(), state: None }
+        Self { code, reason: reason.into(), state: None, is_in_database: false }
     }
 
-    fn diverged(reason: String, snapshot: &Snapshot) -> Self {
-        Self { code: DIVERGED, reason, state: Some(snapshot.manifest.number) }
+    fn with_state(self, snapshot: &Snapshot, archive: &Archive) -> Self {
+        let Snapshot { manifest, .. } = snapshot;
+        Self { state: Some(archive.state_name(manifest)), is_in_database: manifest.rows().is_some(), ..self }
     }
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use super::content::{self, Content, Order};
 use super::state::{Piece, State};
 use crate::agent::Agent;
-use crate::archive::Archive;
 use crate::archive::coverage::file_digest;
-use crate::format::compare::compare_by;
+use crate::archive::{Archive, MachineDir, rows};
+use crate::format::compare::{compare_by, compare_lists};
 use crate::session::mapping::Mapping;
-use crate::session::{Comparison, Located, SessionCopy};
+use crate::session::{Comparison, Located, Role, SessionCopy};
 use crate::system::env::Env;
 
 /// The relation of one state of a session to another.
@@ -115,11 +115,26 @@ impl Relate<'_> {
     /// Compares the conversations, as bytes if one begins with the other, else record by record.
     fn conversation(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Order, String> {
         let kinds = [ours, theirs].map(|state| state.pieces.get(&state.path));
-        if let [Some(Piece::File(our)), Some(Piece::File(their))] = kinds {
-            let order = content::compare(our, their, self.archive, self.mapping)?;
-            if order != Order::Differs {
-                return Ok(order);
+        match kinds {
+            [Some(Piece::File(our)), Some(Piece::File(their))] => {
+                let order = content::compare(our, their, self.mapping)?;
+                // A record that rejoin added when it moved a session is not a continuation.
+                if order == Order::Same || (order != Order::Differs && self.agent.about().is_move_record.is_none()) {
+                    return Ok(order);
+                }
             }
+            [Some(Piece::Rows(Some(our))), Some(Piece::Rows(Some(their)))] => {
+                let is_within = |(old, sha256, chunks): &(MachineDir, &str, &[String]), new: &(MachineDir, &str, &[String])| {
+                    rows::are_within((old, (sha256, chunks)), (&new.0, (new.1, new.2)))
+                };
+                match (is_within(our, their), is_within(their, our)) {
+                    (true, true) => return Ok(Order::Same),
+                    (true, false) => return Ok(Order::Shorter),
+                    (false, true) => return Ok(Order::Longer),
+                    (false, false) => {}
+                }
+            }
+            _ => {}
         }
         let compared = ours.with_copy(self.archive, self.env, |our| {
             theirs.with_copy(self.archive, self.env, |their| self.records(our, their))
@@ -141,18 +156,37 @@ impl Relate<'_> {
         let transcripts = self.agent.transcript(&our.place).zip(self.agent.transcript(&their.place));
         let is_same =
             |our: &[u8], their: &[u8]| our == their || self.mapping.in_text(our) == self.mapping.in_text(their);
-        let of_lines = transcripts.and_then(|(our, their)| compare_by(&our, &their, is_same).ok());
+        let is_moved = self.agent.about().is_move_record;
+        let of_lines = transcripts.and_then(|(our, their)| compare_by(&our, &their, is_same, is_moved).ok());
         match of_lines {
-            Some(Comparison::Diverged { .. }) | None => self.agent.compare(our, their),
+            Some(Comparison::Diverged { .. }) | None => {
+                self.agent.compare(our, their).or_else(|| self.messages(our, their))
+            }
             of_lines => of_lines,
         }
     }
 
+    /// Compares the messages of two copies in databases: rows that came through an export and an import differ in times
+    /// and numbers.
+    fn messages(&self, our: &SessionCopy, their: &SessionCopy) -> Option<Comparison> {
+        self.agent.agent_managed(&our.place)?;
+        let messages = |copy: &SessionCopy| -> Option<Vec<(Role, Vec<u8>)>> {
+            let mut messages = Vec::new();
+            let read = self.agent.messages(copy, &mut |message| {
+                messages.push((message.role, self.mapping.in_text(message.text.as_bytes())));
+                std::ops::ControlFlow::Continue(())
+            });
+            read.ok().map(|()| messages)
+        };
+        Some(compare_lists(&messages(our)?, &messages(their)?))
+    }
+
     fn file(&self, our: &Piece<'_>, their: &Piece<'_>) -> Result<Order, String> {
         Ok(match (our, their) {
-            (Piece::Dir, Piece::Dir) => Order::Same,
+            // Rows were compared as a conversation.
+            (Piece::Dir, Piece::Dir) | (Piece::Rows(_), Piece::Rows(_)) => Order::Same,
             (Piece::Link(our), Piece::Link(their)) if self.here(our) == self.here(their) => Order::Same,
-            (Piece::File(our), Piece::File(their)) => content::compare(our, their, self.archive, self.mapping)?,
+            (Piece::File(our), Piece::File(their)) => content::compare(our, their, self.mapping)?,
             _ => Order::Differs,
         })
     }
@@ -171,7 +205,7 @@ impl Relate<'_> {
     fn is_archived(&self, path: &Path, kind: &Piece<'_>) -> bool {
         match kind {
             Piece::File(Content::OnDisk(_)) => file_digest(path).is_ok_and(|(_, sha256)| (self.is_archived)(&sha256)),
-            Piece::File(Content::Archived(_)) => true,
+            Piece::File(Content::Archived(..)) => true,
             _ => false,
         }
     }

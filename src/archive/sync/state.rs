@@ -10,7 +10,7 @@ use crate::agent::{Agent, FindBelongings};
 use crate::archive::inventory::{self, Inventory, InventoryError, Kind};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::Unpacked;
-use crate::archive::{Archive, Manifest};
+use crate::archive::{Archive, Manifest, MachineDir};
 use crate::format::text::hex;
 use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
@@ -58,8 +58,8 @@ pub(super) enum Piece<'a> {
     Dir,
     Link(PathBuf),
     File(Content<'a>),
-    /// Rows of a database, which only their agent writes.
-    Rows,
+    /// Rows of a database, which only their agent writes: their machine's directory, SHA-256 and chunks.
+    Rows(Option<(MachineDir, &'a str, &'a [String])>),
 }
 
 /// One state of a session.
@@ -80,7 +80,8 @@ enum Origin<'a> {
 
 impl<'a> State<'a> {
     /// Returns an archived state; `None` if it has no place on this machine.
-    pub(crate) fn archived(manifest: &'a Manifest, layout: &Layout) -> Option<Self> {
+    pub(crate) fn archived(manifest: &'a Manifest, layout: &Layout, archive: &Archive) -> Option<Self> {
+        let dir = archive.dir_of(manifest);
         let [copy] = manifest.copies.as_slice() else { return None };
         let path = layout.roots.get(copy.store)?.as_ref()?.join(layout.below_root(&copy.path));
         let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
@@ -88,8 +89,8 @@ impl<'a> State<'a> {
             let kind = match &entry.node {
                 Node::Dir => Piece::Dir,
                 Node::Link { target } => Piece::Link(target.clone()),
-                Node::File { chunks, .. } => Piece::File(Content::Archived(chunks)),
-                Node::Rows { .. } => Piece::Rows,
+                Node::File { chunks, .. } => Piece::File(Content::Archived(dir.clone(), chunks)),
+                Node::Rows { sha256, chunks, .. } => Piece::Rows(Some((dir.clone(), sha256, chunks))),
             };
             Some((layout.path(entry)?, kind))
         };
@@ -152,7 +153,7 @@ impl Here {
                 Kind::Dir => Piece::Dir,
                 Kind::Link(target) => Piece::Link(target.clone()),
                 Kind::File => Piece::File(Content::OnDisk(path.clone())),
-                Kind::Rows(_) => Piece::Rows,
+                Kind::Rows(_) => Piece::Rows(None),
             };
             (path, kind)
         });

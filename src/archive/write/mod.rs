@@ -1,7 +1,9 @@
-//! Writes an archive: first the missing chunks, then the manifest; then removes unneeded blobs and manifests.
+//! Writes this machine's directory of an archive: first the missing chunks, then the manifest; then removes unneeded
+//! blobs and manifests.
 //!
 //! A manifest is put in place only when every blob that it names is on the disk. If a run is interrupted, all earlier
-//! states stay whole, and the next run removes the leftovers.
+//! states stay whole, and the next run removes the leftovers. Nothing is written or removed in the directory of another
+//! machine.
 
 mod session;
 #[cfg(test)]
@@ -13,12 +15,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
-use crate::archive::sync::machines::Machine;
+use crate::archive::machine::{self, Notes};
 use crate::archive::verify::blobs;
+use crate::archive::store::Holdings;
 use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;
@@ -26,17 +28,13 @@ use crate::change::apply::tree;
 use crate::change::outcome::ItemResult;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::{Belongings, Liveness, Located, Problem, Session};
-use crate::system::disk::{self, Access, For};
+use crate::system::disk::{self, Access};
 use crate::system::env::Env;
-use crate::system::fsio::is_absent;
 use crate::system::reach;
 use session::Writer;
 
 /// Number of sessions to plan at once.
 const PART: usize = 256;
-
-/// The time for which an unneeded blob stays in an archive of several machines.
-const GRACE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// One session and its result.
 #[derive(Debug)]
@@ -47,8 +45,6 @@ pub(crate) struct Item<'a> {
     pub done: ItemResult,
     /// The number of its newest state in the archive; `None` if there is none.
     pub number: Option<u64>,
-    /// The SHA-256 of the manifest of that state; `None` in a plan.
-    pub digest: Option<String>,
     /// Number of files.
     pub files: usize,
     /// Size of the files in bytes.
@@ -83,12 +79,15 @@ impl Report<'_> {
 }
 
 /// Options of archiving.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ArchiveOptions {
     /// Set if nothing is to be written.
     pub is_dry_run: bool,
     /// Set if files and chunks are read again even if their sizes and times are unchanged.
     pub is_full: bool,
+    /// Set if states that this machine archived and that are missing now are forgotten; otherwise nothing is removed from
+    /// the archive, because a part of it may not be there.
+    pub forgets_missing: bool,
     /// Time to wait for another run to end.
     pub patience: Duration,
 }
@@ -114,14 +113,13 @@ pub(crate) fn archive<'a>(
     refuse_stores(sessions, archive)?;
     let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
-    // The archive has a separate lock, because it may be shared.
-    let _lock = state_dir.map(|_| lock(archive, env, patience)).transpose()?;
-    if is_dry_run {
+    let Some(state_dir) = state_dir else {
         let find = agent::belongings_of_many();
         for part in sessions.chunks(PART) {
             let places = part.iter().flat_map(|session| &session.copies).map(|copy| &copy.place);
             let sizes = rows::sizes(places, archive);
-            let plan = |session| Writer::new(archive, options).with_sizes(&sizes).item(session, env, &find);
+            let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
+            let plan = |session| Writer::new(archive, &notes, options).with_sizes(&sizes).item(session, env, &find);
             for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
                 report.items.push(item);
                 report.warnings.append(&mut warnings);
@@ -129,21 +127,32 @@ pub(crate) fn archive<'a>(
             watch(report.items.len());
         }
         return Ok(report);
-    }
-    let (machines, problems) = archive.machines();
-    let named: HashSet<&str> = machines.iter().flat_map(Machine::states).collect();
-    let mut writer = Writer::new(archive, options).keeping(&named);
+    };
+    archive.set_own(machine::name_here(state_dir, env)?);
+    let notes = Notes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
+    let mut after = notes.clone();
+    let _lock = lock(archive, env, patience)?;
+    let mut writer = Writer::new(archive, &notes, options);
     for session in sessions {
         // List the belongings at the moment of the copy.
         let find = |place: &Located| {
             agent::by_kind(place.agent()).map_or_else(|| Ok(Belongings::default()), |agent| agent.belongings(place))
         };
         let (item, mut warnings) = writer.item(session, env, &find);
+        if let Some(number) = item.number.filter(|_| item.done.why().is_none()) {
+            after.entry(session.agent, session.id()).number = number;
+        }
         report.items.push(item);
         report.warnings.append(&mut warnings);
         watch(report.items.len());
     }
-    match problems.first().map_or_else(|| sweep(archive, &machines, env), |first| Err(unread(first, archive, env))) {
+    let holdings = archive.own_holdings();
+    if options.forgets_missing && holdings.problems.is_empty() {
+        let has = |agent, id: &str| holdings.own_number(archive, agent, id).unwrap_or(0);
+        after.retain(|agent, id, noted| has(agent, id) >= noted.number);
+    }
+    after.save(state_dir)?;
+    match sweep(archive, &holdings, &after, env) {
         Ok(bytes) => report.removed_bytes += bytes,
         Err(why) => report.warnings.push(why),
     }
@@ -179,71 +188,67 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
     }
 }
 
-/// Creates the archive's directory, if its parent exists or it is the default one, and takes its lock.
-pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
-    let (disk, root) = (archive.disk(), archive.root());
-    let is_default = *root == *Archive::default_dir(env);
+/// Creates the directory of this machine, and that of the archive if its parent exists or it is the default one; takes
+/// the lock of the machine's directory, which other state directories of this machine may use.
+fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
+    let root = archive.root();
+    let Some(own) = archive.own() else { anyhow::bail!("this machine has no name") };
+    let (disk, is_default) = (own.disk(), *root == *Archive::default_dir(env));
     let made = match disk.open_dir(root) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => {
-            disk::make_dirs(disk, root, Access::Private)
-        }
-        // An unmounted volume must not be taken for an empty archive, so the parent directory must exist.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_default => {
+            // An unmounted volume must not be taken for an empty archive, so the parent directory must exist.
             disk::open_parent(disk, root).and_then(|(dir, name)| {
-                disk.make_dir((&dir, &name), Access::Private)?;
-                disk.sync(&dir)?;
-                disk.open((&dir, &name), For::Dir)
+                match disk.make_dir((&dir, &name), Access::Private) {
+                    // Another process made it at the same time.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                    made => made,
+                }?;
+                disk.sync(&dir)
             })
         }
-        opened => opened,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     };
-    let dir = made.map_err(|error| PathError::new("create", root, error))?;
-    Lock::take(disk, (&dir, root), "archive", env.clock.now, patience)
+    let dir = made.and_then(|()| disk::make_dirs(disk, own.dir(), Access::Private));
+    let dir = dir.map_err(|error| PathError::new("create", root, error))?;
+    Lock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience)
 }
 
-/// Removes blobs that no manifest needs, and leftovers of interrupted runs; returns their size in bytes.
+/// Removes blobs of this machine that none of its manifests needs, and leftovers of interrupted runs; returns their size
+/// in bytes.
 ///
-/// An unreadable manifest may need a blob, so nothing is removed unless the whole archive can be read. In an archive of
-/// several machines, the manifest that needs a blob may arrive after it: such a blob stays for [`GRACE`], and until
-/// every machine has synced since.
-fn sweep(archive: &Archive, machines: &[Machine], env: &Env) -> Result<u64, String> {
-    let disk = archive.disk();
-    if disk.open_dir(&archive.sessions()).is_err_and(|error| is_absent(error.kind())) {
-        return Ok(0);
-    }
-    let holdings = archive.holdings();
+/// A manifest that is missing or cannot be read may need a blob, so nothing is removed unless every noted state is there
+/// and can be read.
+fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Result<u64, String> {
+    let Some(own) = archive.own() else { return Ok(0) };
+    let disk = own.disk();
     if let Some(first) = holdings.problems.first() {
         return Err(unread(first, archive, env));
     }
+    if let Some((path, number)) = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id)).next() {
+        return Err(unread(&Problem { path, reason: format!("state {number} is missing") }, archive, env));
+    }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
     let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();
-    let mut unneeded = blobs(archive);
-    unneeded.retain(|(_, name)| !needed.contains(name.as_str()));
-    if machines.len() > 1 {
-        let synced = machines.iter().map(|machine| machine.written_at).min();
-        let last = env.clock.now.checked_sub(GRACE).ok().into_iter().chain(synced).min();
-        let last = last.map_or(0, Timestamp::as_second);
-        let is_old = |path: &Path| matches!(archive.look(path), Ok(Some(look)) if look.modified.0 < last);
-        unneeded.retain(|(path, _)| is_old(path));
-    }
-    let mut unneeded: Vec<PathBuf> = unneeded.into_iter().map(|(path, _)| path).collect();
+    let unneeded = blobs(&own).into_iter().filter(|(_, name)| !needed.contains(name.as_str()));
+    let mut unneeded: Vec<PathBuf> = unneeded.map(|(path, _)| path).collect();
     let mut problems = Vec::new();
     let removes_blobs = !unneeded.is_empty();
-    for agent in archive.dirs(&archive.sessions(), &mut problems) {
-        for session in archive.dirs(&agent, &mut problems) {
+    for agent in own.dirs(&own.sessions(), &mut problems) {
+        for session in own.dirs(&agent, &mut problems) {
             // A removed manifest must not reappear after a loss of power when its blobs are gone.
             if removes_blobs {
                 disk.open_dir(&session)
                     .and_then(|dir| disk.sync(&dir))
                     .map_err(|error| format!("cannot write {}: {}", session.display(), crate::error::reason(&error)))?;
             }
-            let names = archive.entries(&session, &mut problems).into_iter().map(|(path, _)| path);
+            let names = own.entries(&session, &mut problems).into_iter().map(|(path, _)| path);
             unneeded.extend(names.filter(|path| path.extension().is_some_and(|ending| ending == "tmp")));
         }
     }
     let mut removed = 0;
     for path in unneeded {
-        let bytes = archive.size(&path);
+        let bytes = own.size(&path);
         disk::open_parent(disk, &path)
             .and_then(|(dir, name)| tree::remove(disk, (&dir, &name)))
             .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;

@@ -6,10 +6,13 @@ use std::time::Duration;
 use super::*;
 use crate::archive::verify::verify;
 use crate::scan::{Wanted, locate};
+use crate::system::disk::Disk;
 use crate::system::disk::memory::{Memory, with_every_fault};
 
 const FIRST: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n";
 const SECOND: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n";
+
+const ARCHIVE: &str = "/volume/archive";
 
 /// A home with a session of Claude Code.
 struct Home {
@@ -41,15 +44,25 @@ impl Home {
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
         let state_dir =
             StateDir::open_on(memory.shared(), "/state".into(), self.env.clock.now, "archive", Duration::ZERO)?;
-        let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
-        let report = archive(sessions, &on(memory), options, Some(&state_dir), &self.env, &mut |_| {})?;
+        let options = ArchiveOptions::default();
+        let on_disk = Archive::on(memory.shared(), ARCHIVE.into(), None);
+        let report = archive(sessions, &on_disk, options, Some(&state_dir), &self.env, &mut |_| {})?;
         anyhow::ensure!(report.is_whole(), "{:?}", report.items[0].done);
         Ok(report.warnings.is_empty())
     }
 }
 
+fn own_name_on(disk: &dyn Disk) -> Option<String> {
+    let env = crate::system::env::tests::fixed();
+    machine::name_in(disk, "/state".as_ref(), &env).expect("a name")
+}
+
 fn on(memory: &Memory) -> Archive {
-    Archive::on(memory.shared(), "/volume/archive".into())
+    Archive::on(memory.shared(), ARCHIVE.into(), own_name_on(&*memory.shared()))
+}
+
+fn notes(memory: &Memory) -> Notes {
+    Notes::read_in(&*memory.shared(), "/state".as_ref(), ARCHIVE.as_ref()).expect("notes")
 }
 
 /// Returns the transcripts read back from the archive, the oldest first.
@@ -61,7 +74,8 @@ fn held(memory: &Memory) -> Result<Vec<String>, String> {
     }
     let whole = |snapshot: &crate::archive::Snapshot| {
         let (_, _, chunks) = snapshot.manifest.files().next().ok_or("a state without a file")?;
-        let chunks = chunks.iter().map(|name| archive.chunk(name).map_err(|fault| format!("{name}: {fault}")));
+        let dir = archive.dir_of(&snapshot.manifest);
+        let chunks = chunks.iter().map(|name| dir.chunk(name).map_err(|fault| format!("{name}: {fault}")));
         let bytes: Vec<u8> = chunks.collect::<Result<Vec<_>, _>>()?.concat();
         String::from_utf8(bytes).map_err(|error| error.to_string())
     };
@@ -96,7 +110,7 @@ fn check(transcripts: &[&str], kept: &[&str], prepare: fn(&Memory)) {
                 }
                 let next = home.archive(&sessions, &left.memory);
                 let is_sound = next.map_err(|error| format!("the next run fails: {error:#}"))?;
-                let (later, verdict) = (held(&left.memory)?, verify(&on(&left.memory)));
+                let (later, verdict) = (held(&left.memory)?, verify(&on(&left.memory), &notes(&left.memory)));
                 let is_whole = is_sound && verdict.faults.is_empty() && verdict.unneeded == 0;
                 if is_whole && keeps(&later) && later.iter().any(|held| held == last) {
                     Ok(())
@@ -128,8 +142,9 @@ fn no_fault_loses_a_state_missing_from_the_next_one() {
 fn no_fault_keeps_the_leftovers_of_a_killed_run() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
         let actor = memory.actor();
-        actor.put("/volume/archive/blobs/ab/.rejoin-new.tmp", "half");
-        actor.put(format!("/volume/archive/blobs/ab/{}.zst", "ab".repeat(32)), "unneeded");
+        let blobs = on(memory).own().expect("a name").blobs();
+        actor.put(blobs.join("ab/.rejoin-new.tmp"), "half");
+        actor.put(blobs.join(format!("ab/{}.zst", "ab".repeat(32))), "unneeded");
     });
 }
 

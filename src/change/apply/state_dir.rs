@@ -60,7 +60,7 @@ impl StateDir {
     }
 
     /// Returns the path.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

@@ -7,6 +7,7 @@ use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
+use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 
@@ -81,18 +82,36 @@ pub(crate) fn archived<'h>(
     })
 }
 
-/// Returns the newest state, or the requested one.
-pub(crate) fn state(states: &[Snapshot], wanted: Option<u64>) -> Result<&Manifest, Refusal> {
+/// Returns the newest state, or the requested one. If this machine has none that matches, and other machines have
+/// several, the state is ambiguous.
+pub(crate) fn state<'h>(
+    states: &'h [Snapshot],
+    wanted: Option<&StateName>,
+    archive: &Archive,
+) -> Result<&'h Manifest, Refusal> {
     let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
-    let found = match wanted {
-        Some(number) => manifests().rfind(|manifest| manifest.number == number),
-        None => manifests().next_back(),
+    let newest = || manifests().next_back().map(|newest| StateName { number: newest.number, machine: None });
+    let names = |manifests: &mut dyn Iterator<Item = &Manifest>| {
+        manifests.map(|manifest| archive.state_name(manifest).to_string()).collect::<Vec<_>>().join(", ")
     };
-    found.ok_or_else(|| {
-        let known: Vec<String> = manifests().map(|manifest| manifest.number.to_string()).collect();
-        let message = format!("the archive does not have that state; it has: {}", known.join(", "));
-        Refusal::new(RefusalCode::NoSuchState, message)
-    })
+    let found: Vec<&Manifest> = match wanted.cloned().or_else(newest) {
+        Some(StateName { number, machine }) => manifests()
+            .filter(|manifest| manifest.number == number && machine.as_ref().is_none_or(|name| *name == manifest.machine))
+            .collect(),
+        None => Vec::new(),
+    };
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let message = format!("the archive does not have that state; it has: {}", names(&mut manifests()));
+            Err(Refusal::new(RefusalCode::NoSuchState, message))
+        }
+        [.., last] if archive.is_own(last) => Ok(last),
+        several => {
+            let message = format!("several machines have such a state: {}", names(&mut several.iter().copied()));
+            Err(Refusal::new(RefusalCode::NoSuchState, message).hint("choose one with --state N@MACHINE"))
+        }
+    }
 }
 
 fn by_text(

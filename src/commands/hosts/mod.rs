@@ -6,7 +6,6 @@ mod list;
 mod named;
 mod pick;
 mod search;
-mod sync;
 
 use crate::cli::{Cli, Command, Format, TrashCommand};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -69,7 +68,6 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
     match (&cli.command, asking.hosts.as_slice()) {
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
         (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
-        (Command::Sync(args), [host]) if host.destination.is_some() => sync::run(args, &asking, ui),
         (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
         (Command::Resume(args), _) if !args.json => pick::resume(args, &asking, ui),
         (

@@ -24,9 +24,8 @@ pub(super) struct Follow {
 
 /// Maps the directories of the machine that archived a session to those here.
 fn mapping(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Mapping {
-    let home = (manifest.home.0.clone(), env.home.clone());
     // A store that the user names does not belong to this home.
-    let home = Some(home).filter(|(then, now)| then != now && args.to_store.is_none());
+    let home = manifest.homes(env).filter(|_| args.to_store.is_none());
     mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env)
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     super::refuse_number(&args.session)?;
     relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
-    let manifest = find::state(find::archived(&args.session, &filter, (&archive, &holdings), env)?, args.state)?;
+    let states = find::archived(&args.session, &filter, (&archive, &holdings), env)?;
+    let manifest = find::state(states, args.state.as_ref(), &archive)?;
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
     }
@@ -128,10 +129,7 @@ pub(super) fn roots(
         return Ok((roots, Arc::new(store)));
     }
     let root_of = |recorded: &PathBuf| {
-        // Another machine or container has another home.
-        let below_home = recorded.strip_prefix(&manifest.home.0).ok().map(|path| env.home.join(path));
-        let candidates = below_home.into_iter().chain([recorded.clone()]);
-        candidates.into_iter().find_map(|root| stores.iter().find(|store| store.root == root))
+        manifest.candidates(recorded, env).find_map(|root| stores.iter().find(|store| store.root == root))
     };
     let found: Vec<Option<&Store>> = manifest.stores.iter().map(|root| root_of(&root.0)).collect();
     let Some(Some(first)) = found.first() else {

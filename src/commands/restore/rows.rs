@@ -74,7 +74,7 @@ pub(super) fn run(
                 place.path.display()
             );
             let archived = format!("rejoin show --archived {name}{}", Archive::option(archive.root(), env));
-            let hint = format!("compare `rejoin show {name}` and `{archived} --state {}`", manifest.number);
+            let hint = format!("compare `rejoin show {name}` and `{archived} --state {}`", archive.state_name(manifest));
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
@@ -194,7 +194,7 @@ impl<'a> Return<'a> {
     }
 
     fn is_same(&self, place: &Located) -> bool {
-        self.manifest.rows().is_some_and(|then| rows::are_same(place, self.agent, then, self.archive))
+        self.manifest.rows().is_some_and(|then| rows::are_same(place, self.agent, then, &self.archive.dir_of(self.manifest)))
     }
 
     fn done(&self, known: &KnownDirs<'_>, env: &Env) -> ItemResult {
@@ -267,7 +267,7 @@ impl<'a> Return<'a> {
         let title = agent::about(*kind).title;
         let content = self.manifest.rows().ok_or_else(|| anyhow::anyhow!("the archive has no rows of it"))?;
         let mut contents = Vec::new();
-        script(rows::lines(content, self.archive), &mut contents)?;
+        script(rows::lines(content, &self.archive.dir_of(self.manifest)), &mut contents)?;
         let file = self.leave("sql", &contents, env)?;
         let why = no_import(title);
         let file = in_a_shell(&file);

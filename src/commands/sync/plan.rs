@@ -1,15 +1,17 @@
 //! Decides about every session: here, in the archive, or both.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
+use crate::archive::machine::Notes;
 use crate::archive::restore::{self, Present, Restore};
 use crate::archive::store::Holdings;
 use crate::archive::sync::decide::Shared;
-use crate::archive::sync::machines::{Held, Machine};
 use crate::archive::sync::state::Layout;
 use crate::archive::sync::{Brought, Decision, INCOMPLETE, Left, REFUSED};
+use crate::archive::write::Report;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::plan::change::Seen;
 use crate::cli::SyncArgs;
@@ -30,10 +32,8 @@ use crate::view::ui::Ui;
 pub(super) struct Known<'a> {
     pub(super) archive: &'a Archive,
     pub(super) holdings: &'a Holdings,
-    pub(super) own: Machine,
-    /// Set if the archive had a record of this machine.
-    pub(super) has_record: bool,
-    pub(super) others: Vec<Machine>,
+    /// The sessions that this machine archived.
+    pub(super) notes: &'a Notes,
     /// Maps directories of other machines to those here.
     pub(super) mapping: Mapping,
 }
@@ -41,30 +41,32 @@ pub(super) struct Known<'a> {
 /// A session, by agent and full id.
 pub(super) type Key = (AgentKind, String);
 
+/// A session as it was compared with the states of other machines.
+pub(super) struct Compared {
+    /// A digest of the names, sizes and times of its files.
+    pub(super) stamp: String,
+    /// The states that its files contain.
+    pub(super) contained: Vec<String>,
+}
+
 /// The plan of a sync.
 pub(super) struct Plan<'a> {
-    /// The record of this machine before; `None` if the archive had none.
-    pub(super) before: Option<Machine>,
-    /// The record with every entry that is certain already.
-    pub(super) own: Machine,
-    /// The sessions whose state goes into the archive, with a digest of their files.
-    pub(super) sent: HashMap<Key, String>,
+    /// The sessions whose state goes into the archive.
+    pub(super) sent: HashSet<Key>,
+    pub(super) compared: HashMap<Key, Compared>,
     /// The files that come here.
     pub(super) restore: Restore<'a>,
     /// The session of each item of `restore`.
     pub(super) brought: Vec<BroughtRow>,
-    /// The digest of each state that comes here.
-    pub(super) states: HashMap<Key, String>,
-    /// Sessions with files that stay here and that those states lack.
-    pub(super) has_more: HashSet<Key>,
     /// Maps directories of other machines to those here.
     pub(super) mapping: &'a Mapping,
     /// Sessions that an interrupted sync brought here.
-    pub(super) unsettled: Vec<Key>,
+    pub(super) arriving: BTreeSet<Key>,
     pub(super) left: Vec<LeftRow>,
     /// Number of sessions of other machines that were deleted here.
     pub(super) deleted: usize,
-    pub(super) unchanged: usize,
+    /// The sessions of which no other machine has a state to bring.
+    settled: HashSet<Key>,
 }
 
 /// Reads every session and decides about each.
@@ -85,22 +87,19 @@ pub(super) fn plan<'a>(
         !inner.contains(&session.key()) && session.copy().kind != SessionKind::Empty && filter.matches(session)
     });
     processes::verify(&mut scan.sessions);
-    let Known { archive, holdings, own, others, mapping, .. } = known;
+    let Known { archive, holdings, notes, mapping } = known;
     let mut plan = Plan {
-        before: known.has_record.then(|| own.clone()),
-        own: own.clone(),
-        sent: HashMap::new(),
+        sent: HashSet::new(),
+        compared: HashMap::new(),
         restore: Restore::new("sync", archive, env),
         brought: Vec::new(),
-        states: HashMap::new(),
-        has_more: HashSet::new(),
         mapping,
-        unsettled: Vec::new(),
+        arriving: BTreeSet::new(),
         left: Vec::new(),
         deleted: 0,
-        unchanged: 0,
+        settled: HashSet::new(),
     };
-    let shared = Shared { archive, holdings, own, others, env, mapping };
+    let shared = Shared { archive, holdings, notes, env, mapping, blobs: OnceCell::new() };
     let find = agent::belongings_of_many();
     for session in &scan.sessions {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
@@ -117,28 +116,29 @@ pub(super) fn plan<'a>(
 }
 
 impl<'a> Plan<'a> {
+    /// Returns the number of sessions that are the same here and in the archive, except those with a new state there.
+    pub(super) fn unchanged(&self, sent: &Report<'_>) -> usize {
+        let new = sent.items.iter().map(|item| item.session.key());
+        self.settled.len() - new.filter(|key| self.settled.contains(key)).count()
+    }
+
     /// Adds the decision about a session that is here.
     fn take(&mut self, session: &Session, agent: &dyn Agent, decision: Decision<'a>, known: &'a Known<'a>, env: &Env) {
-        let (kind, id) = (session.agent, session.id());
-        let held = known.own.session(kind, id);
-        if held.is_some_and(|held| held.stamp.is_none()) {
-            self.unsettled.push((kind, id.to_owned()));
+        let key = session.key();
+        if known.notes.get(key.0, &key.1).is_some_and(|noted| noted.is_arriving) {
+            self.arriving.insert(key.clone());
         }
-        let Decision { held, sent, brought, left } = decision;
-        let is_changed = sent.is_some() || brought.is_some() || left.is_some();
-        self.unchanged += usize::from(!is_changed);
-        if let Some(held) = held {
-            self.own.set(kind, id, held);
+        let Decision { stamp, contained, is_sent, brought, left } = decision;
+        if brought.is_none() && left.is_none() {
+            self.settled.insert(key.clone());
         }
-        if let Some(stamp) = sent {
-            self.sent.insert((kind, id.to_owned()), stamp);
+        self.compared.insert(key.clone(), Compared { stamp, contained });
+        if is_sent {
+            self.sent.insert(key);
         }
         self.left.extend(left.map(|left| LeftRow::of(session, left)));
         if let Some(Brought { snapshot, machine, layout, behind }) = brought {
             let copy = session.copy();
-            if behind.has_more {
-                self.has_more.insert((kind, id.to_owned()));
-            }
             let present = Some(Present { seen: Seen::of(copy), replaced: &behind.replaced });
             let row = BroughtRow { machine, is_new: false, session: snapshot.manifest.session() };
             let added = self.bring(snapshot, agent, (&layout, &copy.place.store), present, row, known.archive, env);
@@ -170,7 +170,6 @@ impl<'a> Plan<'a> {
         let now = agent.retention(store, env).map(|_| time_now(env));
         match self.restore.add(manifest, layout, now, present) {
             Ok(true) => {
-                self.states.insert((manifest.agent, manifest.id.clone()), snapshot.digest().to_owned());
                 self.brought.push(row);
                 Ok(())
             }
@@ -190,50 +189,32 @@ impl<'a> Plan<'a> {
         problems: &[Problem],
     ) -> BTreeMap<AgentKind, usize> {
         let env = shared.env;
-        let gone: Vec<(AgentKind, String, Held)> = shared
-            .own
-            .sessions()
-            .filter(|(kind, id, _)| filter.has_agent(*kind) && !present.contains(&(*kind, (*id).to_owned())))
-            .map(|(kind, id, held)| (kind, id.to_owned(), held.clone()))
-            .collect();
-        let elsewhere = shared.elsewhere();
+        let mut elsewhere: BTreeSet<&Key> = shared.elsewhere().collect();
+        elsewhere.retain(|key| filter.has_agent(key.0) && !present.contains(*key));
         let mut unknown: BTreeMap<AgentKind, usize> = BTreeMap::new();
-        for (kind, id, held) in gone {
-            let was_deleted = held.deleted_at.is_some();
-            let is_gone = if was_deleted {
-                Some(true)
-            } else {
-                is_gone(kind, shared.state(kind, &id, &held.state), problems, env)
-            };
-            // A sync that was interrupted before it wrote the session here left no stamp.
-            let is_unsettled = held.stamp.is_none() && !was_deleted;
-            match is_gone {
-                Some(_) if is_unsettled || args.restore_deleted => self.own.forget(kind, &id),
-                Some(true) => {
-                    self.deleted += usize::from(elsewhere.contains(&(kind, id.clone())));
-                    if !was_deleted {
-                        self.own.set(kind, &id, Held { deleted_at: Some(env.clock.now), ..held });
-                    }
+        for (kind, id, noted) in shared.notes.sessions() {
+            let key = (kind, id.to_owned());
+            if !filter.has_agent(kind) || present.contains(&key) {
+                continue;
+            }
+            let may_come = noted.number == 0 || args.restore_deleted;
+            match is_gone(kind, shared.own(kind, id).map(|own| &own.manifest), problems, env) {
+                Some(_) if may_come => {}
+                Some(true) => self.deleted += usize::from(elsewhere.remove(&key)),
+                Some(false) | None => {
+                    elsewhere.remove(&key);
+                    *unknown.entry(kind).or_default() += 1;
                 }
-                Some(false) | None => *unknown.entry(kind).or_default() += 1,
             }
         }
-        let mut absent: Vec<Key> = elsewhere
-            .into_iter()
-            .filter(|(kind, id)| {
-                filter.has_agent(*kind)
-                    && !present.contains(&(*kind, id.clone()))
-                    && self.own.session(*kind, id).is_none()
-            })
-            .collect();
-        absent.sort();
-        for (kind, id) in absent {
+        for (kind, id) in elsewhere {
+            let (kind, id) = (*kind, id.as_str());
             let Some(agent) = agent::by_kind(kind) else { continue };
-            let found = match shared.absent((kind, &id), agent) {
+            let found = match shared.absent((kind, id), agent) {
                 Ok(None) => continue,
                 Ok(Some(found)) => found,
                 Err(left) => {
-                    self.left.push(LeftRow { agent: kind, id, title: None, left });
+                    self.left.push(LeftRow { agent: kind, id: id.to_owned(), title: None, is_here: false, left });
                     continue;
                 }
             };
@@ -251,7 +232,7 @@ impl<'a> Plan<'a> {
             });
             if let Err(left) = added {
                 let title = snapshot.manifest.facts.title.clone();
-                self.left.push(LeftRow { agent: kind, id, title, left });
+                self.left.push(LeftRow { agent: kind, id: id.to_owned(), title, is_here: false, left });
             }
         }
         unknown
@@ -282,11 +263,9 @@ fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env:
 }
 
 /// Maps directories of other machines by the options and the config file; by default, each home to the one here.
-pub(super) fn mapping(args: &SyncArgs, holdings: &Holdings, others: &[Machine], env: &Env) -> Mapping {
-    let archived = holdings.snapshots().map(|snapshot| snapshot.manifest.home.0.clone());
-    let homes = archived.chain(others.iter().map(|machine| machine.home.0.clone()));
-    let homes: BTreeSet<PathBuf> = homes.filter(|home| *home != env.home).collect();
-    let homes: Vec<(PathBuf, PathBuf)> = homes.into_iter().map(|home| (home, env.home.clone())).collect();
+pub(super) fn mapping(args: &SyncArgs, holdings: &Holdings, env: &Env) -> Mapping {
+    let homes: BTreeSet<(PathBuf, PathBuf)> =
+        holdings.snapshots().filter_map(|snapshot| snapshot.manifest.homes(env)).collect();
     let pairs = args.map.iter().chain(&env.config.sync_map).chain(&homes);
     mapping_of(pairs.map(|(from, to)| (from, to)), env)
 }

@@ -95,6 +95,7 @@ pub(crate) struct Lines {
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
     max_line: usize,
+    is_skipped: Option<fn(&[u8]) -> bool>,
     number: u64,
     offset: u64,
 }
@@ -116,12 +117,17 @@ pub(crate) struct Line<'a> {
 impl Lines {
     pub(super) fn new(path: PathBuf, source: Source, limit: u64) -> Self {
         let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
-        Self { path, reader, line: Vec::new(), max_line: MAX_LINE, number: 0, offset: 0 }
+        Self { path, reader, line: Vec::new(), max_line: MAX_LINE, is_skipped: None, number: 0, offset: 0 }
     }
 
     /// Sets the maximum length of a line; longer lines are skipped.
     pub(crate) fn up_to(self, max_line: usize) -> Self {
         Self { max_line, ..self }
+    }
+
+    /// Skips the lines for which this returns true.
+    pub(crate) fn without(self, is_skipped: Option<fn(&[u8]) -> bool>) -> Self {
+        Self { is_skipped, ..self }
     }
 
     /// Returns the next line that is not empty.
@@ -162,7 +168,8 @@ impl Lines {
             }
             self.number += 1;
             let nul = self.line.iter().take_while(|byte| **byte == 0).count();
-            if is_too_long || nul < self.line.len() {
+            let is_skipped = |line: &[u8]| self.is_skipped.is_some_and(|is_skipped| is_skipped(line));
+            if is_too_long || (nul < self.line.len() && !is_skipped(&self.line)) {
                 let bytes = (!is_too_long).then_some(without_nul(&self.line));
                 return Ok(Some(Line { number: self.number, start: start + nul as u64, bytes, is_ended }));
             }

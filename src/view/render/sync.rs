@@ -47,6 +47,8 @@ pub(crate) struct LeftRow {
     pub id: String,
     /// Its title.
     pub title: Option<String>,
+    /// Set if this machine has it.
+    pub is_here: bool,
     /// The reason.
     pub left: Left,
 }
@@ -54,7 +56,7 @@ pub(crate) struct LeftRow {
 impl LeftRow {
     /// Makes the row of a session that is here.
     pub(crate) fn of(session: &Session, left: Left) -> Self {
-        Self { agent: session.agent, id: session.id().to_owned(), title: Some(table::title(session)), left }
+        Self { agent: session.agent, id: session.id().to_owned(), title: Some(table::title(session)), is_here: true, left }
     }
 
     /// Returns whether this is normal, and may be different at the next sync.
@@ -177,24 +179,22 @@ impl Syncing<'_> {
         })
     }
 
-    /// Names the commands for the first session that diverged, and for the first that only its agent can bring here.
+    /// Names the commands for the first session whose other state can be taken here.
     fn hint(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
-        let dir = Archive::option(self.dir, env);
+        let Some((row, state)) = self.left.iter().find_map(|row| Some((row, row.left.state.as_ref()?))) else {
+            return Ok(());
+        };
+        let (name, dir) = (row.selector(), Archive::option(self.dir, env));
         let command = |text: String| in_home(&text, &env.invocation.elsewhere).into_owned();
-        if let Some((row, state)) = self.left.iter().find_map(|row| Some((row, row.left.state?))) {
-            let name = row.selector();
-            let show = command(format!("rejoin show --archived {name} --state {state}{dir}"));
-            let delete = command(format!("rejoin delete {name}"));
-            let restore = command(format!("rejoin restore {name} --state {state}{dir}"));
-            let here = format!("To continue that one here: `{delete}`, then `{restore}`.");
-            writeln!(out, "{faint}`{show}` shows the other state. {here}{faint:#}")?;
-        }
-        if let Some(row) = self.left.iter().find(|row| row.left.code == IN_DATABASE) {
-            let restore = command(format!("rejoin restore {}{dir}", row.selector()));
-            writeln!(out, "{faint}`{restore}` has its agent take one in.{faint:#}")?;
-        }
-        Ok(())
+        // The agent starts in a directory that only the archive names.
+        let (via_agent, trust) = if row.left.is_in_database { (" --via-agent", " --trust") } else { ("", "") };
+        let show = command(format!("rejoin show --archived {name} --state {state}{dir}"));
+        let delete = command(format!("rejoin delete {name}{via_agent}"));
+        let restore = command(format!("rejoin restore {name} --state {state}{trust}{dir}"));
+        let first = if row.is_here { format!("`{delete}`, then ") } else { String::new() };
+        let here = format!("To continue that one here: {first}`{restore}`.");
+        writeln!(out, "{faint}`{show}` shows the other state. {here}{faint:#}")
     }
 
     /// Summarizes the outcome in one sentence.

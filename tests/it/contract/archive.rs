@@ -7,14 +7,14 @@ use super::{Agent, Kind, Liveness, Message, Problem, Time, Version};
 words!(ListKind: ArchiveList);
 words!(ShowKind: ArchivedSession);
 words!(VerifyKind: ArchiveVerify);
-words!(FaultCode: DamagedManifest DamagedBlob MissingBlob);
+words!(FaultCode: DamagedManifest MissingManifest DamagedBlob MissingBlob);
 words!(EntryRole: Own Shared Companion);
 words!(EntryType: File Dir Link Rows);
 
 answer!(Path { path: String; path_bytes_base64: Option<String> });
 
 answer!(State {
-    state: u64; archived_at: Option<Time>; hostname: String; rejoin_version: String; liveness: Liveness; files: u64;
+    state: u64; machine: String; archived_at: Option<Time>; hostname: String; rejoin_version: String; liveness: Liveness; files: u64;
     size_bytes: u64; manifest: Path
 });
 

@@ -14,9 +14,9 @@ use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::inventory::{InventoryEntry, InventoryError};
 use crate::archive::manifest::{Node, Role};
 use crate::archive::rows::{self, RowsError};
-use crate::archive::store::{BlobFault, manifest_name};
+use crate::archive::machine_dir::{BlobFault, MAX_MANIFEST, manifest_name};
 use crate::archive::write::tree;
-use crate::archive::{Archive, Manifest};
+use crate::archive::{Manifest, MachineDir};
 use crate::error::PathError;
 use crate::format::text::hex;
 use crate::session::{Located, Session, SessionCopy};
@@ -75,7 +75,7 @@ impl Writer<'_> {
             return Ok(String::new());
         }
         let name = digest(chunk);
-        match self.archive.chunk(&name) {
+        match self.own.chunk(&name) {
             Ok(_) => return Ok(name),
             // Write a damaged blob again.
             Err(BlobFault::Missing | BlobFault::Damaged(_)) => {}
@@ -84,13 +84,14 @@ impl Writer<'_> {
             self.stored += chunk.len() as u64;
             return Ok(name);
         }
-        self.write(&self.archive.blob(&name), &pack(chunk)?)?;
+        self.write(&self.own.blob(&name), &pack(chunk)?)?;
         Ok(name)
     }
 
     /// Writes a file to a temporary name and renames it into place.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let (disk, dir) = (self.archive.disk(), path.parent().unwrap_or(path));
+        let own = self.own.clone();
+        let (disk, dir) = (own.disk(), path.parent().unwrap_or(path));
         // `make_dirs` also syncs the names of the directories that it creates.
         let handle = disk::make_dirs(disk, dir, Access::Private)?;
         let (at, temporary) =
@@ -114,21 +115,24 @@ impl Writer<'_> {
 
     /// Syncs the directories with new entries.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        let disk = self.archive.disk();
+        let disk = self.own.disk();
         for dir in std::mem::take(&mut self.unsynced) {
             disk.sync(&disk.open_dir(&dir)?)?;
         }
         Ok(())
     }
 
-    /// Writes a manifest, and returns its SHA-256.
-    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<String, InventoryError> {
+    /// Writes a manifest.
+    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), InventoryError> {
         let mut bytes = serde_json::to_vec(manifest).map_err(|error| InventoryError::Failed(error.to_string()))?;
         bytes.push(b'\n');
-        let dir = self.archive.session_dir(manifest.agent, &manifest.id);
+        if bytes.len() as u64 > MAX_MANIFEST {
+            return Err(InventoryError::Refused(format!("it has {} files, too many", manifest.entries.len())));
+        }
+        let dir = self.own.session_dir(manifest.agent, &manifest.id);
         self.write(&dir.join(manifest_name(manifest.number, &bytes)), &bytes)?;
         self.sync()?;
-        Ok(digest(&bytes))
+        Ok(())
     }
 }
 
@@ -155,9 +159,12 @@ impl Writer<'_> {
     pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
         let is_same = |copy: &SessionCopy| {
             let then = agent.agent_managed(&copy.place).and_then(|_| state.rows_of(&copy.place.path));
-            then.is_some_and(|then| rows::are_same(&copy.place, agent, then, self.archive))
+            then.is_some_and(|then| rows::are_same(&copy.place, agent, then, &self.own))
         };
-        state.copies.len() == session.copies.len() && session.copies.iter().all(is_same)
+        let is_there = |name: &String| self.own.chunk(name).is_ok();
+        state.copies.len() == session.copies.len()
+            && session.copies.iter().all(is_same)
+            && state.files().flat_map(|(_, _, chunks)| chunks).all(is_there)
     }
 
     /// Returns the archived node of a file if its size and time show no change since, and its chunks are there.
@@ -165,7 +172,7 @@ impl Writer<'_> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let Node::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
-            let blob = self.archive.look(&self.archive.blob(name));
+            let blob = self.own.look(&self.own.blob(name));
             matches!(blob, Ok(Some(blob)) if blob.kind == Kind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
@@ -173,7 +180,7 @@ impl Writer<'_> {
 }
 
 /// Checks whether a newer state has everything of an older one: each file is the same or continues the older file.
-pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent: &dyn Agent) -> bool {
+pub(super) fn is_within(old: &Manifest, new: &Manifest, dir: &MachineDir, agent: &dyn Agent) -> bool {
     old.entries.iter().all(|entry| {
         let Some((size, sha256, chunks)) = entry.node.content() else { return true };
         let is_state =
@@ -181,30 +188,29 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, archive: &Archive, agent
         let newer = || new.file(&old.stores[entry.store].0, &entry.path);
         if let Node::Rows { .. } = entry.node {
             return newer().is_some_and(|newer| {
-                newer.1 == sha256 || rows::are_within((sha256, chunks), (newer.1, newer.2), archive)
+                newer.1 == sha256 || rows::are_within((dir, (sha256, chunks)), (dir, (newer.1, newer.2)))
             });
         }
         size == 0
             || entry.role == Role::Companion
-            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, archive))
+            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, dir))
             || is_state()
     })
 }
 
 /// Checks whether a file begins with all content of its older state, by comparing chunks.
-pub(super) fn goes_on(old: &[String], new: &[String], archive: &Archive) -> bool {
+pub(super) fn goes_on(old: &[String], new: &[String], dir: &MachineDir) -> bool {
     let Some((last, full)) = old.split_last() else { return true };
     let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
-    let both = || archive.chunk(last).ok().zip(archive.chunk(same_place).ok());
+    let both = || dir.chunk(last).ok().zip(dir.chunk(same_place).ok());
     last == same_place || both().is_some_and(|(last, newer)| newer.starts_with(&last))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::archive::Archive;
+    use crate::archive::machine::Notes;
     use crate::archive::chunks::CHUNK_BYTES;
     use crate::archive::write::ArchiveOptions;
     use proptest::prelude::*;
@@ -226,9 +232,12 @@ mod tests {
             flipped in any::<prop::sample::Index>(),
         ) {
             let dir = tempfile::tempdir().expect("a directory");
-            let archive = Archive::of(&crate::system::env::tests::fixed(), Some(dir.path()));
-            let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
-            let mut writer = Writer::new(&archive, options);
+            let env = crate::system::env::tests::fixed();
+            let archive = Archive::of(&env, Some(dir.path()));
+            archive.set_own("laptop-1a2b3c4d".to_owned());
+            let notes = Notes::read(archive.root(), &env).expect("notes");
+            let mut writer = Writer::new(&archive, &notes, ArchiveOptions::default());
+            let archive = archive.own().expect("a directory");
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
                 disk::replace(&disk::SYSTEM, &path, contents).expect("a file");

@@ -2,16 +2,17 @@
 
 mod content;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent, Unable};
 use crate::archive::inventory::{Inventory, InventoryError, Kind, look, settled};
+use crate::archive::machine::Notes;
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::rows::Sizes;
 use crate::archive::store::Holdings;
 use crate::archive::write::{ArchiveOptions, Item, tree};
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::{Archive, Manifest, MachineDir, Snapshot};
 use crate::change::outcome::ItemResult;
 use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};
@@ -21,6 +22,10 @@ use content::{Known, is_within, known_files};
 
 pub(super) struct Writer<'a> {
     archive: &'a Archive,
+    /// The directory of this machine, the only one that is written.
+    own: MachineDir,
+    /// The states that this machine has archived.
+    notes: &'a Notes,
     options: ArchiveOptions,
     /// Bytes written for the current session, or those that would be written.
     stored: u64,
@@ -30,23 +35,18 @@ pub(super) struct Writer<'a> {
     reads: bool,
     /// Known sizes of the rows of planned sessions.
     sizes: Option<&'a Sizes>,
-    /// Current states of machines, which stay in the archive.
-    named: Option<&'a HashSet<&'a str>>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(archive: &'a Archive, options: ArchiveOptions) -> Self {
-        Self { archive, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None, named: None }
+    pub(super) fn new(archive: &'a Archive, notes: &'a Notes, options: ArchiveOptions) -> Self {
+        // A plan of the first run reads a directory that does not exist.
+        let own = archive.own().unwrap_or_else(|| archive.machine_dir(".none"));
+        Self { archive, own, notes, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
     }
 
     /// Passes the known sizes of the rows of planned sessions, so that they are not read again.
     pub(super) fn with_sizes(self, sizes: &'a Sizes) -> Self {
         Self { sizes: Some(sizes), ..self }
-    }
-
-    /// Keeps these states, because the records of machines name them.
-    pub(super) fn keeping(self, named: &'a HashSet<&'a str>) -> Self {
-        Self { named: Some(named), ..self }
     }
 
     /// Archives a session, or plans to; `find` lists the belongings of a copy. Returns the result for the session, and
@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
     ) -> (Item<'s>, Vec<String>) {
         self.stored = 0;
-        let known = self.archive.snapshots(session.agent, session.id());
+        let known = self.archive.own_snapshots(session.agent, session.id());
         let warning = |at: &Problem| format!("cannot read {}: {}", at.path.display(), at.reason);
         let warnings = known.problems.iter().map(warning).collect();
         let before = known.newest(session.agent, session.id());
@@ -66,19 +66,17 @@ impl<'a> Writer<'a> {
             session,
             done: ItemResult::Unchanged,
             number: before.map(|snapshot| snapshot.manifest.number),
-            digest: before.map(|snapshot| snapshot.digest().to_owned()),
             files: 0,
             size_bytes: 0,
             stored_bytes: 0,
         };
         match self.capture(session, before, env, find) {
-            Ok((manifest, new)) => {
+            Ok((manifest, is_new)) => {
                 item.number = Some(manifest.number);
                 item.files = manifest.files().count();
                 item.size_bytes = manifest.size_bytes();
-                if let Some(digest) = new {
+                if is_new {
                     item.done = ItemResult::Done;
-                    item.digest = digest;
                 }
                 self.remove_held(session, &manifest, &known);
             }
@@ -95,31 +93,28 @@ impl<'a> Writer<'a> {
     /// Removes the manifests of older states if the newest state holds everything that they hold.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
         let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
-        let is_named = |snapshot: &Snapshot| self.named.is_some_and(|named| named.contains(snapshot.digest()));
-        let older =
-            known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number && !is_named(snapshot));
-        for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, self.archive, agent)) {
+        let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
+        for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, &self.own, agent)) {
             // The newer manifest holds everything, so a failure loses nothing.
-            let disk = self.archive.disk();
+            let disk = self.own.disk();
             let _ = disk::open_parent(disk, &snapshot.path).and_then(|(dir, name)| tree::remove(disk, (&dir, &name)));
         }
     }
 
-    /// Copies a session until it is the same before and after. Returns its manifest, and for a new manifest its digest
-    /// (`Some(None)` in a plan).
+    /// Copies a session until it is the same before and after. Returns its manifest, and whether that is new.
     fn capture(
         &mut self,
         session: &Session,
         before: Option<&Snapshot>,
         env: &Env,
         find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
-    ) -> Result<(Manifest, Option<Option<String>>), InventoryError> {
+    ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
         let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.clock.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
-            return Ok((previous.clone(), None));
+            return Ok((previous.clone(), false));
         }
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         if self.options.is_dry_run {
@@ -137,14 +132,14 @@ impl<'a> Writer<'a> {
         } else {
             settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
         }
-        if let Some(previous) = previous {
-            if manifest.is_same(previous) {
-                return Ok((previous.clone(), None));
-            }
-            manifest.number = previous.number + 1;
+        if let Some(previous) = previous.filter(|previous| manifest.is_same(previous)) {
+            return Ok((previous.clone(), false));
         }
+        // A state that is brought to another machine and continued there gets a larger number.
+        let noted = self.notes.get(session.agent, session.id()).map_or(0, |noted| noted.number);
+        manifest.number = self.archive.last_number(session.agent, session.id()).max(noted) + 1;
         if self.options.is_dry_run {
-            return Ok((manifest, Some(None)));
+            return Ok((manifest, true));
         }
         let mut copy = session.copy().clone();
         // A session that cannot be counted is archived all the same.
@@ -152,8 +147,8 @@ impl<'a> Writer<'a> {
             manifest.facts.count(&copy);
         }
         self.sync()?;
-        let digest = self.write_manifest(&manifest)?;
-        Ok((manifest, Some(Some(digest))))
+        self.write_manifest(&manifest)?;
+        Ok((manifest, true))
     }
 
     /// Copies everything listed, except files that are unchanged in the archive.

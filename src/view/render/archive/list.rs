@@ -98,6 +98,8 @@ pub(crate) struct ArchivedJson<'a> {
 pub(crate) struct StateJson<'a> {
     /// Its number, for `restore --state`.
     pub state: u64,
+    /// The name of the machine that archived it, for `restore --state N@MACHINE`.
+    pub machine: &'a str,
     /// When it was archived.
     pub archived_at: Timestamp,
     /// On which machine.
@@ -149,6 +151,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
     let Snapshot { path, manifest } = snapshot;
     StateJson {
         state: manifest.number,
+        machine: &manifest.machine,
         archived_at: manifest.archived_at,
         hostname: &manifest.hostname,
         rejoin_version: &manifest.rejoin_version,

@@ -126,16 +126,19 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     for path in &session.paths {
         line("was in", path)?;
     }
-    for state in &session.states {
-        let StateJson { state, archived_at, hostname, files, size_bytes, .. } = state;
+    let is_that = |state: &Manifest| (state.number, &state.machine) == (shown.state.number, &shown.state.machine);
+    for (state, Snapshot { manifest, .. }) in session.states.iter().zip(shown.states) {
+        let StateJson { archived_at, hostname, files, size_bytes, .. } = state;
         let (at, files, size) = (env.clock.shown(*archived_at), text::count(*files, "file"), text::size(*size_bytes));
-        let is_shown = session.states.len() > 1 && *state == shown.state.number;
+        let is_shown = session.states.len() > 1 && is_that(manifest);
+        let state = shown.archive.state_name(manifest);
         let mark = if is_shown { "; shown here" } else { "" };
         line("state", &format!("{state}: archived at {at} on {hostname}, {files}, {size}{mark}"))?;
     }
     // Without --state, `restore` takes the newest.
-    let is_newest = shown.states.last().is_none_or(|newest| newest.manifest.number == shown.state.number);
-    let state = if is_newest { String::new() } else { format!(" --state {}", shown.state.number) };
+    let is_newest = shown.states.last().is_none_or(|newest| is_that(&newest.manifest));
+    let state =
+        if is_newest { String::new() } else { format!(" --state {}", shown.archive.state_name(shown.state)) };
     let selector = format!("{}:{}", session.agent, session.id);
     let dir = Archive::option(shown.archive.root(), env);
     let command = format!("rejoin restore {}{state}{dir}", shell::word(&selector));
