@@ -35,6 +35,8 @@ mod view;
 pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
+#[doc(hidden)]
+pub use system::env::{Captured, Surroundings};
 
 use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, split_from_options, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
@@ -50,21 +52,34 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     if let Some(exit) = commands::version::answer(&first).or_else(|| system::reach::answer(&first)) {
         return exit;
     }
-    let mut args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
+    let args: Vec<OsString> = first.into_iter().flatten().chain(args).collect();
     view::ui::tell_of_bugs();
     system::signals::survive_file_size_limit();
     if let Some(exit) = commands::complete::answer(&args) {
         return exit;
     }
+    run_in(&Surroundings::from_process(args))
+}
+
+/// Runs the program in its surroundings: the process, or those that a test made.
+#[doc(hidden)]
+pub fn run_in(surroundings: &Surroundings) -> Exit {
+    if !surroundings.is_process() {
+        // The test changed files since the last run.
+        system::reach::forget();
+        agent::jido::keys::forget_secrets();
+        surroundings.args.iter().take(1).for_each(|program| system::own_program::set(program.as_ref()));
+    }
+    let (mut args, streams) = (surroundings.args.clone(), &surroundings.streams);
     // The agent waits, and with a cold cache even the definition of all commands takes longer than handling the event.
     if let Some(event) = commands::hook::plain_event(&args) {
-        return commands::hook::event(&event, &mut Ui::new(None, false, ColorWhen::Never));
+        return commands::hook::event(&event, surroundings, &mut Ui::new(streams, None, false, ColorWhen::Never));
     }
     let mut command = cli::command();
+    let for_usage = || Ui::new(streams, Env::read_from(surroundings, None).ok().as_ref(), false, ColorWhen::Auto);
     if args.len() < 2 {
-        if !opens_picker() {
-            // If the reader is gone, the help is not needed.
-            let _ = command.print_help();
+        if !opens_picker(surroundings) {
+            for_usage().help(&command.render_help());
             return Exit::Ok;
         }
         args.push("resume".into());
@@ -74,7 +89,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     split_from_options(&mut split);
     let mut matches = command.try_get_matches_from_mut(&split);
     let lacks_command = |error: &clap::Error| error.kind() == ErrorKind::MissingSubcommand;
-    if matches.as_ref().is_err_and(lacks_command) && opens_picker() {
+    if matches.as_ref().is_err_and(lacks_command) && opens_picker(surroundings) {
         [&mut args, &mut split].into_iter().for_each(|args| args.push("resume".into()));
         matches = command.try_get_matches_from_mut(&split);
     }
@@ -86,7 +101,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_wrong = !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            if is_wrong && commands::hook::went_on_after_wrong_usage(&args, &error) {
+            if is_wrong && commands::hook::went_on_after_wrong_usage(&args, &error, streams) {
                 return Exit::Ok;
             }
             if is_wrong {
@@ -98,26 +113,26 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
                 let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
                 suggest_nearest(&mut error, &command, &shown);
-                Ui::new(Env::read(None).ok().as_ref(), false, ColorWhen::Auto).usage(&error);
+                for_usage().usage(&error);
                 return Exit::Usage;
             }
-            // If the reader is gone, the help is not needed.
-            let _ = error.print();
+            for_usage().help(&error.render());
             return Exit::Ok;
         }
     };
     if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {
         // Nothing is read that an event does not need, such as the zone's files.
-        return commands::hook::event(event, &mut Ui::new(None, cli.global.quiet, cli.global.color));
+        let mut ui = Ui::new(streams, None, cli.global.quiet, cli.global.color);
+        return commands::hook::event(event, surroundings, &mut ui);
     }
     // With other hosts, `--home` is a home on those hosts.
     let home = cli.global.home.as_deref().filter(|_| cli.global.hosts.is_empty());
-    let env = Env::read(home);
+    let env = Env::read_from(surroundings, home);
     let env = env.map(|mut env| {
         env.invocation.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         env
     });
-    let mut ui = Ui::new(env.as_ref().ok(), cli.global.quiet, cli.global.color);
+    let mut ui = Ui::new(streams, env.as_ref().ok(), cli.global.quiet, cli.global.color);
     let elsewhere = env.as_ref().map(|env| env.invocation.elsewhere.clone()).unwrap_or_default();
     let outcome = env.map_err(anyhow::Error::from).and_then(|mut env| {
         if !cli.global.no_config && reads_config(&cli.command) {
@@ -151,8 +166,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 /// Returns whether `rejoin` without a command opens the picker.
-fn opens_picker() -> bool {
-    Env::read(None).is_ok_and(|env| commands::find::can_pick(&env.terminal))
+fn opens_picker(surroundings: &Surroundings) -> bool {
+    Env::read_from(surroundings, None).is_ok_and(|env| commands::find::can_pick(&env.terminal))
 }
 
 /// Returns whether a command reads the config file: commands that agents and programs call must work whatever it

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
+use super::MachineDir;
 use super::manifest::{Node, Role};
 use super::rows;
 use super::store::{Archive, Holdings};
-use super::MachineDir;
 use crate::agent;
 use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
@@ -42,8 +42,7 @@ fn is_held(session: &Session, holdings: &Holdings, own: &MachineDir) -> bool {
     let all_are = session.copies.iter().all(|copy| {
         if agent.agent_managed(&copy.place).is_some() {
             let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
-            return rows
-                .is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), own));
+            return rows.is_some_and(|(_, sha256, chunks)| rows::are_same(&copy.place, agent, (sha256, chunks), own));
         }
         let Ok(belongings) = agent.belongings(&copy.place) else { return false };
         belongings.own.iter().chain(&belongings.shared).all(|path| is_as_archived(path, &entries))

@@ -7,8 +7,8 @@ pub(crate) mod chunks;
 pub(crate) mod coverage;
 mod inventory;
 pub(crate) mod machine;
-pub(crate) mod manifest;
 mod machine_dir;
+pub(crate) mod manifest;
 pub(crate) mod restore;
 pub(crate) mod rows;
 pub(crate) mod store;
@@ -17,6 +17,6 @@ pub(crate) mod unpacked;
 pub(crate) mod verify;
 pub(crate) mod write;
 
-pub(crate) use manifest::Manifest;
 pub(crate) use machine_dir::{MachineDir, Snapshot};
+pub(crate) use manifest::Manifest;
 pub(crate) use store::Archive;

@@ -12,7 +12,7 @@ use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::{Unpacked, unpack};
-use crate::archive::{Archive, Manifest, MachineDir};
+use crate::archive::{Archive, MachineDir, Manifest};
 use crate::change::apply::run;
 use crate::change::apply::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;

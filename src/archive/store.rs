@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::machine;
-use super::manifest::Manifest;
 use super::machine_dir::{MachineDir, Snapshot};
+use super::manifest::Manifest;
 use crate::format::shell;
 use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Problem, Session};

@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
-use crate::archive::{Archive, Manifest, MachineDir, rows};
+use crate::archive::{Archive, MachineDir, Manifest, rows};
 use crate::change::apply::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;

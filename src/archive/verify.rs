@@ -145,9 +145,8 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
             Err(fault) => fault,
         };
         // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
-        let is_there = |snapshot: &&Snapshot| {
-            !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None))
-        };
+        let is_there =
+            |snapshot: &&Snapshot| !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None));
         let users: Vec<&Snapshot> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
         if users.is_empty() {
             continue;

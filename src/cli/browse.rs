@@ -6,9 +6,9 @@ use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::cli::options::{BranchArgs, FilterArgs, FormatArgs};
-use crate::session::state_name::StateName;
 use crate::session::Role;
 use crate::session::select::CopySelector;
+use crate::session::state_name::StateName;
 
 /// Order of the sessions that `search` finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

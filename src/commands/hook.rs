@@ -18,8 +18,9 @@ use crate::hook::settings::{self, Without};
 use crate::save::write;
 use crate::system::deadline;
 use crate::system::disk::SYSTEM;
-use crate::system::env::{self, Env, Program};
+use crate::system::env::{self, Env, Program, Streams, Surroundings};
 use crate::system::links;
+use crate::system::own_program;
 use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
 use crate::view::ui::Ui;
 
@@ -35,13 +36,13 @@ pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
 }
 
 /// Answers an event. The agent continues in any case: a failure is one line.
-pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
+pub(crate) fn event(event: &Hook, surroundings: &Surroundings, ui: &mut Ui) -> Exit {
     let outcome = match event {
         Hook::Amplifier => {
             let outcome = amplifier(ui);
             say(amplifier::ANSWER, ui).and(outcome)
         }
-        _ => claude(ui),
+        _ => claude(surroundings, ui),
     };
     if let Err(error) = outcome {
         ui.warn(&one_line(&format!("{error:#}")));
@@ -52,12 +53,12 @@ pub(crate) fn event(event: &Hook, ui: &mut Ui) -> Exit {
 /// Answers invalid arguments if the caller is an agent, which must continue; returns whether it is.
 ///
 /// For Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than rejoin.
-pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error) -> bool {
+pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error, streams: &Streams) -> bool {
     let has = |word: &str| args.iter().any(|arg| arg == word);
     let calls = |agent: &str| args.windows(2).any(|pair| pair[0] == "hook" && pair[1] == agent);
     let must_go_on = calls("claude") || calls("amplifier") || (has("save") && has("--best-effort"));
     if must_go_on {
-        let mut ui = Ui::new(None, false, ColorWhen::Never);
+        let mut ui = Ui::new(streams, None, false, ColorWhen::Never);
         if calls("amplifier") {
             let _ = say(amplifier::ANSWER, &mut ui);
         }
@@ -68,10 +69,10 @@ pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error) 
     must_go_on
 }
 
-fn claude(ui: &mut Ui) -> anyhow::Result<()> {
+fn claude(surroundings: &Surroundings, ui: &mut Ui) -> anyhow::Result<()> {
     let input = ui.read_bytes(claude::MAX_INPUT).context("cannot read the event")?;
     let Some(event) = claude::read(&input)? else { return Ok(()) };
-    let named = env::claude_project_dir();
+    let named = env::claude_project_dir(surroundings);
     let project = named.as_deref().or_else(|| event.project_dir()).context("CLAUDE_PROJECT_DIR is not set")?;
     match event.task {
         Task::Record => {
@@ -108,7 +109,8 @@ pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Hook::Install(args) => change(args, true, env, ui),
         Hook::Uninstall(args) => change(args, false, env, ui),
         Hook::Status(args) => status(args, env, ui),
-        event @ (Hook::Claude | Hook::Amplifier) => Ok(self::event(event, ui)),
+        // An event is answered before the environment is read.
+        Hook::Claude | Hook::Amplifier => Ok(Exit::Ok),
     }
 }
 
@@ -221,7 +223,7 @@ fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> 
 /// Returns the command that the client runs: the bare name if it is found on PATH, or for a project that others share;
 /// else the path of the running program.
 fn command(scope: HookScope, env: &Env) -> String {
-    let own = env::own_program().filter(|own| own.file_name() == Some(OsStr::new("rejoin")));
+    let own = own_program::path().filter(|own| own.file_name() == Some(OsStr::new("rejoin")));
     let program = match (env.find_program("rejoin"), own) {
         (Program::Found(_), _) | (_, None) => "rejoin".to_owned(),
         _ if scope == HookScope::Project => "rejoin".to_owned(),

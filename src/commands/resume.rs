@@ -162,7 +162,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if args.wait || (resume.is_unsure && resume.plan.has_prompt) {
         return wait_for(&resume, &program, &dir, env, ui);
     }
-    match resume.plan.exec(&program, &dir, resume.identity)? {}
+    match resume.plan.exec(&program, &dir, resume.identity, env)? {}
 }
 
 const RESUME_COPY: CopyCommand = CopyCommand { verb: "resume", option: "--copy" };
@@ -196,7 +196,7 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
     let before = session.map(|session| Snapshot::take(env, session.agent));
-    let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity))?;
+    let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity, env))?;
     let mut is_silent = false;
     if let Some((session, before)) = session.zip(before) {
         let after = Snapshot::take(env, session.agent);

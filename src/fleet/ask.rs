@@ -13,7 +13,8 @@ use crate::fleet::command::{self, Manner};
 use crate::fleet::gate::{Gate, Until};
 use crate::fleet::talk::{self, Ended, Part, Patience};
 use crate::format::text;
-use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program, own_program};
+use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program};
+use crate::system::own_program;
 
 /// Maximum concurrent connections.
 const AT_ONCE: usize = 16;
@@ -143,7 +144,7 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
         Patience { to_begin: limit(manner.timeout.saturating_add(TO_BEGIN)), silence: limit(manner.silence) };
     let ask = |host: &Host| {
         let (to, parts) = sync_channel(talk::WAITING);
-        let (command, greets) = command_for(host, ssh.as_deref(), words, manner)?;
+        let (command, greets) = command_for(host, ssh.as_deref(), words, manner, env)?;
         let (gate, until) = (Arc::clone(&gate), Until::default());
         let answering = Answering { host: host.clone(), parts, until: until.clone(), rest: Vec::new(), ended: None };
         let talk = move || talk::converse(command, greets, patience, &gate, &until, &to);
@@ -166,20 +167,26 @@ pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
 
 /// Finds the running program itself, for this machine among the hosts.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
-    own_program().ok_or_else(|| Refusal::new(RefusalCode::Failed, "the path of rejoin is unknown"))
+    own_program::path().ok_or_else(|| Refusal::new(RefusalCode::Failed, "the path of rejoin is unknown"))
 }
 
 /// Returns the command that asks a host; the flag is set if it sends a greeting before its answer.
-fn command_for(host: &Host, ssh: Option<&Path>, words: &[String], manner: Manner) -> Result<(Command, bool), Refusal> {
+fn command_for(
+    host: &Host,
+    ssh: Option<&Path>,
+    words: &[String],
+    manner: Manner,
+    env: &Env,
+) -> Result<(Command, bool), Refusal> {
     let mut command = match (&host.destination, ssh) {
         (Some(destination), Some(ssh)) => {
             let argv = command::to_ask(destination, words, manner);
-            let mut command = Command::new(ssh);
+            let mut command = env.command(ssh);
             command.args(&argv[1..]);
             command
         }
         _ => {
-            let mut command = Command::new(ourselves()?);
+            let mut command = env.command(ourselves()?);
             command.args(words);
             command.env_remove(COLUMNS).env_remove(FORCE_COLORS).envs(manner.variables());
             command

@@ -18,7 +18,7 @@ pub(crate) fn compare_by(
     is_same: impl Fn(&[u8], &[u8]) -> bool,
     is_skipped: Option<fn(&[u8]) -> bool>,
 ) -> Result<Comparison, PathError> {
-    let (mut ours, mut theirs) = 
+    let (mut ours, mut theirs) =
         (Jsonl::open(a)?.into_lines()?.without(is_skipped), Jsonl::open(b)?.into_lines()?.without(is_skipped));
     let mut record = 0;
     loop {

@@ -3,7 +3,7 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -52,7 +52,7 @@ impl AgentCommand<'_> {
             AgentCommandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)))
         };
         let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
-        let mut command = Command::new(std::path::absolute(&program).unwrap_or(program));
+        let mut command = env.command(env.absolute(&program));
         command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
         command.env_remove("OLDPWD").env_remove(HOST).env_remove(ASKED).env("NO_COLOR", "1");
         for name in &self.store.unset {
@@ -121,6 +121,8 @@ fn last_line(said: &mut std::fs::File) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::session::AgentKind;
     use crate::system::env::tests::fixed;

@@ -15,7 +15,7 @@ use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell::{self, printable_word};
 use crate::format::text;
 use crate::session::{AgentKind, Session};
-use crate::system::env::{Env, HOST, Program};
+use crate::system::env::{Env, HOST, Program, Streams};
 use crate::system::reach;
 
 pub(crate) mod agent_command;
@@ -131,7 +131,14 @@ impl Plan {
     }
 
     /// Replaces this process with the agent; returns only on failure.
-    pub(crate) fn exec(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Infallible> {
+    pub(crate) fn exec(
+        &self,
+        program: &Path,
+        dir: &Path,
+        expected: Option<Identity>,
+        env: &Env,
+    ) -> anyhow::Result<Infallible> {
+        refuse_in_test(env)?;
         let mut command = self.enter(program, dir, expected)?;
         reach::end_helpers();
         let error = command.exec();
@@ -139,7 +146,14 @@ impl Plan {
     }
 
     /// Starts the agent as a child.
-    pub(crate) fn spawn(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Child> {
+    pub(crate) fn spawn(
+        &self,
+        program: &Path,
+        dir: &Path,
+        expected: Option<Identity>,
+        env: &Env,
+    ) -> anyhow::Result<Child> {
+        refuse_in_test(env)?;
         let mut command = self.enter(program, dir, expected)?;
         command.spawn().map_err(|error| cannot_run(command.get_program(), &error).into())
     }
@@ -172,6 +186,12 @@ impl Plan {
         command.envs(&self.set);
         Ok(command)
     }
+}
+
+/// Refuses to enter a directory, and to become another program, in the process of a test.
+pub(crate) fn refuse_in_test(env: &Env) -> anyhow::Result<()> {
+    anyhow::ensure!(matches!(env.streams, Streams::Process), "only a process of rejoin becomes another program");
+    Ok(())
 }
 
 /// Returns the refusal for a program that could not be started.

@@ -1,7 +1,7 @@
 //! Recreates a git worktree that was deleted.
 
 use std::ffi::{OsStr, OsString};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::format::{command_line, shell};
@@ -116,7 +116,7 @@ fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
         let message = "cannot find the program git on PATH";
         return Err(Refusal::new(RefusalCode::ProgramNotFound, message).hint("install git, then try again"));
     };
-    let mut git = Command::new(program);
+    let mut git = env.command(program);
     git.args(args).stdin(Stdio::null());
     REPOSITORY.iter().for_each(|name| {
         git.env_remove(name);

@@ -3,10 +3,12 @@
 pub(crate) mod deadline;
 pub(crate) mod disk;
 pub(crate) mod env;
+pub(crate) mod fault;
 pub(crate) mod fsio;
 pub(crate) mod in_order;
 pub(crate) mod links;
 pub(crate) mod names;
+pub(crate) mod own_program;
 pub(crate) mod process;
 pub(crate) mod reach;
 pub(crate) mod signals;

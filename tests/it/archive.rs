@@ -426,8 +426,7 @@ fn archive_full_repairs_damage_from_the_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
-    let blobs =
-        walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
+    let blobs = walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter().map(|entry| entry.expect("an entry"));
     let blob = blobs.filter(|entry| entry.file_type().is_file()).last().expect("a blob").into_path();
     std::fs::write(&blob, "damaged").expect("a damage");
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));

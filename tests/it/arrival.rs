@@ -68,7 +68,7 @@ fn no_command_removes_files_of_another_machine() {
     assert_eq!(arriving.len(), 4, "two blobs and two manifests: {:?}", arriving.keys());
     for words in REMOVING {
         let machines = Copied::new();
-        // The third machine has its own states in the archive; the second begins with a part of those of the first.
+        // One machine has its own states in the archive already, the other has none.
         let own = Claude::session(id(3)).in_dir(machines.0.home("cat").join("app")).turn("own", "ok");
         own.write_to(&machines.0.home("cat"));
         machines.run("cat", MARCH, &["sync"]).code(0);

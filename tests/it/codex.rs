@@ -516,7 +516,7 @@ mod database {
     #[test]
     fn doctor_removes_no_open_copy_in_any_choice_of_checks() {
         for check in [&["--check", "duplicate-session"][..], &[]] {
-            let world = World::new();
+            let world = World::new().with_processes();
             let files = ["sessions/2026/02/01", "sessions/2027/01/05"].map(|folder| {
                 let session = Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1");
                 world.add(session.in_folder(folder))
@@ -711,7 +711,7 @@ fn a_lock_is_looked_at_and_never_taken() {
 
 #[test]
 fn without_a_lock_an_open_rollout_means_live() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let open = std::fs::File::options().append(true).open(&path).expect("a file");
     let refused = world.rejoin(["resume", &id(1), "--json"]).plan();

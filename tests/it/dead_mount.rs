@@ -18,7 +18,7 @@ const LONGER: Duration = Duration::from_secs(2);
 /// A world with two sessions in ordinary directories, and ten whose directories are each on a mount, some behind a
 /// link. Its stores have awkward layouts: linked as a whole and in parts, shared, in circles, and on such mounts.
 fn world() -> (World, Vec<PathBuf>) {
-    let world = World::with_agents();
+    let world = World::with_agents().with_processes();
     let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
     for (n, point) in (0_u32..).zip(&points) {
         let dir = match n % 3 {

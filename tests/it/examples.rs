@@ -374,6 +374,7 @@ docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
 docs/platforms.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
+docs/two-machines.md: rsync -a --update ~/Sync/rejoin/ desktop:Sync/rejoin/ && rsync -a --update desktop:Sync/rejoin/ ~/Sync/rejoin/ && rejoin sync: it needs another machine
 "#]]
     );
 }

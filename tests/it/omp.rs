@@ -231,7 +231,7 @@ fn a_backup_goes_with_its_session() {
 
 #[test]
 fn a_session_that_a_process_has_open_is_not_moved() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
     std::fs::remove_dir(&old).expect("a directory that goes");

@@ -197,11 +197,15 @@ fn the_library_exports_only_the_public_functions() {
         "pub mod fuzzing;",
         "pub use agent::jido::signature as jido_signature;",
         "pub use error::Exit;",
+        "pub use system::env::{Captured, Surroundings};",
         "pub use save::write::session_info::{read_working_dir, write_session_info};",
         "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
+        "pub fn run_in(surroundings: &Surroundings) -> Exit {",
     ];
     assert_eq!(offered, expected);
-    // Samples and benches sign sessions; that is not a public interface.
+    // Samples and benches sign sessions, and tests run the program; that is not a public interface.
+    assert!(root.contains("#[doc(hidden)]\npub use system::env"));
+    assert!(root.contains("#[doc(hidden)]\npub fn run_in"));
     assert!(root.contains("#[doc(hidden)]\npub use agent::jido::signature"));
     assert!(root.contains("#[cfg(fuzzing)]\n#[doc(hidden)]\npub mod fuzzing"));
 }

@@ -136,7 +136,7 @@ fn copilot_cli_waits_after_an_answer_and_works_after_a_prompt() {
 
 #[test]
 fn a_process_with_the_file_open_is_found_without_a_lock() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let old = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let ours = omp::add(&world, "-app", &id(2), &omp::turn(&id(2), "/usr"));
     omp::add(&world, "-app", &id(3), &omp::turn(&id(3), "/usr"));
@@ -158,7 +158,7 @@ fn a_process_with_the_file_open_is_found_without_a_lock() {
 
 #[test]
 fn an_open_file_proves_more_than_a_recent_record() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let path = omp::add(&world, "-app", &id(1), &omp::turn(&id(1), "/usr"));
     let a_minute_later = || {
         let answer = world.with("REJOIN_NOW", "2026-02-01T10:03:00Z").rejoin(["list", "--running", "--json"]);

@@ -675,7 +675,7 @@ fn a_session_restored_elsewhere_is_not_restored_a_second_time() {
 
 #[test]
 fn a_session_that_a_process_writes_to_is_not_replaced() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let (old, new) = (world.root().join("old"), world.dir("new"));
     let path = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
     let paths = [&old, &new].map(|path| path.to_str().expect("a path"));

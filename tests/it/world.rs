@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -17,6 +18,14 @@ use crate::fixtures::{Fixture, claude_slug};
 
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
+
+/// The program that is tested.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rejoin");
+
+/// Returns whether every run is a separate process, as by `.ci/full`; otherwise most run in the process of the test.
+fn runs_processes_only() -> bool {
+    std::env::var_os("REJOIN_PROCESS").is_some()
+}
 
 /// A program that records its start, and does nothing else.
 const RECORDER: &str = r#"#!/bin/sh
@@ -64,6 +73,8 @@ fn fastest_dir() -> PathBuf {
 pub(crate) struct World {
     root: TempDir,
     path: PathBuf,
+    /// Set if every run is a separate process.
+    has_processes: AtomicBool,
 }
 
 /// Draws a name without vowels, digits and `b`, so that no search text of a test occurs in it by chance, also loosely:
@@ -96,7 +107,13 @@ impl World {
         for name in ["home", "bin", "elsewhere"] {
             std::fs::create_dir(path.join(name)).expect("a directory");
         }
-        Self { root, path }
+        Self { root, path, has_processes: AtomicBool::new(false) }
+    }
+
+    /// Makes every run a separate process, for a test about open files, mounts or other state of a process.
+    pub(crate) fn with_processes(self) -> Self {
+        self.has_processes.store(true, Ordering::Relaxed);
+        self
     }
 
     /// Creates a world in which `amplifier` and `claude` are installed.
@@ -195,7 +212,7 @@ impl World {
 
     /// Runs the program and returns its peak of memory in KiB too.
     pub(crate) fn measured<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> (Answer, u64) {
-        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        let mut command = self.from(self.path.join("elsewhere")).command(PROGRAM);
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("a running program");
         let pid = child.id();
@@ -213,7 +230,7 @@ impl World {
     /// Runs the program with a terminal of this width for its answer.
     pub(crate) fn on_terminal<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Answer {
         let (terminal, other_end) = open_terminal(columns);
-        let mut command = self.from(self.path.join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        let mut command = self.from(self.path.join("elsewhere")).command(PROGRAM);
         command.args(args).stdin(Stdio::null()).stdout(other_end).stderr(Stdio::piped());
         self.read_terminal(terminal, command)
     }
@@ -306,9 +323,43 @@ impl Call<'_> {
         self
     }
 
-    /// Runs the program.
+    /// Runs the program, in the process of the test unless the run is about a process.
     pub(crate) fn rejoin<S: AsRef<OsStr>>(self, args: impl IntoIterator<Item = S>) -> Answer {
-        self.run(env!("CARGO_BIN_EXE_rejoin"), args)
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        if self.is_about_a_process(&args) { self.run(PROGRAM, args) } else { self.in_this_process(args, "") }
+    }
+
+    /// Returns whether a run must be a separate process: it becomes an agent, dies of a fault, or depends on state that
+    /// a process has once.
+    fn is_about_a_process(&self, args: &[OsString]) -> bool {
+        let own: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).take_while(|arg| *arg != "--").collect();
+        let has = |known: &[&str]| own.iter().any(|arg| known.contains(arg));
+        let becomes_an_agent = has(&["resume"]) && !has(&["--json", "--print", "-p"]);
+        let special = ["REJOIN_FAULT", "TZ", "RAYON_NUM_THREADS", "COMPLETE"];
+        let is_special = self.variables.iter().any(|(name, _)| special.contains(&name.as_str()));
+        let has_processes = self.world.has_processes.load(Ordering::Relaxed);
+        becomes_an_agent || is_special || has_processes || runs_processes_only()
+    }
+
+    /// Runs the program in this process.
+    fn in_this_process(self, args: Vec<OsString>, input: impl AsRef<[u8]>) -> Answer {
+        let (root, cwd) = (self.world.path.clone(), self.cwd.canonicalize().unwrap_or(self.cwd.clone()));
+        let mut command = self.command(PROGRAM);
+        command.args(&args);
+        let described = format!("{command:?}");
+        let variables = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+        let streams = rejoin::Captured::with_input(input.as_ref());
+        let args = [OsString::from(PROGRAM)].into_iter().chain(args).collect();
+        let surroundings = rejoin::Surroundings::captured(args, variables, cwd, &streams);
+        // A thread of a test has a smaller stack than a program.
+        let run = std::thread::Builder::new().stack_size(8 * 1024 * 1024).spawn(move || rejoin::run_in(&surroundings));
+        let exit = match run.expect("a thread").join() {
+            Ok(exit) => exit,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let status = std::os::unix::process::ExitStatusExt::from_raw(i32::from(exit.code()) << 8);
+        let output = Output { status, stdout: streams.out(), stderr: streams.err() };
+        Answer { output, root, command: described }
     }
 
     /// Runs the program with something on its standard input.
@@ -317,8 +368,12 @@ impl Call<'_> {
         args: impl IntoIterator<Item = S>,
         input: impl AsRef<[u8]> + Send,
     ) -> Answer {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        if !self.is_about_a_process(&args) {
+            return self.in_this_process(args, input);
+        }
         let root = self.world.path.clone();
-        let mut command = self.command(env!("CARGO_BIN_EXE_rejoin"));
+        let mut command = self.command(PROGRAM);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("a running program");
         let mut stdin = child.stdin.take().expect("a pipe");
@@ -345,7 +400,7 @@ impl Call<'_> {
         // Only the traced calls stop the program, so it takes half the time.
         let fixed = ["-f", "--seccomp-bpf", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
         let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
-        let program = [env!("CARGO_BIN_EXE_rejoin")];
+        let program = [PROGRAM];
         let all: Vec<&str> = fixed.into_iter().chain(expressions).chain(program).chain(args.iter().copied()).collect();
         let answer = self.run("strace", all);
         let noted = String::from_utf8_lossy(&std::fs::read(&log).expect("a trace")).into_owned();

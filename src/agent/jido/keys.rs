@@ -5,37 +5,41 @@
 //! it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::records::LoadError;
 use super::signature::{APP_SALTS, Key, SignatureCheck, Unsupported, check, derive_key};
 use super::{machine_secret, short_name};
 use crate::agent::prelude::*;
 
-/// The derived keys of one store by salt, in the order of [`APP_SALTS`].
+/// The secrets and keys that are known.
 #[derive(Default)]
-struct Keys {
-    secret: Option<Arc<str>>,
-    derived: Vec<Key>,
+struct Known {
+    /// The secret of each store; `None` if JidoCode would use none.
+    secrets: HashMap<PathBuf, Option<Arc<str>>>,
+    /// The derived keys by secret and host name, in the order of [`APP_SALTS`].
+    derived: HashMap<(Arc<str>, String), Vec<Key>>,
 }
 
-/// The keys by store and host name.
-static KEYS: Mutex<Option<HashMap<(PathBuf, String), Keys>>> = Mutex::new(None);
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+/// Forgets the secrets, before another run in this process. A key depends only on its secret and host name.
+pub(crate) fn forget_secrets() {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).secrets.clear();
+}
 
 /// Returns the key of one salt; `None` if JidoCode would use no secret of this store.
 fn key(root: &Path, env: &Env, salt: usize) -> Option<Key> {
     // A second thread that needs the key waits for it instead of deriving it again.
-    let mut known = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let host = short_name(&env.hostname);
-    let keys = known
-        .get_or_insert_default()
-        .entry((root.to_owned(), host.to_owned()))
-        .or_insert_with(|| Keys { secret: machine_secret(root).map(Into::into), derived: Vec::new() });
-    let secret = keys.secret.clone()?;
-    while keys.derived.len() <= salt {
-        keys.derived.push(derive_key(APP_SALTS.get(keys.derived.len())?, &secret, host));
+    let secret =
+        known.secrets.entry(root.to_owned()).or_insert_with(|| machine_secret(root).map(Into::into)).clone()?;
+    let derived = known.derived.entry((Arc::clone(&secret), host.to_owned())).or_default();
+    while derived.len() <= salt {
+        derived.push(derive_key(APP_SALTS.get(derived.len())?, &secret, host));
     }
-    keys.derived.get(salt).cloned()
+    derived.get(salt).cloned()
 }
 
 /// Returns every key of a store.

@@ -9,7 +9,7 @@ pub mod signature;
 pub(super) mod about;
 mod encode_error;
 mod encoder;
-mod keys;
+pub(crate) mod keys;
 mod relocation;
 
 use super::upkeep::{Strays, is_own_temporary, temporary_in};

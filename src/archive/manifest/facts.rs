@@ -115,7 +115,7 @@ impl Manifest {
     }
 
     /// Returns the home directory in which the session was archived, and the one here; `None` if they are equal. A home
-    /// that is no directory below `/` maps nothing: in a container it may be `/`, and everything would move with it.
+    /// must be a directory below `/` to map anything: in a container it may be `/`, and everything would move with it.
     pub(crate) fn homes(&self, env: &Env) -> Option<(PathBuf, PathBuf)> {
         let is_home = |dir: &Path| {
             let mut parts = dir.components();

@@ -146,18 +146,14 @@ impl<'a> Shared<'a> {
         let Some(first) = heads.first() else { return Ok(None) };
         let newest = self.newest(&heads, &first.manifest.place(), agent)?;
         if let Some(newest) = newest.filter(|newest| newest.manifest.rows().is_some()) {
-            return Err(Left::new(IN_DATABASE, format!("only {kind} writes into its database")).with_state(newest, self.archive));
+            return Err(Left::new(IN_DATABASE, format!("only {kind} writes into its database"))
+                .with_state(newest, self.archive));
         }
         Ok(newest.map(|newest| (newest, self.label(newest))))
     }
 
     /// Returns the state that continues all the others.
-    fn newest(
-        &self,
-        heads: &[&'a Snapshot],
-        place: &Located,
-        agent: &dyn Agent,
-    ) -> Result<Option<&'a Snapshot>, Left> {
+    fn newest(&self, heads: &[&'a Snapshot], place: &Located, agent: &dyn Agent) -> Result<Option<&'a Snapshot>, Left> {
         let [first, rest @ ..] = heads else { return Ok(None) };
         let relate = self.relate(agent, place);
         let mut newest = *first;
@@ -201,7 +197,9 @@ impl<'a> Shared<'a> {
     /// Returns every session that another machine has archived.
     pub(crate) fn elsewhere(&self) -> impl Iterator<Item = &'a (AgentKind, String)> {
         let sessions = self.holdings.sessions.iter();
-        sessions.filter(|(_, states)| states.iter().any(|state| !self.archive.is_own(&state.manifest))).map(|(key, _)| key)
+        sessions
+            .filter(|(_, states)| states.iter().any(|state| !self.archive.is_own(&state.manifest)))
+            .map(|(key, _)| key)
     }
 }
 

@@ -8,9 +8,9 @@ pub(crate) mod decide;
 pub(crate) mod relation;
 pub(crate) mod state;
 
-use crate::archive::{Archive, Snapshot};
 use crate::archive::sync::relation::Behind;
 use crate::archive::sync::state::Layout;
+use crate::archive::{Archive, Snapshot};
 use crate::session::state_name::StateName;
 
 /// The decision about a session on this machine.

@@ -124,7 +124,8 @@ impl Relate<'_> {
                 }
             }
             [Some(Piece::Rows(Some(our))), Some(Piece::Rows(Some(their)))] => {
-                let is_within = |(old, sha256, chunks): &(MachineDir, &str, &[String]), new: &(MachineDir, &str, &[String])| {
+                let is_within = |(old, sha256, chunks): &(MachineDir, &str, &[String]),
+                                 new: &(MachineDir, &str, &[String])| {
                     rows::are_within((old, (sha256, chunks)), (&new.0, (new.1, new.2)))
                 };
                 match (is_within(our, their), is_within(their, our)) {

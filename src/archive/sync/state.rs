@@ -10,7 +10,7 @@ use crate::agent::{Agent, FindBelongings};
 use crate::archive::inventory::{self, Inventory, InventoryError, Kind};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::Unpacked;
-use crate::archive::{Archive, Manifest, MachineDir};
+use crate::archive::{Archive, MachineDir, Manifest};
 use crate::format::text::hex;
 use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;

@@ -19,8 +19,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
 use crate::archive::machine::{self, Notes};
-use crate::archive::verify::blobs;
 use crate::archive::store::Holdings;
+use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
 use crate::change::apply::lock::Lock;
 use crate::change::apply::state_dir::StateDir;

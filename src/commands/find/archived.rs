@@ -96,7 +96,9 @@ pub(crate) fn state<'h>(
     };
     let found: Vec<&Manifest> = match wanted.cloned().or_else(newest) {
         Some(StateName { number, machine }) => manifests()
-            .filter(|manifest| manifest.number == number && machine.as_ref().is_none_or(|name| *name == manifest.machine))
+            .filter(|manifest| {
+                manifest.number == number && machine.as_ref().is_none_or(|name| *name == manifest.machine)
+            })
             .collect(),
         None => Vec::new(),
     };

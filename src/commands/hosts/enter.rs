@@ -56,6 +56,7 @@ fn argv(host: &Host, words: &[String], has_terminal: bool) -> Vec<String> {
 fn become_there(host: &Host, words: &[String], has_terminal: bool, env: &Env) -> anyhow::Result<Infallible> {
     let program = if host.destination.is_some() { ssh(env)? } else { ourselves()? };
     let argv = argv(host, words, has_terminal);
+    launch::refuse_in_test(env)?;
     let error = Command::new(&program).arg0(&argv[0]).args(&argv[1..]).exec();
     Err(launch::cannot_run(program.as_os_str(), &error).into())
 }

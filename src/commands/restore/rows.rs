@@ -74,7 +74,8 @@ pub(super) fn run(
                 place.path.display()
             );
             let archived = format!("rejoin show --archived {name}{}", Archive::option(archive.root(), env));
-            let hint = format!("compare `rejoin show {name}` and `{archived} --state {}`", archive.state_name(manifest));
+            let hint =
+                format!("compare `rejoin show {name}` and `{archived} --state {}`", archive.state_name(manifest));
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
@@ -194,7 +195,9 @@ impl<'a> Return<'a> {
     }
 
     fn is_same(&self, place: &Located) -> bool {
-        self.manifest.rows().is_some_and(|then| rows::are_same(place, self.agent, then, &self.archive.dir_of(self.manifest)))
+        self.manifest
+            .rows()
+            .is_some_and(|then| rows::are_same(place, self.agent, then, &self.archive.dir_of(self.manifest)))
     }
 
     fn done(&self, known: &KnownDirs<'_>, env: &Env) -> ItemResult {

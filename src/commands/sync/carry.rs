@@ -92,7 +92,8 @@ fn bring(
     let outcome = plan.restore.apply_locked(state_dir, env)?;
     let mut came = plan.arriving.clone();
     let results = plan.restore.change.items.iter().zip(&outcome.done);
-    let arrived = results.filter(|(_, result)| **result == ItemResult::Done).filter_map(|(item, _)| item.about.session());
+    let arrived =
+        results.filter(|(_, result)| **result == ItemResult::Done).filter_map(|(item, _)| item.about.session());
     came.extend(arrived.map(|(kind, id)| (kind, id.to_owned())));
     done.outcome = Some(outcome);
     if !came.is_empty() {

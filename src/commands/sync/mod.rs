@@ -74,7 +74,8 @@ fn refuse_unmounted(archive: &Archive, notes: &Notes, args: &SyncArgs, env: &Env
         return Ok(());
     }
     let dir = archive.root().display();
-    let message = format!("the archive in {dir} lacks the directory of this machine, which has archived sessions there");
+    let message =
+        format!("the archive in {dir} lacks the directory of this machine, which has archived sessions there");
     let again = command_line::again(env, &[], &["--restore-deleted"]);
     Err(Refusal::new(RefusalCode::NoArchive, message)
         .hint(format!("mount it if it is on another disk; if it was removed on purpose, begin again with `{again}`")))

@@ -5,7 +5,6 @@
 //! may act between two calls; its module docs show how to drive it.
 
 mod descent;
-mod fault;
 #[cfg(test)]
 pub(crate) mod memory;
 mod saving;
@@ -21,7 +20,6 @@ use std::path::{Path, PathBuf};
 use crate::system::fsio::{Kind, Look, is_absent};
 
 pub(crate) use descent::Descent;
-pub(crate) use fault::Fault;
 pub(crate) use saving::{Saving, Update, replace, save, save_new};
 pub(crate) use sparse::Sparse;
 pub(crate) use system::{SYSTEM, System};

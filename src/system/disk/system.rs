@@ -5,30 +5,38 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, flock};
 use rustix::io::Errno;
 
-use super::{Access, At, Disk, Fault, For, Handle, Times};
+use super::{Access, At, Disk, For, Handle, Times};
 use crate::system::env::Env;
+use crate::system::fault::Fault;
 use crate::system::fsio::{self, Kind, Look};
 use crate::system::reach;
 
 /// The real file system. Before each call that changes something, a test can inject a fault.
 #[derive(Debug, Default)]
 pub(crate) struct System {
-    fault: Fault,
+    /// Shared by all changes of a run.
+    fault: Option<Arc<Fault>>,
 }
 
 impl System {
     /// Returns the disk with the faults that a test requested.
     pub(crate) fn new(env: &Env) -> Self {
-        Self { fault: Fault::from_env(env) }
+        Self { fault: Some(Arc::clone(&env.fault)) }
+    }
+
+    /// Called before each system call that changes something.
+    fn point(&self) -> io::Result<()> {
+        self.fault.as_ref().map_or(Ok(()), |fault| fault.point())
     }
 }
 
 /// The real file system without injected faults.
-pub(crate) static SYSTEM: System = System { fault: Fault::NONE };
+pub(crate) static SYSTEM: System = System { fault: None };
 
 /// Lists the names in a directory.
 #[cfg(target_os = "linux")]
@@ -153,7 +161,7 @@ impl Disk for System {
             For::Locking => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY,
         };
         if matches!(purpose, For::New(_) | For::Locking) {
-            self.fault.point()?;
+            self.point()?;
         }
         let mode = Mode::from_raw_mode(if purpose == For::New(Access::Usual) { 0o666 } else { 0o600 });
         let opened = rustix::fs::openat(fd(dir)?, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode);
@@ -202,7 +210,7 @@ impl Disk for System {
     }
 
     fn make_dir(&self, (dir, name): At<'_>, access: Access) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         let mode = Mode::from_raw_mode(if access == Access::Usual { 0o777 } else { 0o700 });
         rustix::fs::mkdirat(fd(dir)?, name, mode)?;
         inherit_owner(fd(dir)?, name);
@@ -210,12 +218,12 @@ impl Disk for System {
     }
 
     fn make_link(&self, (dir, name): At<'_>, target: &Path) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::symlinkat(target, fd(dir)?, name)?)
     }
 
     fn add(&self, file: &Handle, mut bytes: &[u8]) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         while !bytes.is_empty() {
             match rustix::io::write(fd(file)?, bytes) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -228,22 +236,22 @@ impl Disk for System {
     }
 
     fn set_length(&self, file: &Handle, length: u64) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::ftruncate(fd(file)?, length)?)
     }
 
     fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::linkat(fd(from.0)?, from.1, fd(to.0)?, to.1, AtFlags::empty())?)
     }
 
     fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::renameat(fd(from.0)?, from.1, fd(to.0)?, to.1)?)
     }
 
     fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         let (from_dir, to_dir) = (fd(from.0)?, fd(to.0)?);
         match rustix::fs::renameat_with(from_dir, from.1, to_dir, to.1, RenameFlags::NOREPLACE) {
             // Some file systems do not support the flag; checking first is the best alternative.
@@ -257,45 +265,45 @@ impl Disk for System {
     }
 
     fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::renameat_with(fd(one.0)?, one.1, fd(other.0)?, other.1, RenameFlags::EXCHANGE)?)
     }
 
     fn unlink(&self, (dir, name): At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::empty())?)
     }
 
     fn remove_dir(&self, (dir, name): At<'_>) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::REMOVEDIR)?)
     }
 
     fn set_owner(&self, (dir, name): At<'_>, (user, group): (u32, u32)) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         Ok(rustix::fs::chownat(fd(dir)?, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     fn set_mode(&self, (dir, name): At<'_>, mode: u32) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         let mode = Mode::from_raw_mode((mode & 0o7777) as _);
         change_mode(fd(dir)?, name, mode)
     }
 
     fn copy_extended(&self, from: &Handle, to: &Handle) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         fsio::copy_extended(fd(from)?, fd(to)?)
     }
 
     fn set_times(&self, (dir, name): At<'_>, (accessed, modified): Times) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         let times = Timestamps { last_access: timespec(accessed), last_modification: timespec(modified) };
         Ok(rustix::fs::utimensat(fd(dir)?, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     fn sync(&self, open: &Handle) -> io::Result<()> {
-        self.fault.point()?;
+        self.point()?;
         match fsio::sync(fd(open)?) {
             // Some file systems cannot sync directories, and do not need it.
             Err(error)

@@ -21,6 +21,9 @@ const NOW: &str = "REJOIN_NOW";
 /// Maximum size in bytes of a time zone file; those of the system have a few KiB.
 const MAX_ZONE: u64 = 1 << 20;
 
+/// A zone that is loaded on first use.
+pub(crate) type LazyZone = LazyLock<TimeZone, Box<dyn FnOnce() -> TimeZone + Send>>;
+
 /// The time and the zone of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
@@ -30,7 +33,7 @@ pub(crate) struct Clock {
     pub is_set: bool,
     /// The zone in which times are shown, and in which times without a zone are read. Loaded on first use, because the
     /// system's list of zones is long.
-    pub zone: Arc<LazyLock<TimeZone>>,
+    pub zone: Arc<LazyZone>,
 }
 
 impl Clock {
@@ -43,7 +46,8 @@ impl Clock {
             let message = format!("{NOW} is not an RFC 3339 time: {error}");
             Refusal::new(RefusalCode::BadClock, message)
         })?;
-        let zone: Arc<LazyLock<TimeZone>> = Arc::new(LazyLock::new(zone));
+        let name = variables.get(OsStr::new(ZONE)).and_then(|name| name.to_str()).map(str::to_owned);
+        let zone: Arc<LazyZone> = Arc::new(LazyLock::new(Box::new(move || zone(name.as_deref()))));
         Ok(Self { now: set.unwrap_or_else(Timestamp::now), is_set: set.is_some(), zone })
     }
 
@@ -88,13 +92,12 @@ fn zone_file(zone: &OsStr) -> Option<&Path> {
 }
 
 /// Returns the zone of TZ, or of the system. A relative value is only a name, never a file in the current directory.
-#[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
-fn zone() -> TimeZone {
-    match std::env::var(ZONE) {
+fn zone(zone: Option<&str>) -> TimeZone {
+    match zone {
         // The library would list every zone of the system to find this one.
-        Ok(zone) if zone == "UTC" => TimeZone::UTC,
-        Ok(zone) if !zone.is_empty() && zone_file(OsStr::new(&zone)).is_none() => {
-            let name = zone.strip_prefix(':').unwrap_or(&zone);
+        Some("UTC") => TimeZone::UTC,
+        Some(zone) if !zone.is_empty() && zone_file(OsStr::new(zone)).is_none() => {
+            let name = zone.strip_prefix(':').unwrap_or(zone);
             let found = TimeZone::posix(name).or_else(|_| TimeZone::get(name));
             found.unwrap_or_else(|_| TimeZone::unknown())
         }

@@ -4,23 +4,26 @@ mod clock;
 mod invocation;
 mod paths;
 mod program;
+mod surroundings;
 mod terminal;
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
 
 use crate::config::Config;
 use crate::error::Refusal;
 use crate::session::{CLOCK_SKEW, MAYBE_LIVE};
+use crate::system::fault::Fault;
 pub(crate) use clock::Clock;
 pub(crate) use invocation::{Elsewhere, HOST, Invocation};
 use paths::UserDirs;
-pub(crate) use program::{Program, own_program};
+pub(crate) use program::Program;
+pub(crate) use surroundings::Streams;
+use surroundings::Variables;
+pub use surroundings::{Captured, Surroundings};
 pub(crate) use terminal::{ASKED, COLUMNS, FORCE_COLORS, Terminal};
-
-/// The environment variables.
-type Variables = BTreeMap<OsString, OsString>;
 
 /// Everything that a run reads from its environment at its start.
 #[derive(Clone, Debug)]
@@ -41,28 +44,40 @@ pub(crate) struct Env {
     pub invocation: Invocation,
     /// The config file; empty for a command that does not read it.
     pub config: Config,
+    /// The standard streams.
+    pub streams: Streams,
+    /// The faults that a test injects into changes of files.
+    pub fault: Arc<Fault>,
     dirs: UserDirs,
     variables: Variables,
 }
 
 impl Env {
-    /// Reads the environment; `home` is the value of `--home`.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    /// Reads the environment of this process; `home` is the value of `--home`.
     pub(crate) fn read(home: Option<&Path>) -> Result<Self, Refusal> {
-        let variables: Variables = std::env::vars_os().collect();
+        Self::read_from(&Surroundings::from_process(Vec::new()), home)
+    }
+
+    /// Reads the environment of a run; `home` is the value of `--home`.
+    pub(crate) fn read_from(surroundings: &Surroundings, home: Option<&Path>) -> Result<Self, Refusal> {
+        let Surroundings { variables, cwd, streams, .. } = surroundings.clone();
         let foreign_home = home.is_some();
-        let cwd = std::env::current_dir().ok();
-        let home = home.map_or_else(paths::user_home, paths::checked_home)?;
+        let home = match home {
+            Some(home) => paths::checked_home(home, cwd.as_deref())?,
+            None => paths::user_home(&variables)?,
+        };
         Ok(Self {
             clock: Clock::read(&variables)?,
-            terminal: Terminal::read(&variables),
+            terminal: if surroundings.is_process() { Terminal::read(&variables) } else { Terminal::none(&variables) },
             invocation: Invocation::read(&variables, foreign_home.then_some(&home)),
             home,
             foreign_home,
             cwd,
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             config: Config::default(),
-            dirs: if foreign_home { UserDirs::default() } else { UserDirs::read() },
+            dirs: if foreign_home { UserDirs::default() } else { UserDirs::read(&variables) },
+            fault: Arc::new(Fault::parse(value(&variables, "REJOIN_FAULT"))),
+            streams,
             variables,
         })
     }
@@ -86,6 +101,16 @@ impl Env {
         self.variables.get(OsStr::new(name)).is_some_and(|value| value.is_empty())
     }
 
+    /// Returns the command for another program, with the variables and in the directory of this run.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.variables);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        command
+    }
+
     /// Returns a variable of an agent; `None` if `--home` names another home.
     pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
         if self.foreign_home { None } else { self.variable(name) }
@@ -100,14 +125,13 @@ fn value<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsStr> {
 /// Returns the directory in which Claude Code was started, for a hook that it runs.
 ///
 /// For events that are handled without [`Env`], which reads the zone's files and needs a home.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-pub(crate) fn claude_project_dir() -> Option<PathBuf> {
-    std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
+pub(crate) fn claude_project_dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    value(&surroundings.variables, "CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::sync::{Arc, LazyLock};
+    use std::sync::LazyLock;
 
     use jiff::tz::TimeZone;
 
@@ -123,12 +147,14 @@ pub(crate) mod tests {
             clock: Clock {
                 now: "2026-03-01T12:00:00Z".parse().expect("a time"),
                 is_set: true,
-                zone: Arc::new(LazyLock::new(|| TimeZone::UTC)),
+                zone: Arc::new(LazyLock::new(Box::new(|| TimeZone::UTC))),
             },
             terminal: Terminal { width: Some(120), height: Some(40), ..Terminal::default() },
             invocation: Invocation::default(),
             config: Config::default(),
             dirs: UserDirs::default(),
+            streams: Streams::Captured(Captured::default()),
+            fault: Arc::default(),
             variables: Variables::new(),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::Env;
+use super::surroundings::Variables;
+use super::{Env, value};
 use crate::error::{Refusal, RefusalCode};
 use crate::session::recorded;
 use crate::system::reach;
@@ -18,14 +19,9 @@ pub(super) struct UserDirs {
 impl UserDirs {
     /// Reads the variables. Unlike in the `dirs` crate, the XDG variables count on macOS too: a home on a shared disk,
     /// or in a backup, is then the same for both systems.
-    #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
-    pub(super) fn read() -> Self {
-        let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
-        if cfg!(target_os = "macos") {
-            Self { config: named("XDG_CONFIG_HOME"), data: named("XDG_DATA_HOME"), state: named("XDG_STATE_HOME") }
-        } else {
-            Self { config: dirs::config_dir(), data: dirs::data_dir(), state: dirs::state_dir() }
-        }
+    pub(super) fn read(variables: &Variables) -> Self {
+        let named = |name: &str| value(variables, name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        Self { config: named("XDG_CONFIG_HOME"), data: named("XDG_DATA_HOME"), state: named("XDG_STATE_HOME") }
     }
 }
 
@@ -124,10 +120,10 @@ impl Env {
     }
 }
 
-/// Returns the home directory of the user.
+/// Returns the home directory of the user: HOME, else the one that the system has for the user.
 #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
-pub(super) fn user_home() -> Result<PathBuf, Refusal> {
-    let (message, hint) = match dirs::home_dir() {
+pub(super) fn user_home(variables: &Variables) -> Result<PathBuf, Refusal> {
+    let (message, hint) = match value(variables, "HOME").map(PathBuf::from).or_else(dirs::home_dir) {
         // A relative HOME depends on the caller's directory: files of a repository would count as the user's own.
         Some(home) if home.is_relative() => (
             format!("HOME is {}, which is not an absolute path", home.display()),
@@ -144,12 +140,12 @@ pub(super) fn user_home() -> Result<PathBuf, Refusal> {
 }
 
 /// Checks the directory of `--home` and makes it absolute.
-pub(super) fn checked_home(home: &Path) -> Result<PathBuf, Refusal> {
+pub(super) fn checked_home(home: &Path, cwd: Option<&Path>) -> Result<PathBuf, Refusal> {
     let refuse = |why: String| {
         Refusal::new(RefusalCode::BadHome, format!("cannot use {} as a home directory: {why}", home.display()))
             .hint("name an existing directory with --home DIR")
     };
-    match std::path::absolute(home).and_then(|home| reach::canonicalize(&home)) {
+    match reach::canonicalize(&cwd.map_or_else(|| home.to_owned(), |cwd| cwd.join(home))) {
         Ok(path) if reach::is_dir(&path) == Some(true) => Ok(path),
         Ok(_) => Err(refuse("it is not a directory".to_owned())),
         Err(error) => Err(refuse(crate::error::reason(&error))),

@@ -1,4 +1,4 @@
-//! Programs: the search along `PATH`, and rejoin's own file.
+//! Programs: the search along `PATH`.
 
 use std::path::{Path, PathBuf};
 
@@ -36,9 +36,4 @@ impl Env {
         }
         unusable.map_or(Program::Missing, Program::NotExecutable)
     }
-}
-
-/// Returns the path of the running rejoin executable.
-pub(crate) fn own_program() -> Option<PathBuf> {
-    std::env::current_exe().ok()
 }

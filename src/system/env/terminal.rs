@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 
+use rustix::termios::Winsize;
+
 use super::{Variables, value};
 
 /// The width of the screen that shows the answer although it goes through a pipe, as with `--host`.
@@ -39,11 +41,26 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
+    /// Reads the sizes and kinds of the standard streams of this process.
     #[expect(clippy::disallowed_methods, reason = "it only looks at what the streams are")]
     pub(super) fn read(variables: &Variables) -> Self {
-        let stdout = std::io::stdout();
+        let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
         let size = rustix::termios::tcgetwinsize(&stdout).ok();
-        let err_size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
+        let is_terminal = [stdin.is_terminal(), stdout.is_terminal(), stderr.is_terminal()];
+        Self::with_sizes(variables, size, rustix::termios::tcgetwinsize(stderr).ok(), is_terminal)
+    }
+
+    /// Reads the variables of a run without a terminal.
+    pub(super) fn none(variables: &Variables) -> Self {
+        Self::with_sizes(variables, None, None, [false; 3])
+    }
+
+    fn with_sizes(
+        variables: &Variables,
+        size: Option<Winsize>,
+        err_size: Option<Winsize>,
+        [stdin, stdout, stderr]: [bool; 3],
+    ) -> Self {
         let columns = value(variables, COLUMNS).and_then(|columns| columns.to_str()?.parse().ok());
         let is_asked = variables.contains_key(OsStr::new(ASKED));
         let is_forced = value(variables, FORCE_COLORS).is_some_and(|value| value != "0");
@@ -52,9 +69,9 @@ impl Terminal {
             width: columns.or(size.map(|size| size.ws_col)).filter(|width| *width > 0),
             err_width: err_size.map(|size| size.ws_col).filter(|width| *width > 0),
             height: size.map(|size| size.ws_row).filter(|height| *height > 0),
-            stdin: std::io::stdin().is_terminal() || is_asked,
-            stdout: stdout.is_terminal() || columns.is_some(),
-            stderr: std::io::stderr().is_terminal() || is_asked,
+            stdin: stdin || is_asked,
+            stdout: stdout || columns.is_some(),
+            stderr: stderr || is_asked,
             colors: match value(variables, "NO_COLOR") {
                 Some(_) => Some(false),
                 None if is_forced => Some(true),

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use foldhash::{HashMap, HashSet};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::deadline;
+use super::{deadline, own_program};
 use crate::error::Exit;
 
 mod mounts;
@@ -170,6 +170,13 @@ pub(crate) fn unreported() -> Vec<SilentMount> {
     new.map(|(point, sessions)| SilentMount { point: point.clone(), sessions: sessions.len() }).collect()
 }
 
+/// Forgets which paths exist, before another run in this process.
+pub(crate) fn forget() {
+    for known in [&REACH.plain, &REACH.absent, &REACH.answered] {
+        known.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
 /// Ends the helpers that still answer, before this process executes another program.
 pub(crate) fn end_helpers() {
     if !any_remote() {
@@ -257,13 +264,7 @@ impl Helper {
     }
 
     fn spawn() -> io::Result<Child> {
-        // The link leads to this executable even after another version has replaced it.
-        let own = if cfg!(target_os = "linux") {
-            Some(PathBuf::from("/proc/self/exe"))
-        } else {
-            std::env::current_exe().ok()
-        };
-        let mut command = Command::new(own.ok_or(io::ErrorKind::NotFound)?);
+        let mut command = Command::new(own_program::running().ok_or(io::ErrorKind::NotFound)?);
         // A separate process group, so that ^C reaches only this program, which then closes the pipe and so ends the
         // helper.
         command.arg(HELPER).env_clear().current_dir("/").process_group(0);

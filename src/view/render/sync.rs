@@ -56,7 +56,13 @@ pub(crate) struct LeftRow {
 impl LeftRow {
     /// Makes the row of a session that is here.
     pub(crate) fn of(session: &Session, left: Left) -> Self {
-        Self { agent: session.agent, id: session.id().to_owned(), title: Some(table::title(session)), is_here: true, left }
+        Self {
+            agent: session.agent,
+            id: session.id().to_owned(),
+            title: Some(table::title(session)),
+            is_here: true,
+            left,
+        }
     }
 
     /// Returns whether this is normal, and may be different at the next sync.

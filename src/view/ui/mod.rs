@@ -7,7 +7,8 @@ mod pages;
 pub(crate) mod progress;
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal as _, Read as _, Write};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
@@ -16,7 +17,7 @@ use crate::cli::ColorWhen;
 use crate::cli::colors::HIGHLIGHT;
 use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::{command_line, text, wrap};
-use crate::system::env::{Elsewhere, Env, Terminal};
+use crate::system::env::{Elsewhere, Env, Streams, Terminal};
 use crate::view::grid::{self, Column, Fit};
 pub(crate) use bug::tell_of_bugs;
 use gate::{Gate, guarded};
@@ -25,9 +26,10 @@ use pages::Pages;
 use progress::{Pauses, Progress, Showing};
 
 /// The streams of a run.
-#[derive(Debug)]
 pub(crate) struct Ui {
+    streams: Streams,
     out: Gate<BufWriter<Pages>>,
+    err: Box<dyn Write + Send>,
     quiet: bool,
     columns: usize,
     /// The width of the terminal on standard error; `None` for another stream.
@@ -88,24 +90,26 @@ pub(crate) fn answer_in_a_line(line: &'static str) {
 
 impl Ui {
     /// Opens the streams.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
-    pub(crate) fn new(env: Option<&Env>, quiet: bool, color: ColorWhen) -> Self {
+    pub(crate) fn new(streams: &Streams, env: Option<&Env>, quiet: bool, color: ColorWhen) -> Self {
         let wants = |is_terminal: bool| match color {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
             ColorWhen::Auto => env.is_some_and(|env| env.terminal.colors.unwrap_or(is_terminal)),
         };
         let styles = |colored| if colored { Styles::colored() } else { Styles::default() };
-        let is_colored = wants(io::stdout().is_terminal());
+        let [is_out, is_err] = streams.are_terminals();
+        let is_colored = wants(is_out);
         Self {
-            out: Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(io::stdout())), is_colored),
+            streams: streams.clone(),
+            out: Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(streams.out())), is_colored),
+            err: streams.err(),
             quiet,
             columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
             err_width: env.and_then(|env| env.terminal.err_width).map(usize::from),
             pauses: env.map(Pauses::from_env).unwrap_or_default(),
             elsewhere: env.map(|env| env.invocation.elsewhere.clone()).unwrap_or_default(),
             styles: styles(is_colored),
-            err_styles: styles(wants(io::stderr().is_terminal())),
+            err_styles: styles(wants(is_err)),
         }
     }
 
@@ -141,9 +145,8 @@ impl Ui {
         Showing::new(what, self.pauses, self.is_watched(), self.err_width)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
     fn is_watched(&self) -> bool {
-        !self.quiet && io::stderr().is_terminal()
+        !self.quiet && self.streams.are_terminals()[1]
     }
 
     /// Shows the output until the next flush in a pager, if it is longer than the screen.
@@ -257,24 +260,26 @@ impl Ui {
     }
 
     /// Returns standard input, for input that is too long for memory.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn input(&mut self) -> impl BufRead + use<> {
-        BufReader::with_capacity(64 * 1024, io::stdin().lock())
+        BufReader::with_capacity(64 * 1024, self.streams.input())
     }
 
     /// Asks a yes-or-no question, below its explanation; no answer means no.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
     pub(crate) fn confirm(&mut self, about: &[String], question: &str) -> io::Result<bool> {
         self.flush()?;
-        let mut err = io::stderr().lock();
-        for line in about {
-            writeln!(err, "{}", text::unbroken(line))?;
-        }
-        write!(err, "{} [y/N] ", indented(question))?;
-        err.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
+        let about: String = about.iter().map(|line| format!("{}\n", text::unbroken(line))).collect();
+        self.err.write_all(format!("{about}{} [y/N] ", indented(question)).as_bytes())?;
+        self.err.flush()?;
+        let answer = self.streams.line()?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Prints the help that clap renders.
+    pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
+        let has_colors = self.styles.error != Style::new();
+        let text = if has_colors { help.ansi().to_string() } else { help.to_string() };
+        // If the reader is gone, the help is not needed.
+        let _ = self.out.inner().write_all(text.as_bytes()).and_then(|()| self.flush());
     }
 
     /// Prints clap's message about wrong arguments, which quotes them.
@@ -299,14 +304,13 @@ impl Ui {
         self.say(format_args!("{json}"));
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
-    fn say(&mut self, line: std::fmt::Arguments<'_>) {
+    fn say(&mut self, line: fmt::Arguments<'_>) {
         if self.out.inner().get_ref().is_on() {
             // A message would be lost on the screen of a pager.
             let _ = self.flush();
         }
         // If standard error cannot be written, there is no other place to report it.
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = self.err.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.err.flush());
     }
 }
 

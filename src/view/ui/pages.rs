@@ -1,6 +1,6 @@
 //! Standard output, with a pager for an answer that is longer than the screen.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, Write};
 use std::mem;
 use std::process::Child;
 
@@ -13,9 +13,8 @@ use crate::system::signals::Signals;
 const FLAGS: &str = "FRX";
 
 /// Standard output, and the pager between it and the answer.
-#[derive(Debug)]
 pub(super) struct Pages {
-    stdout: Stdout,
+    stdout: Box<dyn Write + Send>,
     state: State,
 }
 
@@ -46,7 +45,7 @@ struct Running {
 }
 
 impl Pages {
-    pub(super) fn new(stdout: Stdout) -> Self {
+    pub(super) fn new(stdout: Box<dyn Write + Send>) -> Self {
         Self { stdout, state: State::Off }
     }
 

@@ -12,11 +12,11 @@ use super::Writer;
 use crate::agent::Agent;
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::inventory::{InventoryEntry, InventoryError};
+use crate::archive::machine_dir::{BlobFault, MAX_MANIFEST, manifest_name};
 use crate::archive::manifest::{Node, Role};
 use crate::archive::rows::{self, RowsError};
-use crate::archive::machine_dir::{BlobFault, MAX_MANIFEST, manifest_name};
 use crate::archive::write::tree;
-use crate::archive::{Manifest, MachineDir};
+use crate::archive::{MachineDir, Manifest};
 use crate::error::PathError;
 use crate::format::text::hex;
 use crate::session::{Located, Session, SessionCopy};
@@ -210,8 +210,8 @@ pub(super) fn goes_on(old: &[String], new: &[String], dir: &MachineDir) -> bool 
 mod tests {
     use super::*;
     use crate::archive::Archive;
-    use crate::archive::machine::Notes;
     use crate::archive::chunks::CHUNK_BYTES;
+    use crate::archive::machine::Notes;
     use crate::archive::write::ArchiveOptions;
     use proptest::prelude::*;
 

@@ -12,7 +12,7 @@ use crate::archive::manifest::{Entry, Node};
 use crate::archive::rows::Sizes;
 use crate::archive::store::Holdings;
 use crate::archive::write::{ArchiveOptions, Item, tree};
-use crate::archive::{Archive, Manifest, MachineDir, Snapshot};
+use crate::archive::{Archive, MachineDir, Manifest, Snapshot};
 use crate::change::outcome::ItemResult;
 use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};

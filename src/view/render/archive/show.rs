@@ -137,8 +137,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     }
     // Without --state, `restore` takes the newest.
     let is_newest = shown.states.last().is_none_or(|newest| is_that(&newest.manifest));
-    let state =
-        if is_newest { String::new() } else { format!(" --state {}", shown.archive.state_name(shown.state)) };
+    let state = if is_newest { String::new() } else { format!(" --state {}", shown.archive.state_name(shown.state)) };
     let selector = format!("{}:{}", session.agent, session.id);
     let dir = Archive::option(shown.archive.root(), env);
     let command = format!("rejoin restore {}{state}{dir}", shell::word(&selector));

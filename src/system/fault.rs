@@ -1,15 +1,11 @@
 //! Injected faults: a test can make a system call that changes something fail, or kill the process before it.
 
+use std::ffi::OsStr;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::system::env::Env;
-
-/// Number of points this process has passed. The counter is global because a command may make several changes.
-static PASSED: AtomicU64 = AtomicU64::new(0);
-
-/// Counts the points that are passed, and fails or kills the process at the requested ones.
+/// Counts the points that a run passes, and fails or kills the process at the requested ones.
 ///
 /// Only development builds read `REJOIN_FAULT`, a comma-separated list: `kill:N`, `interrupt:N` for a SIGINT while the
 /// run waits, `NUMBER:N` for an error with this system error number at point N only, or `NUMBER:N+` for one at N and
@@ -17,6 +13,8 @@ static PASSED: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Default)]
 pub(crate) struct Fault {
     wishes: Vec<Wish>,
+    /// Number of points that the run has passed.
+    passed: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +44,11 @@ impl Wish {
 }
 
 impl Fault {
-    /// No faults.
-    pub(super) const NONE: Self = Self { wishes: Vec::new() };
-
     /// Parses `REJOIN_FAULT`.
-    pub(crate) fn from_env(env: &Env) -> Self {
-        let wishes = env.variable("REJOIN_FAULT").filter(|_| cfg!(debug_assertions)).and_then(|wish| wish.to_str());
-        Self { wishes: wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(Wish::parse).collect() }
+    pub(crate) fn parse(wishes: Option<&OsStr>) -> Self {
+        let wishes = wishes.filter(|_| cfg!(debug_assertions)).and_then(|wish| wish.to_str());
+        let wishes = wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(Wish::parse).collect();
+        Self { wishes, passed: AtomicU64::new(0) }
     }
 
     /// Called before each system call that changes something.
@@ -60,7 +56,7 @@ impl Fault {
         if self.wishes.is_empty() {
             return Ok(());
         }
-        let point = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+        let point = self.passed.fetch_add(1, Ordering::Relaxed) + 1;
         let is_due = |wish: &&Wish| wish.at == point || (wish.is_lasting && wish.at < point);
         match self.wishes.iter().find(is_due).map(|wish| wish.kind) {
             None => Ok(()),
