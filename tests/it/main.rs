@@ -55,6 +55,7 @@ mod filters;
 mod fix;
 mod fleet;
 mod foreign_paths;
+mod forged_journal;
 mod formats;
 mod fuzz;
 mod gemini;

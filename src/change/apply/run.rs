@@ -62,7 +62,6 @@ pub(crate) fn run_on(
         run: &run,
         trash,
         made: RefCell::default(),
-        has_links: false,
         resolved: RefCell::default(),
     };
     let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
@@ -212,7 +211,9 @@ impl Work<'_> {
 
     fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
-        steps.map(|(at, step)| self.context.record(step, number, at)).collect()
+        let records: Vec<_> = steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
+        self.state_dir.bounds.check(&records).map_err(StepError::Changed)?;
+        Ok(records)
     }
 
     /// Reverts the begun steps of an item, the last first, so that the item leaves no traces.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::change::apply::bounds::Bounds;
 use crate::change::apply::journal::{ItemRecord, StepRecord};
 use crate::change::apply::run::run_on;
 use crate::change::apply::state_dir::{READY, StateDir};
@@ -149,7 +150,7 @@ impl Place {
     }
 
     pub(super) fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
-        StateDir::open_on(Arc::clone(&self.disk), self.base.join("state"), now(), verb, Duration::ZERO)
+        StateDir::open_on(Arc::clone(&self.disk), (self.base.join("state"), Bounds::everything()), now(), verb, Duration::ZERO)
     }
 
     pub(super) fn run(&self, change: &Change) -> anyhow::Result<Outcome> {

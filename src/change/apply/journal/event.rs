@@ -21,10 +21,6 @@ pub(in crate::change::apply) enum Event {
         verb: String,
         at: Timestamp,
         pid: u32,
-        /// Set if its paths may contain links, which are then followed; missing, and so set, in journals of older
-        /// versions.
-        #[serde(default = "has_links")]
-        links: bool,
     },
     /// An item to be done.
     Item(ItemRecord),
@@ -60,11 +56,6 @@ pub(in crate::change::apply) enum Event {
     Undone { item: usize, at: Timestamp },
     /// The run's trash was deleted.
     Purged { at: Timestamp },
-}
-
-/// Older versions recorded paths as given.
-fn has_links() -> bool {
-    true
 }
 
 /// The plan for one item.

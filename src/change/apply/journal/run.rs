@@ -47,8 +47,6 @@ pub(crate) struct Run {
     pub has_ended: bool,
     /// Set if its trash was deleted.
     pub is_purged: bool,
-    /// Set if its paths were recorded with links in them.
-    pub(in crate::change::apply) has_links: bool,
     /// Times of directories before each step, by item and step.
     pub(in crate::change::apply) dir_times: BTreeMap<(usize, usize), Times>,
     /// Device and inode of each step's new entry, by its name in the run.
@@ -82,7 +80,7 @@ impl Run {
             }
             let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
             match (event, &mut run) {
-                (Event::Begin { run: id, verb, at, links, .. }, None) => {
+                (Event::Begin { run: id, verb, at, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {
                         return Err(damaged("is that of another run"));
                     }
@@ -94,7 +92,6 @@ impl Run {
                         items: Vec::new(),
                         has_ended: false,
                         is_purged: false,
-                        has_links: links,
                         dir_times: BTreeMap::new(),
                         made: BTreeMap::new(),
                         undo_times: BTreeMap::new(),

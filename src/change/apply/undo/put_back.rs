@@ -10,8 +10,13 @@ use crate::change::apply::step::{StepContext, StepState};
 use crate::error::PathError;
 use crate::system::disk::{Access, For};
 
-/// Returns the context of an earlier run's steps; makes its missing directory in the trash for reverted entries.
+/// Returns the context of an earlier run's steps; makes its missing directory in the trash for reverted entries. Fails if
+/// the run names a path that rejoin never changes.
 pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepContext<'a>, PathError> {
+    let outside = run.items.iter().find_map(|(record, _)| state_dir.bounds.check(&record.steps).err());
+    if let Some(why) = outside {
+        return Err(PathError::new("undo", &state_dir.journal_of(&run.id), io::Error::other(why)));
+    }
     let (disk, at) = (state_dir.disk(), (&state_dir.trash, OsStr::new(&run.id)));
     let opened = match disk.open(at, For::Dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => disk
@@ -22,7 +27,7 @@ pub(super) fn context<'a>(state_dir: &'a StateDir, run: &'a Run) -> Result<StepC
     };
     let trash = opened.map_err(|error| PathError::new("open", &state_dir.trash_of(&run.id), error))?;
     let made = RefCell::new(run.made.clone());
-    Ok(StepContext { disk, run: &run.id, trash, made, has_links: run.has_links, resolved: RefCell::default() })
+    Ok(StepContext { disk, run: &run.id, trash, made, resolved: RefCell::default() })
 }
 
 /// Fails with the reason if a step of an item is blocked.
