@@ -54,6 +54,7 @@ mod field;
 mod filters;
 mod fix;
 mod fleet;
+mod foreign_links;
 mod foreign_paths;
 mod forged_journal;
 mod formats;

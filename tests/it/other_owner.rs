@@ -3,13 +3,13 @@
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
 
-use crate::fixtures::{Amplifier, Claude, id, put};
+use crate::fixtures::{Amplifier, Claude, id};
 use crate::forged_journal::forge;
 use crate::picture::{differences, picture};
 use crate::world::World;
 
 /// The other user.
-const ANA: u32 = 4321;
+pub(crate) const ANA: u32 = 4321;
 
 fn entries(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
     walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"))
@@ -20,7 +20,7 @@ fn give_to_ana(dir: &Path) {
 }
 
 #[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
         println!("skipped: only root can give files to another user");

@@ -183,7 +183,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 pub(crate) fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
     let (disk, root) = (archive.disk(), archive.root());
     let is_default = *root == *Archive::default_dir(env);
-    let made = match disk.open_dir(root) {
+    let made = match disk.open_for_writing(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_default => {
             disk::make_dirs(disk, root, Access::Private)
         }

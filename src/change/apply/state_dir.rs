@@ -14,7 +14,7 @@ use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::system::disk::{self, Access, Disk, Handle, System};
+use crate::system::disk::{self, Disk, Handle, System};
 use crate::system::env::Env;
 use crate::system::{links, reach};
 
@@ -48,9 +48,8 @@ impl StateDir {
         verb: &str,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let make = |path: &Path| {
-            disk::make_dirs(&*disk, path, Access::Private).map_err(|error| PathError::new("create", path, error))
-        };
+        let make =
+            |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::{Access, At, Disk, Fault, For, Handle, Times};
 use crate::system::env::Env;
 use crate::system::fsio::{self, Kind, Look};
-use crate::system::reach;
+use crate::system::{links, reach};
 
 /// The real file system. Before each call that changes something, a test can inject a fault.
 #[derive(Debug, Default)]
@@ -132,6 +132,15 @@ impl Disk for System {
         reach::refuse_silent(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    fn open_for_writing(&self, path: &Path) -> io::Result<Handle> {
+        // Usually there is no link at all.
+        open_real_dir(path).map(Handle::System).or_else(|_| {
+            let opened = self.open_dir(path)?;
+            links::check(path)?;
+            Ok(opened)
+        })
     }
 
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle> {
