@@ -137,6 +137,7 @@ mod sync;
 mod tags;
 mod terminal;
 mod undo;
+mod undo_together;
 mod vibe;
 mod with;
 mod wording;

@@ -9,7 +9,6 @@ use clap::ValueEnum as _;
 
 use crate::agent;
 use crate::agent::upkeep::is_own_temporary;
-use crate::change::apply::journal::StepRecord;
 use crate::session::AgentKind;
 use crate::system::disk::{self, SYSTEM};
 use crate::system::env::Env;
@@ -52,23 +51,15 @@ impl Bounds {
         self.roots.extend(disk::real_dir(&SYSTEM, root));
     }
 
-    /// Fails with the reason if the steps of an item change a path that rejoin never changes.
-    pub(super) fn check(&self, steps: &[StepRecord]) -> Result<(), String> {
-        let is_known = |path: &&Path| self.contains(path);
-        let paths = || {
-            steps.iter().flat_map(|step| match step {
-                StepRecord::Move { path, from, .. } => [Some(path.as_path()), Some(from.as_path())],
-                _ => [Some(step.path()), None],
-            })
-        };
-        // Undoing a new directory removes it only if it is empty.
-        let leads_to_known = |dir: &Path| paths().flatten().any(|path| path.starts_with(dir) && is_known(&path));
-        let is_new_dir = |path: &Path| {
-            steps.iter().any(|step| matches!(step, StepRecord::MakeDir { .. }) && step.path() == path)
-        };
-        let unknown =
-            paths().flatten().find(|path| !is_known(path) && !(is_new_dir(path) && leads_to_known(path)));
-        unknown.map_or(Ok(()), |path| {
+    /// Fails with the reason if one of the paths of an item is outside. Each path has a flag that is set for a new
+    /// directory: undoing it removes it only if it is empty, so it may also be above a path within the bounds.
+    pub(super) fn check<'p>(&self, mut paths: impl Iterator<Item = (&'p Path, bool)> + Clone) -> Result<(), String> {
+        let all = paths.clone();
+        let leads_inside = |dir: &Path| all.clone().any(|(path, _)| path.starts_with(dir) && self.contains(path));
+        let is_outside =
+            |(path, is_new_dir): &(&Path, bool)| !(self.contains(path) || *is_new_dir && leads_inside(path));
+        let outside = paths.find(is_outside);
+        outside.map_or(Ok(()), |(path, _)| {
             let hint = "if an agent keeps its sessions there, set its variable";
             Err(format!("{} is in no store of this home, so it is not changed; {hint}", path.display()))
         })

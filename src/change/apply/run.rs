@@ -135,6 +135,7 @@ impl Work<'_> {
                 id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
                 reason: item.reason.to_string(),
+                needs: item.needs,
                 steps: steps.unwrap_or_default(),
             });
             self.journal.write(&event)?;
@@ -211,8 +212,9 @@ impl Work<'_> {
 
     fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
-        let records: Vec<_> = steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
-        self.state_dir.bounds.check(&records).map_err(StepError::Changed)?;
+        let records: Vec<_> =
+            steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
+        self.state_dir.bounds.check(records.iter().flat_map(StepRecord::paths)).map_err(StepError::Changed)?;
         Ok(records)
     }
 

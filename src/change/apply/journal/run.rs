@@ -114,7 +114,9 @@ impl Run {
                 let is_own = |(number, step): (usize, &StepRecord)| {
                     step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
                 };
-                record.item == self.items.len() && record.steps.iter().enumerate().all(is_own)
+                record.item == self.items.len()
+                    && record.needs.is_none_or(|needed| needed < record.item)
+                    && record.steps.iter().enumerate().all(is_own)
             }
             Event::Start { item, step, .. } => self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len()),
             Event::Made { kept, .. } => {
@@ -165,6 +167,26 @@ impl Run {
         }
     }
 
+    /// Returns the first item of each item's group. The items of a group are undone together, or not at all.
+    pub(crate) fn groups(&self) -> Vec<usize> {
+        let mut first: Vec<usize> = Vec::with_capacity(self.items.len());
+        for (record, _) in &self.items {
+            first.push(record.needs.map_or(record.item, |needed| first[needed]));
+        }
+        first
+    }
+
+    /// Returns the command that takes an item back, with its group.
+    pub(crate) fn undo_of(&self, item: usize) -> String {
+        let groups = self.groups();
+        let is_alone = groups.iter().filter(|group| **group == groups[item]).nth(1).is_none();
+        if is_alone && !self.is_interrupted() {
+            format!("rejoin trash restore {}/{item}", self.id)
+        } else {
+            format!("rejoin undo {}", self.id)
+        }
+    }
+
     /// Returns the number of items in a state.
     pub(crate) fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
@@ -173,6 +195,11 @@ impl Run {
     /// Checks whether an item was done in part and could not be reverted.
     pub(crate) fn is_stuck(&self) -> bool {
         self.count(|state| matches!(state, State::Stuck(_))) > 0
+    }
+
+    /// Checks whether it did not finish.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        !self.is_purged && (!self.has_ended || self.is_stuck())
     }
 
     /// Checks whether anything that it did can still be undone.

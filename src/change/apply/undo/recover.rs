@@ -109,7 +109,8 @@ fn put_back_cut_off(
                 journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
                 recovered.push(format!("{what}; that item was put back"));
             }
-            Err(reason) => {
+            Err(left) => {
+                let reason = left.why().unwrap_or_default().to_owned();
                 stuck = true;
                 let again = format!("`rejoin undo {}` tries again", run.id);
                 recovered.push(format!("{what}, which could not be put back: {reason}; {again}"));
