@@ -104,8 +104,8 @@ pub(crate) struct About {
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
     /// Writes a rewound copy, if the format of such a session is known.
     pub rewind: Option<Rewind>,
-    /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; `*`
-    /// stands for the beginning of the last name.
+    /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; a
+    /// `*` matches the beginning of the last name.
     pub changes_outside: &'static [&'static str],
     /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,

@@ -37,6 +37,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if args.last_launch {
         return last_launch(args, env, ui);
     }
+    super::warn_of_interrupted(env, ui);
     let is_started = !args.print && !args.json;
     if is_started || args.with.is_some() {
         refuse_other_owner(env)?;

@@ -40,8 +40,13 @@ impl Home {
 
     /// Archives the session and returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
-        let state_dir =
-            StateDir::open_on(memory.shared(), ("/state".into(), Bounds::everything()), self.env.clock.now, "archive", Duration::ZERO)?;
+        let state_dir = StateDir::open_on(
+            memory.shared(),
+            ("/state".into(), Bounds::everything()),
+            self.env.clock.now,
+            "archive",
+            Duration::ZERO,
+        )?;
         let options = ArchiveOptions { is_dry_run: false, is_full: false, patience: Duration::ZERO };
         let report = archive(sessions, &on(memory), options, Some(&state_dir), &self.env, &mut |_| {})?;
         anyhow::ensure!(report.is_whole(), "{:?}", report.items[0].done);
