@@ -107,6 +107,9 @@ pub(crate) struct About {
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
     /// Writes a rewound copy, if the format of such a session is known.
     pub rewind: Option<Rewind>,
+    /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; a
+    /// `*` matches the beginning of the last name.
+    pub changes_outside: &'static [&'static str],
     /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,
     /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
@@ -156,6 +159,7 @@ impl About {
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
         rewind: None,
+        changes_outside: &[],
         cwd_records: None,
         fold: |_, _| Ok(None),
     };

@@ -37,6 +37,8 @@ pub(crate) struct Restore<'a> {
     ready: PathBuf,
     /// Number of sessions added.
     sessions: usize,
+    /// The roots of their stores.
+    roots: BTreeSet<PathBuf>,
     /// The directories that the plan makes for the sessions.
     made: HashSet<PathBuf>,
     /// The entry for each target path, with the number of its item.
@@ -78,6 +80,7 @@ impl<'a> Restore<'a> {
             infos: Vec::new(),
             ready: env.state_dir().join(READY),
             sessions: 0,
+            roots: BTreeSet::new(),
             made: HashSet::new(),
             placed: HashMap::new(),
         }
@@ -106,6 +109,7 @@ impl<'a> Restore<'a> {
         let mut put: Option<PathBuf> = None;
         for entry in entries {
             let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
+            self.roots.insert(root.to_owned());
             let is_file = matches!(entry.node, Node::File { .. });
             let part = Prepared {
                 entry,
@@ -352,7 +356,9 @@ impl Restore<'_> {
         if self.change.items.is_empty() {
             return Ok(Outcome::default());
         }
-        let state_dir = StateDir::open(env, self.change.verb, patience)?;
+        let mut state_dir = StateDir::open(env, self.change.verb, patience)?;
+        // The user may name a store that no variable names.
+        self.roots.iter().for_each(|root| state_dir.bounds.add(root));
         self.apply_locked(&state_dir, env)
     }
 

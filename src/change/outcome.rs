@@ -12,7 +12,7 @@ pub(crate) enum ItemResult {
     Skipped(String),
     /// Cannot be done, for this reason; was not tried.
     Refused(String),
-    /// Failed, for this reason, and left no traces.
+    /// Failed, for this reason, and left no traces. A failed undo is done in part.
     Failed(String),
 }
 

@@ -45,7 +45,7 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
 fn note(link: &Link, env: &Env) -> Result<(), PathError> {
     let (dir, file) = (links::dir(env), link.file(env));
     let fail = |error| PathError::new("write", &file, error);
-    disk::make_dirs(&SYSTEM, &dir, Access::Private).map_err(|error| PathError::new("create", &dir, error))?;
+    disk::make_own_dirs(&SYSTEM, &dir).map_err(|error| PathError::new("create", &dir, error))?;
     let bytes = link.to_json().map_err(|error| fail(error.into()))?;
     let mut saving = Saving::begin(&SYSTEM, &file, Access::Private)?;
     saving.write_all(&bytes).map_err(fail)?;
@@ -56,7 +56,7 @@ fn note(link: &Link, env: &Env) -> Result<(), PathError> {
 fn write(session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<(PathBuf, Digest)> {
     let path = briefings::file(session, env);
     let dir = path.parent().unwrap_or_else(|| Path::new(""));
-    disk::make_dirs(&SYSTEM, dir, Access::Private).map_err(|error| PathError::new("create", dir, error))?;
+    disk::make_own_dirs(&SYSTEM, dir).map_err(|error| PathError::new("create", dir, error))?;
     let mut saving = Saving::begin(&SYSTEM, &path, Access::Private)?;
     let (mut digest, left_out) = (Digest::default(), LeftOut::default());
     let mut page = MarkdownPage::new(&mut saving, env);

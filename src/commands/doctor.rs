@@ -113,7 +113,7 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
         return Ok(Vec::new());
     }
     let history = super::history(env, ui)?;
-    let cut_off = history.runs.iter().filter(|run| !run.is_purged && (!run.has_ended || run.is_stuck()));
+    let cut_off = history.runs.iter().filter(|run| run.is_interrupted());
     let cut_off = cut_off
         .map(|run| InterruptedRun {
             run: run.id.clone(),

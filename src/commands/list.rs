@@ -23,6 +23,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);
     }
+    super::warn_of_interrupted(env, ui);
     filter.kin = kin(&filter.dirs, env);
     // JSON names the copy that `resume` would take.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();

@@ -44,6 +44,7 @@ pub(crate) mod version;
 mod via_agent;
 
 use crate::change::apply::history::History;
+use crate::change::apply::journal::Run;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
@@ -136,6 +137,16 @@ fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::
     let recovered = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
     note_recovered(ui, &recovered);
     Ok(())
+}
+
+/// Warns about runs that did not finish, whose sessions may be missing.
+fn warn_of_interrupted(env: &Env, ui: &mut Ui) {
+    for Run { id, verb, .. } in History::interrupted(env) {
+        ui.warn(&format!(
+            "run {id} ({verb}) was interrupted, so its sessions may be missing or out of place; `rejoin undo {id}` puts \
+             back what it did"
+        ));
+    }
 }
 
 /// Warns about interrupted runs that were recovered.

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::agent::command::Request;
+use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -35,6 +36,11 @@ pub(super) fn pick(filter: FilterArgs, words: &str, env: &Env, ui: &mut Ui) -> a
 fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
         return last_launch(args, env, ui);
+    }
+    super::warn_of_interrupted(env, ui);
+    let is_started = !args.print && !args.json;
+    if is_started || args.with.is_some() {
+        refuse_other_owner(env)?;
     }
     let request = request(args, ui)?;
     let filter = super::filter(&args.filter, true, env)?;
@@ -70,7 +76,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 request: request.clone(),
                 copy: copy.clone(),
                 with,
-                is_started: !args.print && !args.json,
+                is_started,
             };
             let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
             match find::picked(backend, purpose, &words, ui)? {
@@ -103,7 +109,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     };
     let refusals = resume.check(&options, env);
     if resume.briefed.is_some() && refusals.is_empty() {
-        if !args.print && !args.json {
+        if is_started {
             launch::find_program(&resume.plan, env)?;
         }
         super::briefing::give(&mut resume, request.prompt.as_deref(), env, ui)?;

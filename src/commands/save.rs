@@ -9,6 +9,7 @@ use crate::agent::amplifier::session_info;
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{ids, jido};
+use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{Format, Save, SaveArgs};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::save;
@@ -20,6 +21,7 @@ use crate::view::render::save::Saved;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    refuse_other_owner(env)?;
     let saved = match &args.what {
         Save::SessionInfo { session_dir, working_dir } => session_info(session_dir, working_dir, env)?,
         Save::Transcript { session_dir } => transcript(session_dir, args.best_effort, env, ui)?,

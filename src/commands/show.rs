@@ -29,6 +29,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }
+    super::warn_of_interrupted(env, ui);
     let wants = Messages::of(args);
     let wants_all_only = matches!(wants, Messages::All(_)) && args.format.is_table();
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };

@@ -56,9 +56,9 @@ fn find<'a>(name: &str, entries: &'a [Entry<'a>]) -> Result<&'a Entry<'a>, Refus
             .hint("run `rejoin trash list` to see the entries")),
         several => {
             let candidates = several.iter().map(|entry| candidate(entry)).collect();
-            let first = render::name(several[0]);
+            let first = several[0].run.undo_of(several[0].item);
             Err(Refusal::new(RefusalCode::Ambiguous, format!("{name} matches several entries in the trash"))
-                .hint(format!("name one of them, such as `rejoin trash restore {first}`"))
+                .hint(format!("restore one of them, such as with `{first}`"))
                 .candidates(candidates))
         }
     }

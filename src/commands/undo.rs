@@ -34,14 +34,11 @@ pub(super) fn carry_out(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let report = if is_dry_run {
-        undo::preview(which, wanted, env, lock.lock_timeout)?
-    } else {
-        let mut report = undo::undo(which, wanted, env, lock.lock_timeout)?;
+    let mut report = undo::undo(which, wanted, is_dry_run, env, lock.lock_timeout)?;
+    if !is_dry_run {
         super::note_recovered(ui, &report.recovered);
         warn(&mut report, env, ui);
-        report
-    };
+    }
     ui.answer(format, env, &report)?;
     Ok(exit(&report))
 }
@@ -74,7 +71,9 @@ fn warn(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
 /// Returns the exit status of an undo.
 fn exit(report: &undo::Report) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
-    match (count(|item| matches!(item, ItemResult::Refused(_))), count(|item| *item == ItemResult::Done)) {
+    // A part of a failed item is done.
+    let done = count(|item| matches!(item, ItemResult::Done | ItemResult::Failed(_)));
+    match (count(|item| item.why().is_some()), done) {
         (0, _) if report.doubt.is_none() => Exit::Ok,
         (1.., 0) => Exit::Refused,
         _ => Exit::Partial,

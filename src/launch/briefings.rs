@@ -29,7 +29,7 @@ pub(crate) fn file(session: &Session, env: &Env) -> PathBuf {
 
 /// Removes the files that are older than [`DAYS`], and returns their number. The next briefing on a session writes its file again.
 pub(crate) fn remove_old(disk: &dyn Disk, env: &Env) -> io::Result<usize> {
-    let dir = match disk.open_dir(&dir(env)) {
+    let dir = match disk.open_for_writing(&dir(env)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         opened => opened?,
     };

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use super::reach;
 
+/// Maximum number of links on the way to a path; Linux follows no more.
+const MAX_LINKS: usize = 40;
+
 /// Returns the real path to which a link leads, and its metadata.
 ///
 /// # Errors
@@ -35,6 +38,31 @@ pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
         return refused("which contains it");
     }
     Ok((real, there))
+}
+
+/// Checks whether a user cannot harm this one: it is this one, or root.
+pub(crate) fn is_trusted(user: u32) -> bool {
+    [0, rustix::process::geteuid().as_raw()].contains(&user)
+}
+
+/// Fails if a path leads through a link of another user, unless that user has the target too. Such a link could lead a
+/// writer anywhere.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    let (mut ways, mut links) = (vec![path.to_owned()], 0);
+    while let Some(way) = ways.pop() {
+        for part in way.ancestors() {
+            let Some(link) = reach::symlink_metadata(part).ok().filter(Metadata::is_symlink) else { continue };
+            if !is_trusted(link.uid()) {
+                follow(part)?;
+            }
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(io::Error::other("there are too many links on the way to it"));
+            }
+            ways.extend(part.parent().zip(std::fs::read_link(part).ok()).map(|(dir, target)| dir.join(target)));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the broken link that hides a missing path, with the reason; its target may be on a volume that is not

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::PathError;
-use crate::system::{fsio, reach};
+use crate::system::{fsio, links, reach};
 
 /// The reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +55,7 @@ pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Ve
 }
 
 fn check(path: &Path, metadata: &Metadata, of_anyone: bool) -> Result<(), Unread> {
-    let is_mine = [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
-    if !is_mine && !of_anyone {
+    if !links::is_trusted(metadata.uid()) && !of_anyone {
         return Err(Unread::OfAnother { path: path.to_owned(), user: metadata.uid() });
     }
     if may_be_written_by_others(metadata) { Err(Unread::Writable(path.to_owned())) } else { Ok(()) }

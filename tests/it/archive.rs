@@ -854,6 +854,8 @@ fn a_killed_restore_is_undone_or_completed(state: Option<&Path>, at_least: usize
         restored(&world)
     };
     assert!(complete.len() >= 4, "{:?}", complete.keys());
+    // The next worlds have the same state directory, but other homes.
+    state.into_iter().for_each(|state| std::fs::remove_dir_all(state.join("rejoin")).expect("no state"));
     killed_at_every_point(at_least, |fault, _| {
         let (undone, completed) = (lost_world(), lost_world());
         let before = stores(&undone);

@@ -16,7 +16,7 @@ use crate::undo::assert_same;
 use crate::world::{World, start_of};
 
 /// A session of every agent in a directory, each with its id.
-fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
+pub(crate) fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
     world.add(Amplifier::session(id(1)).in_dir(dir).session_info(dir).turn("x", "y"));
     let claude = Claude::session(id(2)).in_dir(dir).turn("x", "y");
     world.add(claude.subagent("agent-a1", "look", "ok").side_file("tool-results/a.txt", "a"));
@@ -51,7 +51,7 @@ fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
 }
 
 /// Returns the launch directory of each listed session, in order of agent and id.
-fn launch_dirs(world: &World) -> Vec<(String, String, String)> {
+pub(crate) fn launch_dirs(world: &World) -> Vec<(String, String, String)> {
     let list: SessionList = world.rejoin(["list", "--all", "--json"]).code(0).json();
     let mut all: Vec<_> = list
         .sessions

@@ -1,23 +1,36 @@
-//! As root in the home of another user: created files belong to that user.
+//! As root: the home of another user stays as it is, and a new file in a directory of another user belongs to that user.
 
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
 
-use crate::fixtures::{Amplifier, Claude, id, put};
+use crate::fixtures::{Amplifier, Claude, id};
+use crate::forged_journal::forge;
+use crate::picture::{differences, picture};
 use crate::world::World;
 
-/// The owner of the home.
-const ANA: u32 = 4321;
+/// The other user.
+pub(crate) const ANA: u32 = 4321;
 
 fn entries(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {
     walkdir::WalkDir::new(dir).into_iter().map(|entry| entry.expect("an entry"))
 }
 
+fn give_to_ana(dir: &Path) {
+    entries(dir).for_each(|entry| lchown(entry.path(), Some(ANA), Some(ANA)).expect("an owner"));
+}
+
+#[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
+pub(crate) fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("skipped: only root can give files to another user");
+    }
+    is_root
+}
+
 #[test]
-#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn files_made_by_root_belong_to_the_owner_of_the_home() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can work on somebody else's home");
+fn root_changes_nothing_in_home_of_another_user() {
+    if !is_root() {
         return;
     }
     let world = World::with_agents();
@@ -25,32 +38,64 @@ fn files_made_by_root_belong_to_the_owner_of_the_home() {
     world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
     world.add(Claude::session(id(3)).in_dir(&app).turn("more", "ok"));
-    put(&app.join(".rejoin-abc.tmp"), "{");
-    let home = world.home();
-    entries(&home).for_each(|entry| lchown(entry.path(), Some(ANA), Some(ANA)).expect("an owner"));
-    let roots = world.dir("root");
+    world.rejoin(["archive", "--every"]).code(0);
+    world.rejoin(["delete", &id(2), "--yes"]).code(0);
+    let (home, victim) = (world.home(), world.dir("scripts-of-every-login").join("evil.sh"));
+    forge(&home, &victim, "touch /owned\n");
+    give_to_ana(&home);
+    let (roots, before) = (world.dir("root"), picture(&home));
     let (app_dir, home_dir) = (app.to_str().expect("a path"), home.to_str().expect("a path"));
+    let rejoin = |args: &[&str]| {
+        let args: Vec<&str> = ["--home", home_dir].into_iter().chain(args.iter().copied()).collect();
+        let answer = world.with("HOME", &roots).rejoin(&args);
+        assert_eq!(differences(&before, &picture(&home)), [""; 0], "{args:?}");
+        assert!(!victim.exists(), "{args:?} ran a journal of another user");
+        answer
+    };
     for args in [
         &["pin", "00000003"][..],
         &["backfill", "--every"],
         &["archive", "--every"],
-        &["delete", "00000002", "--yes"],
-        &["undo"],
-        &["delete", "00000002", "--yes"],
+        &["cleanup", "--yes"],
+        &["delete", "00000003", "--yes"],
+        &["undo", "--yes"],
+        &["undo", "--dry-run", "--yes"],
         &["restore", "00000002"],
         &["doctor", "--fix"],
         &["hook", "install"],
+        &["move", app_dir, "/usr/bin"],
         &["resume", "00000003"],
+        &["resume", "00000003", "--with", "codex", "--print"],
         &["save", "leo", "--app-dir", app_dir, "--session-id", &id(3)],
         &["save", "session-info", "--session-dir", &format!("{home_dir}/new/dir"), "--working-dir", app_dir],
-        &["show", "--archived", "00000003", "--transcript"],
     ] {
-        let args: Vec<&str> = ["--home", home_dir].into_iter().chain(args.iter().copied()).collect();
-        world.with("HOME", &roots).rejoin(&args).code_is_one_of(&[0, 4]);
-        for entry in entries(&home) {
-            let metadata = entry.metadata().expect("metadata");
-            assert_eq!((metadata.uid(), metadata.gid()), (ANA, ANA), "{args:?} made {}", entry.path().display());
-        }
+        let error = rejoin(args).code(7).stderr();
+        let command = format!("sudo -u '#{ANA}' rejoin --home {home_dir} {}", args[0]);
+        assert!(error.contains("belongs to another user, 4321") && error.contains(&command), "{args:?}: {error}");
     }
+    for args in [&["list"][..], &["show", "00000003"], &["resume", "00000003", "--print"], &["undo", "--list"]] {
+        rejoin(args).code(0);
+    }
+    rejoin(&["show", "--archived", "00000003", "--transcript"]).code(0);
     assert_eq!(entries(&roots).count(), 1, "and nothing is made in root's own");
+}
+
+#[test]
+fn root_gives_new_file_to_owner_of_directory() {
+    if !is_root() {
+        return;
+    }
+    let world = World::with_agents();
+    let app = world.dir("app");
+    give_to_ana(&app);
+    let (app_dir, session_dir) = (app.to_str().expect("a path"), app.join("new/dir"));
+    world.rejoin(["save", "leo", "--app-dir", app_dir, "--session-id", &id(3)]).code(0);
+    let session_dir = session_dir.to_str().expect("a path");
+    world.rejoin(["save", "session-info", "--session-dir", session_dir, "--working-dir", app_dir]).code(0);
+    world.from(&app).rejoin(["hook", "install", "--scope", "project"]).code(0);
+    assert!(entries(&app).count() > 5);
+    for entry in entries(&app) {
+        let metadata = entry.metadata().expect("metadata");
+        assert_eq!((metadata.uid(), metadata.gid()), (ANA, ANA), "{}", entry.path().display());
+    }
 }

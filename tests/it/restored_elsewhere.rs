@@ -55,6 +55,12 @@ fn a_session_of_another_home_is_restored_below_this_one() {
         assert!(undo.ends_with(" undo this.\n") && runs.len() == 2, "{undo}");
         world.rejoin(["undo", runs[0], "--yes"]).code(0);
         assert_eq!(dir_of(&world), bob.join("app"));
+        // A restore that was interrupted before the move leaves the same state.
+        let again = world.rejoin(["restore", &id(1), "--archive-dir", &volume]).code(7).stderr();
+        let command = again.split('`').find(|command| command.starts_with("rejoin move ")).expect("a command");
+        world.rejoin(command.split(' ').skip(1).chain(["--yes"])).code(0);
+        assert_eq!(dir_of(&world), app);
+        world.rejoin(["undo", "--yes"]).code(0);
         world.rejoin(["undo", runs[1], "--yes"]).code(0);
         let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
         assert!(list.sessions.is_empty());

@@ -18,6 +18,7 @@ pub(crate) const ABOUT: About = About {
     root: ".aider",
     needs_own_dir: true,
     keeps_in_projects: true,
+    changes_outside: &[super::HISTORY, super::INPUTS],
     decide: |copy| {
         evidence::decide(copy, |_| true);
         // The directory of the start inside the project is not recorded.

@@ -22,6 +22,12 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/version"),
     has_verbatim_titles: true,
     references: super::relocation::references,
+    changes_outside: &[
+        "~/.claude.json",
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/cat/sessions/*.cwd",
+    ],
     rewind: Some(super::rewind::rewound),
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),

@@ -12,6 +12,7 @@ pub(crate) const ABOUT: About = About {
     in_use: "as the session that it names",
     deletes: "nothing",
     writes: "`.agent_session.json` (`save leo`)",
+    changes_outside: &[super::FILE_NAME],
     facts: "read in Leo's agent.py and session documents",
     ..About::NONE
 };

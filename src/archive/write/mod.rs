@@ -194,7 +194,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
     let root = archive.root();
     let Some(own) = archive.own() else { anyhow::bail!("this machine has no name") };
     let (disk, is_default) = (own.disk(), *root == *Archive::default_dir(env));
-    let made = match disk.open_dir(root) {
+    let made = match disk.open_for_writing(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_default => {
             // An unmounted volume must not be taken for an empty archive, so the parent directory must exist.
             disk::open_parent(disk, root).and_then(|(dir, name)| {
@@ -249,8 +249,9 @@ fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Re
     let mut removed = 0;
     for path in unneeded {
         let bytes = own.size(&path);
-        disk::open_parent(disk, &path)
-            .and_then(|(dir, name)| tree::remove(disk, (&dir, &name)))
+        let (dir, name) = (path.parent().unwrap_or(own.dir()), path.file_name().unwrap_or_default());
+        disk.open_for_writing(dir)
+            .and_then(|dir| tree::remove(disk, (&dir, name)))
             .map_err(|error| format!("cannot remove {}: {}", path.display(), crate::error::reason(&error)))?;
         removed += bytes;
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::verify::verify;
+use crate::change::apply::bounds::Bounds;
 use crate::scan::{Wanted, locate};
 use crate::system::disk::Disk;
 use crate::system::disk::memory::{Memory, with_every_fault};
@@ -42,8 +43,13 @@ impl Home {
 
     /// Archives the session and returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
-        let state_dir =
-            StateDir::open_on(memory.shared(), "/state".into(), self.env.clock.now, "archive", Duration::ZERO)?;
+        let state_dir = StateDir::open_on(
+            memory.shared(),
+            ("/state".into(), Bounds::everything()),
+            self.env.clock.now,
+            "archive",
+            Duration::ZERO,
+        )?;
         let options = ArchiveOptions::default();
         let on_disk = Archive::on(memory.shared(), ARCHIVE.into(), None);
         let report = archive(sessions, &on_disk, options, Some(&state_dir), &self.env, &mut |_| {})?;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::change::apply::journal::{self, Run};
-use crate::change::apply::state_dir::order;
+use crate::change::apply::state_dir::{is_busy, order};
 use crate::error::PathError;
 use crate::session::Problem;
-use crate::system::disk::{Disk, Handle, System};
+use crate::system::disk::{self, Disk, Handle, System};
 use crate::system::env::Env;
 
 /// The earlier runs, newest first.
@@ -33,6 +33,20 @@ impl History {
     pub(crate) fn has(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
+    }
+
+    /// Returns the runs that did not finish; none while a run is in progress. Reads no other journal.
+    pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
+        let disk = System::default();
+        let paths = Self::unsettled(&disk, &env.state_dir()).unwrap_or_default();
+        if paths.is_empty() || is_busy(env) {
+            return Vec::new();
+        }
+        let read = |path: PathBuf| {
+            let (dir, name) = disk::open_parent(&disk, &path).ok()?;
+            Run::read(&disk, (&dir, &name), &path).ok().flatten()
+        };
+        paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
     }
 
     /// Returns the journals of runs that have not ended, or that ended with a stuck item.

@@ -4,6 +4,7 @@
 //! agent waits.
 
 pub(crate) mod backfill;
+pub(crate) mod bounds;
 #[cfg(test)]
 #[expect(
     clippy::disallowed_methods,

@@ -35,6 +35,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::change::apply::bounds::Bounds;
     use crate::session::AgentKind;
     use crate::system::disk::memory::{Memory, with_every_fault};
 
@@ -43,7 +44,8 @@ mod tests {
     }
 
     fn pin(memory: &Memory, id: &str) -> anyhow::Result<bool> {
-        let state_dir = StateDir::open_on(memory.shared(), "/state".into(), now(), "pin", Duration::ZERO)?;
+        let state_dir =
+            StateDir::open_on(memory.shared(), ("/state".into(), Bounds::everything()), now(), "pin", Duration::ZERO)?;
         update_in(&state_dir, |pins| pins.add(AgentKind::Claude, id, now()))
     }
 

@@ -32,7 +32,7 @@ impl PrivateDir {
     pub(crate) fn make(env: &Env) -> Result<Self, Refusal> {
         let state = env.state_dir();
         let make_state = |disk: &System| {
-            let made = disk::make_dirs(disk, &state, Access::Private);
+            let made = disk::make_own_dirs(disk, &state);
             made.map_err(|error| PathError::new("create", &state, error))
         };
         let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));

@@ -62,7 +62,6 @@ pub(crate) fn run_on(
         run: &run,
         trash,
         made: RefCell::default(),
-        has_links: false,
         resolved: RefCell::default(),
     };
     let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
@@ -136,6 +135,7 @@ impl Work<'_> {
                 id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
                 reason: item.reason.to_string(),
+                needs: item.needs,
                 steps: steps.unwrap_or_default(),
             });
             self.journal.write(&event)?;
@@ -212,7 +212,10 @@ impl Work<'_> {
 
     fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
-        steps.map(|(at, step)| self.context.record(step, number, at)).collect()
+        let records: Vec<_> =
+            steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
+        self.state_dir.bounds.check(records.iter().flat_map(StepRecord::paths)).map_err(StepError::Changed)?;
+        Ok(records)
     }
 
     /// Reverts the begun steps of an item, the last first, so that the item leaves no traces.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::change::apply::bounds::Bounds;
 use crate::change::apply::journal::{ItemRecord, StepRecord};
 use crate::change::apply::run::run_on;
 use crate::change::apply::state_dir::{READY, StateDir};
@@ -149,7 +150,13 @@ impl Place {
     }
 
     pub(super) fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
-        StateDir::open_on(Arc::clone(&self.disk), self.base.join("state"), now(), verb, Duration::ZERO)
+        StateDir::open_on(
+            Arc::clone(&self.disk),
+            (self.base.join("state"), Bounds::everything()),
+            now(),
+            verb,
+            Duration::ZERO,
+        )
     }
 
     pub(super) fn run(&self, change: &Change) -> anyhow::Result<Outcome> {
@@ -175,7 +182,7 @@ impl Place {
     pub(super) fn try_undo_all(&self) -> Option<Report> {
         let state_dir = self.state("undo").ok()?;
         recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
-        undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record)).ok()
+        undo_on(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record)).ok()
     }
 
     /// Recovers interrupted runs, and returns the messages.
@@ -189,7 +196,7 @@ impl Place {
         let state_dir = self.state("undo").expect("a state directory");
         let mut said = recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
         while let Ok(report) =
-            undo_on(&state_dir, &Which::Newest, |_| true, now(), &mut |record| self.hindrance(record))
+            undo_on(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record))
         {
             said.extend(report.items.iter().filter_map(|item| match item {
                 ItemResult::Refused(why) => Some(why.clone()),

@@ -2,17 +2,21 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::change::apply::bounds::Bounds;
 use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
-use crate::error::PathError;
-use crate::system::disk::{self, Access, Disk, Handle, System};
+use crate::error::{PathError, Refusal, RefusalCode};
+use crate::format::command_line;
+use crate::system::disk::{self, Disk, Handle, System};
 use crate::system::env::Env;
+use crate::system::{links, reach};
 
 /// The state directory, locked for one verb.
 #[derive(Debug)]
@@ -23,30 +27,33 @@ pub(crate) struct StateDir {
     state: Handle,
     pub(super) runs: Handle,
     pub(super) trash: Handle,
+    /// The paths that its runs may change.
+    pub(crate) bounds: Bounds,
     _lock: Lock,
 }
 
 impl StateDir {
     /// Makes the missing parts of the state directory and takes the lock.
     pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
-        Self::open_on(Arc::new(System::new(env)), env.state_dir(), env.clock.now, verb, patience)
+        refuse_other_owner(env)?;
+        let (disk, path, bounds) = (Arc::new(System::new(env)), env.state_dir(), Bounds::of(env));
+        Self::open_on(disk, (path, bounds), env.clock.now, verb, patience)
     }
 
-    /// Like [`Self::open`], on this disk, in the directory `path`.
+    /// Like [`Self::open`], on this disk, in the directory `path`, for runs that change paths within `bounds`.
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
-        path: PathBuf,
+        (path, bounds): (PathBuf, Bounds),
         now: Timestamp,
         verb: &str,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let make = |path: &Path| {
-            disk::make_dirs(&*disk, path, Access::Private).map_err(|error| PathError::new("create", path, error))
-        };
+        let make =
+            |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
         let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
-        let state_dir = Self { disk, path, state, runs, trash, _lock: lock };
+        let state_dir = Self { disk, path, state, runs, trash, bounds, _lock: lock };
         // A killed run may have left prepared files, and no other run is active now.
         state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;
         // Leftovers do no harm, so errors are ignored.
@@ -102,6 +109,17 @@ impl StateDir {
     pub(super) fn trash_of(&self, run: &str) -> PathBuf {
         self.path.join("trash").join(run)
     }
+}
+
+/// Refuses to change the home of another user, who may have planted a journal or a link there.
+pub(crate) fn refuse_other_owner(env: &Env) -> Result<(), Refusal> {
+    let owner = reach::metadata(&env.home).map(|home| home.uid()).unwrap_or_default();
+    if links::is_trusted(owner) {
+        return Ok(());
+    }
+    let message = format!("{} belongs to another user, {owner}, so nothing there is changed", env.home.display());
+    let again = command_line::again(env, &[], &[]);
+    Err(Refusal::new(RefusalCode::OtherOwner, message).hint(format!("run `sudo -u '#{owner}' {again}`")))
 }
 
 /// The directory in the state directory for prepared entries.

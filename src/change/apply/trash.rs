@@ -27,19 +27,25 @@ pub(crate) struct Entry<'a> {
 
 /// Returns the entries of the trash, newest run first.
 pub(crate) fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
-    let kept = history.runs.iter().filter(|run| !run.is_purged);
-    kept.flat_map(|run| {
-        let done = run.items.iter().filter(|(_, state)| matches!(state, State::Done | State::Stuck(_)));
-        done.filter_map(move |(record, _)| {
+    history.runs.iter().flat_map(|run| run.trash().map(|(item, size_bytes)| Entry { run, item, size_bytes }))
+}
+
+impl Run {
+    /// Returns the items with entries in the trash, and the sizes of these in bytes.
+    pub(crate) fn trash(&self) -> impl Iterator<Item = (usize, u64)> {
+        // An item that was interrupted may have removed something.
+        let stays = |state: &State| matches!(state, State::Begun | State::Done | State::Stuck(_));
+        let is_kept = move |state: &State| !self.is_purged && stays(state);
+        self.items.iter().filter(move |(_, state)| is_kept(state)).filter_map(|(record, _)| {
             let sizes = record.steps.iter().filter_map(|step| match step {
                 StepRecord::Trash { stamp, .. } => Some(stamp.size),
                 StepRecord::Write { stamp, .. } => stamp.as_ref().map(|stamp| stamp.size),
                 StepRecord::MakeDir { .. } | StepRecord::Put { .. } | StepRecord::Move { .. } => None,
             });
             let sizes: Vec<u64> = sizes.collect();
-            (!sizes.is_empty()).then(|| Entry { run, item: record.item, size_bytes: sizes.iter().sum() })
+            (!sizes.is_empty()).then(|| (record.item, sizes.iter().sum()))
         })
-    })
+    }
 }
 
 /// Result of a purge.

@@ -106,7 +106,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     }
     for part in &mut parts {
         let of_all = part.once.as_ref().and_then(too_long);
-        for (item, _) in part.items.extract_if(.., |(item, _)| of_all.is_some() || too_long(item).is_some()) {
+        for item in part.items.extract_if(.., |item| of_all.is_some() || too_long(item).is_some()) {
             let reason = too_long(&item).or_else(|| of_all.clone()).unwrap_or_default();
             planned.left.push(Unplanned { about: item.about.to_string(), reason });
         }
@@ -126,11 +126,10 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     for part in parts {
         let base = items.len();
         items.extend(part.once);
+        // The record comes before the new project, and that before the sessions; all of them are undone together.
         let once = (items.len() > base).then_some(base);
-        for (mut item, is_kept) in part.items {
-            item.needs = if is_kept && item.steps.is_empty() { Some(0) } else { once };
-            items.push(item);
-        }
+        once.into_iter().for_each(|once| items[once].needs = Some(0));
+        items.extend(part.items.into_iter().map(|item| Item { needs: once.or(Some(0)), ..item }));
     }
     items.extend(references);
     Ok(planned)
@@ -198,8 +197,8 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
 struct Part<'s> {
     /// The item to do before its first session moves.
     once: Option<Item>,
-    /// An item for each session, with true if rejoin records its new directory.
-    items: Vec<(Item, bool)>,
+    /// An item for each session.
+    items: Vec<Item>,
     /// The sessions whose new directory rejoin records.
     kept: Vec<(&'s Session, Vec<MovingCopy<'s>>)>,
     left: Vec<Unplanned>,
@@ -292,7 +291,7 @@ impl<'s> Part<'s> {
             let copies = copies.map(|going| MovingCopy { copy: going.copy, from: going.from, to: going.to.clone() });
             self.kept.push((session, copies.collect()));
         }
-        self.items.push((item, is_kept));
+        self.items.push(item);
     }
 }
 

@@ -188,7 +188,7 @@ fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
 fn make_dir(dir: &Path) -> io::Result<()> {
     let (above, name) = disk::open_parent(&SYSTEM, dir)?;
     match SYSTEM.make_dir((&above, &name), Access::Usual) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SYSTEM.open_dir(dir).map(drop),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SYSTEM.open_for_writing(dir).map(drop),
         made => made,
     }
 }

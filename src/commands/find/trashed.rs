@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::change::apply::history::History;
-use crate::change::apply::journal::ItemRecord;
-use crate::change::apply::trash;
+use crate::change::apply::journal::{ItemRecord, Run, State, StepRecord};
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 
@@ -13,7 +12,17 @@ pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<St
     let Selector::Id { agent, text } = selector else { return None };
     // `undo` and `doctor` report an unreadable journal.
     let history = History::read(env).ok()?;
-    let entries: Vec<_> = trash::entries(&history).map(|entry| (entry.run, &entry.run.items[entry.item].0)).collect();
+    // A session that a later run put in place is not restored from an earlier one.
+    let mut later = BTreeSet::new();
+    let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
+    for run in &history.runs {
+        let kept = run.trash().map(|(item, _)| &run.items[item].0);
+        entries.extend(kept.filter(|record| !later.contains(&(record.agent, &record.id))).map(|record| (run, record)));
+        let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
+        let stays = |state: &State| matches!(state, State::Done | State::Stuck(_));
+        let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
+        later.extend(put.map(|(record, _)| (record.agent, &record.id)));
+    }
     let is_meant = |record: &ItemRecord| {
         record.is_whole_session()
             && agent.is_none_or(|agent| record.agent == Some(agent))
@@ -33,7 +42,7 @@ pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<St
     let command = match if by_id.is_empty() { found(&has_title) } else { by_id }.as_slice() {
         [] => return None,
         [(run, _)] if run.items.len() == 1 => format!("rejoin undo {}", run.id),
-        [(run, record)] => format!("rejoin trash restore {}/{}", run.id, record.item),
+        [(run, record)] => run.undo_of(record.item),
         _ => return Some("several sessions in the trash match; run `rejoin trash list` to see them".to_owned()),
     };
     Some(format!("it is in the trash; run `{command}` to put it back"))

@@ -55,8 +55,12 @@ impl Follow {
         if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
             let message = format!("{agent} session {id} already exists: {}", there.path.display());
             let name = shell::word(&format!("{agent}:{id}")).into_owned();
-            return Err(Refusal::new(RefusalCode::InTheWay, message)
-                .hint(format!("see it with `rejoin show {name}`, or put it away first with `rejoin delete {name}`")));
+            let dirs = [&from, &to].map(|dir| dir.to_string_lossy());
+            let [from, to] = dirs.each_ref().map(|dir| shell::word(dir));
+            return Err(Refusal::new(RefusalCode::InTheWay, message).hint(format!(
+                "see it with `rejoin show {name}`; if an interrupted restore left it there, complete that with `rejoin move \
+                 {from} {to} --session {name}`; else remove it first with `rejoin delete {name}`"
+            )));
         }
         Ok(Some(Self { mapping, from, to }))
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::error::PathError;
 use crate::launch::log::{Launch, is_newer};
 use crate::system::deadline;
-use crate::system::disk::{self, Access, Disk, For, Handle};
+use crate::system::disk::{self, Disk, For, Handle};
 
 /// Above this size the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -36,7 +36,7 @@ impl<'d> Held<'d> {
         let (Some(above), Some(name), Some(lock_name)) = (path.parent(), path.file_name(), lock.file_name()) else {
             return Err(fail(io::ErrorKind::InvalidInput.into()));
         };
-        let dir = disk::make_dirs(disk, above, Access::Private).map_err(fail)?;
+        let dir = disk::make_own_dirs(disk, above).map_err(fail)?;
         let file = disk.open((&dir, lock_name), For::Locking).map_err(fail)?;
         let end = deadline::after(PATIENCE);
         while !disk.lock(&file).map_err(fail)? {

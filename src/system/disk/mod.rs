@@ -18,6 +18,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio::{Kind, Look, is_absent};
+use crate::system::links;
 
 pub(crate) use descent::Descent;
 pub(crate) use saving::{Saving, Update, replace, save, save_new};
@@ -41,12 +42,14 @@ pub(crate) type At<'a> = (&'a Handle, &'a OsStr);
 /// Access and modification time, each as seconds since 1970 and nanoseconds.
 pub(crate) type Times = ((i64, i64), (i64, i64));
 
-/// Permissions of a new file or directory; a replaced one keeps its mode.
+/// Permissions of a new file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Only its owner.
+    /// Only its owner, even if it replaces a file with another mode.
     Private,
-    /// Those that the user's umask allows.
+    /// Only its owner; a replaced file keeps its mode.
+    Kept,
+    /// Those that the user's umask allows; a replaced file keeps its mode.
     Usual,
 }
 
@@ -72,6 +75,8 @@ pub(crate) enum For {
 pub(crate) trait Disk: fmt::Debug + Send + Sync {
     /// Opens a directory by its path, following links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
+    /// Opens a directory to write into, by its path; fails at a link that another user may have put there.
+    fn open_for_writing(&self, path: &Path) -> io::Result<Handle>;
     /// Opens a directory by a path without links.
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle>;
     /// Returns the path with all links resolved.
@@ -191,7 +196,17 @@ pub(crate) fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::R
 
 /// Creates the missing directories of a path, syncs their names, and opens the last one.
 pub(crate) fn make_dirs(disk: &dyn Disk, path: &Path, access: Access) -> io::Result<Handle> {
-    make_dirs_below(disk, path, access, &|above| disk.open_dir(above))
+    make_dirs_below(disk, path, access, &|above| disk.open_for_writing(above))
+}
+
+/// Like [`make_dirs`], for a private directory of rejoin, which must belong to this user or to root.
+pub(crate) fn make_own_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
+    let dir = make_dirs(disk, path, Access::Private)?;
+    let owner = disk.look_at(&dir)?.owner.0;
+    if links::is_trusted(owner) {
+        return Ok(dir);
+    }
+    Err(io::Error::other(format!("it belongs to another user, {owner}, so nothing is written there")))
 }
 
 /// Like [`make_dirs`], but opens existing directories with `open`.

@@ -10,7 +10,7 @@ use crate::system::fsio::{Buffer, Kind, Look, PIECE, is_absent};
 
 /// A file that is being written: readers see the old one, or none, until it is committed.
 ///
-/// A replaced file keeps its mode and owner, a new one gets the owner of its directory. Links, devices and directories
+/// A replaced file keeps its mode and owner, unless it is to be private; a new one gets the owner of its directory. Links, devices and directories
 /// are not replaced. A file that is dropped without a commit is removed.
 #[derive(Debug)]
 pub(crate) struct Saving<'d> {
@@ -31,12 +31,15 @@ impl<'d> Saving<'d> {
     /// Begins a file; its directory must exist.
     pub(crate) fn begin(disk: &'d dyn Disk, path: &Path, access: Access) -> Result<Self, PathError> {
         let fail = |action| move |error| PathError::new(action, path, error);
-        let (dir, name) = open_parent(disk, path).map_err(fail("write"))?;
+        let parent = path.parent().zip(path.file_name()).ok_or_else(|| io::Error::other("it has no directory"));
+        let (dir, name) =
+            parent.and_then(|(dir, name)| Ok((disk.open_for_writing(dir)?, name.to_owned()))).map_err(fail("write"))?;
         let dir_before = disk.look_at(&dir).map_err(fail("write"))?;
         let old = look_if_present(disk, (&dir, &name)).map_err(fail("replace"))?;
         if old.is_some_and(|old| old.kind != Kind::File) {
             return Err(fail("replace")(io::Error::other("it is not a regular file")));
         }
+        let old = old.filter(|_| access != Access::Private);
         let mut number = 0_u32;
         let (file, temporary) = loop {
             let temporary = OsString::from(format!(".rejoin-{}-{number}.tmp", std::process::id()));
@@ -125,7 +128,8 @@ impl<'d> Saving<'d> {
     }
 
     fn failed(&self, error: io::Error) -> PathError {
-        PathError::new("write", &self.path, error)
+        // After the rename, only a loss of power can take the file back.
+        PathError::new(if self.temporary.is_some() { "write" } else { "sync" }, &self.path, error)
     }
 }
 
@@ -174,7 +178,7 @@ pub(crate) fn save_new(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<
 /// directory keeps its modification time, because agents order and clean up sessions by it: a repair must not make an
 /// old session look fresh. Use [`Saving`] for files that an agent saves itself.
 pub(crate) fn replace(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<(), PathError> {
-    saving(disk, path, Access::Private, contents)?.commit_with_times()
+    saving(disk, path, Access::Kept, contents)?.commit_with_times()
 }
 
 /// A file that is written in pieces, but only if it differs from the existing one.
@@ -225,7 +229,7 @@ impl<'d> Update<'d> {
         let state = match opened {
             Ok(file) => State::Same(Old { file, bytes: 0, buffer: Buffer::new(PIECE), at: 0, end: 0 }),
             Err(error) if is_absent(error.kind()) => {
-                State::Different(Box::new(Saving::begin(disk, path, Access::Private)?))
+                State::Different(Box::new(Saving::begin(disk, path, Access::Kept)?))
             }
             Err(error) => return Err(PathError::new("read", path, error)),
         };
@@ -271,7 +275,7 @@ impl<'d> Update<'d> {
     fn part_ways(&mut self) -> Result<(), PathError> {
         let State::Same(Old { file: old, bytes, .. }) = &self.state else { return Ok(()) };
         let fail = |error| PathError::new("read", &self.path, error);
-        let mut saving = Saving::begin(self.disk, &self.path, Access::Private)?;
+        let mut saving = Saving::begin(self.disk, &self.path, Access::Kept)?;
         let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
         while offset < *bytes {
             let wanted = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);

@@ -14,7 +14,7 @@ use super::{Access, At, Disk, For, Handle, Times};
 use crate::system::env::Env;
 use crate::system::fault::Fault;
 use crate::system::fsio::{self, Kind, Look};
-use crate::system::reach;
+use crate::system::{links, reach};
 
 /// The real file system. Before each call that changes something, a test can inject a fault.
 #[derive(Debug, Default)]
@@ -140,6 +140,15 @@ impl Disk for System {
         reach::refuse_silent(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
+    }
+
+    fn open_for_writing(&self, path: &Path) -> io::Result<Handle> {
+        // Usually there is no link at all.
+        open_real_dir(path).map(Handle::System).or_else(|_| {
+            let opened = self.open_dir(path)?;
+            links::check(path)?;
+            Ok(opened)
+        })
     }
 
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle> {

@@ -121,8 +121,7 @@ impl Answer for [Entry<'_>] {
         }
         let size = text::size(self.iter().map(|entry| entry.size_bytes).sum());
         let count = text::count(self.len(), "entry");
-        let first = self.first().map(name).unwrap_or_default();
-        let command = format!("rejoin trash restore {first}");
+        let command = self.first().map(|first| first.run.undo_of(first.item)).unwrap_or_default();
         writeln!(
             out,
             "{count} in the trash, {size}. `{}` puts the first one back.",

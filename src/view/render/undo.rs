@@ -67,14 +67,15 @@ fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> i
 
 /// Summarizes the restored items, or those that would be restored.
 fn sentence(report: &Report) -> String {
-    let Totals { done, refused, .. } = Totals::of(&report.items, false);
+    let Totals { done, refused, failed, .. } = Totals::of(&report.items, false);
     let (run, verb) = (text::one_line(&report.run.id), text::one_line(&report.run.verb));
     let back = if report.is_dry_run { "would be put back" } else { "put back" };
-    match (done, refused) {
-        (0, 0) => format!("Run {run} ({verb}) has nothing left to undo."),
-        (_, 0) => format!("Run {run} ({verb}): {done} {back}."),
-        _ => format!("Run {run} ({verb}): {done} {back}, {refused} refused."),
+    if (done, refused, failed) == (0, 0, 0) {
+        return format!("Run {run} ({verb}) has nothing left to undo.");
     }
+    let others = [(failed, "undone in part"), (refused, "refused")].into_iter().filter(|(count, _)| *count > 0);
+    let others: String = others.map(|(count, what)| format!(", {count} {what}")).collect();
+    format!("Run {run} ({verb}): {done} {back}{others}.")
 }
 
 /// The answer of `undo --list`.

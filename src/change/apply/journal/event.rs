@@ -15,17 +15,7 @@ use crate::system::stamp::Stamp;
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(in crate::change::apply) enum Event {
     /// The run begins.
-    Begin {
-        format_version: u32,
-        run: String,
-        verb: String,
-        at: Timestamp,
-        pid: u32,
-        /// Set if its paths may contain links, which are then followed; missing, and so set, in journals of older
-        /// versions.
-        #[serde(default = "has_links")]
-        links: bool,
-    },
+    Begin { format_version: u32, run: String, verb: String, at: Timestamp, pid: u32 },
     /// An item to be done.
     Item(ItemRecord),
     /// A step is about to be done.
@@ -62,11 +52,6 @@ pub(in crate::change::apply) enum Event {
     Purged { at: Timestamp },
 }
 
-/// Older versions recorded paths as given.
-fn has_links() -> bool {
-    true
-}
-
 /// The plan for one item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ItemRecord {
@@ -85,6 +70,9 @@ pub(crate) struct ItemRecord {
     pub code: String,
     /// The reason.
     pub reason: String,
+    /// The number of an earlier item; both are undone together, or neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<usize>,
     /// The steps, in order.
     pub steps: Vec<StepRecord>,
 }
@@ -180,6 +168,12 @@ impl StepRecord {
             | Self::Put { path, .. }
             | Self::Move { path, .. } => path,
         }
+    }
+
+    /// Returns the paths that it changes, each with a flag that is set for a new directory.
+    pub(in crate::change::apply) fn paths(&self) -> impl Iterator<Item = (&Path, bool)> + Clone {
+        let from = if let Self::Move { from, .. } = self { Some((from.as_path(), false)) } else { None };
+        [(self.path(), matches!(self, Self::MakeDir { .. }))].into_iter().chain(from)
     }
 
     /// Returns the step's name in the run.

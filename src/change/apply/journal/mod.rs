@@ -58,8 +58,8 @@ impl<'a> Journal<'a> {
         let (place, trash) = ((&state_dir.trash, OsStr::new(&run)), state_dir.trash_of(&run));
         let mut begin = || {
             disk.make_dir(place, Access::Private).map_err(|error| PathError::new("create", &trash, error))?;
-            let (format_version, verb, links, pid) = (VERSION, verb.to_owned(), false, std::process::id());
-            journal.write(&Event::Begin { format_version, run: run.clone(), verb, at, pid, links })?;
+            let (format_version, verb, pid) = (VERSION, verb.to_owned(), std::process::id());
+            journal.write(&Event::Begin { format_version, run: run.clone(), verb, at, pid })?;
             disk.open(place, For::Dir).map_err(|error| PathError::new("read", &trash, error))
         };
         let begun = begin();

@@ -47,8 +47,6 @@ pub(crate) struct Run {
     pub has_ended: bool,
     /// Set if its trash was deleted.
     pub is_purged: bool,
-    /// Set if its paths were recorded with links in them.
-    pub(in crate::change::apply) has_links: bool,
     /// Times of directories before each step, by item and step.
     pub(in crate::change::apply) dir_times: BTreeMap<(usize, usize), Times>,
     /// Device and inode of each step's new entry, by its name in the run.
@@ -82,7 +80,7 @@ impl Run {
             }
             let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
             match (event, &mut run) {
-                (Event::Begin { run: id, verb, at, links, .. }, None) => {
+                (Event::Begin { run: id, verb, at, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {
                         return Err(damaged("is that of another run"));
                     }
@@ -94,7 +92,6 @@ impl Run {
                         items: Vec::new(),
                         has_ended: false,
                         is_purged: false,
-                        has_links: links,
                         dir_times: BTreeMap::new(),
                         made: BTreeMap::new(),
                         undo_times: BTreeMap::new(),
@@ -117,7 +114,9 @@ impl Run {
                 let is_own = |(number, step): (usize, &StepRecord)| {
                     step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
                 };
-                record.item == self.items.len() && record.steps.iter().enumerate().all(is_own)
+                record.item == self.items.len()
+                    && record.needs.is_none_or(|needed| needed < record.item)
+                    && record.steps.iter().enumerate().all(is_own)
             }
             Event::Start { item, step, .. } => self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len()),
             Event::Made { kept, .. } => {
@@ -168,6 +167,26 @@ impl Run {
         }
     }
 
+    /// Returns the first item of each item's group. The items of a group are undone together, or not at all.
+    pub(crate) fn groups(&self) -> Vec<usize> {
+        let mut first: Vec<usize> = Vec::with_capacity(self.items.len());
+        for (record, _) in &self.items {
+            first.push(record.needs.map_or(record.item, |needed| first[needed]));
+        }
+        first
+    }
+
+    /// Returns the command that takes an item back, with its group.
+    pub(crate) fn undo_of(&self, item: usize) -> String {
+        let groups = self.groups();
+        let is_alone = groups.iter().filter(|group| **group == groups[item]).nth(1).is_none();
+        if is_alone && !self.is_interrupted() {
+            format!("rejoin trash restore {}/{item}", self.id)
+        } else {
+            format!("rejoin undo {}", self.id)
+        }
+    }
+
     /// Returns the number of items in a state.
     pub(crate) fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
@@ -176,6 +195,11 @@ impl Run {
     /// Checks whether an item was done in part and could not be reverted.
     pub(crate) fn is_stuck(&self) -> bool {
         self.count(|state| matches!(state, State::Stuck(_))) > 0
+    }
+
+    /// Checks whether it did not finish.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        !self.is_purged && (!self.has_ended || self.is_stuck())
     }
 
     /// Checks whether anything that it did can still be undone.

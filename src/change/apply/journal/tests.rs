@@ -19,6 +19,7 @@ fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
         id: Some("a".to_owned()),
         code: "old".to_owned(),
         reason: "it is old".to_owned(),
+        needs: None,
         steps,
     };
     journal.write(&Event::Item(record)).expect("a line");

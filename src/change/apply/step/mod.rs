@@ -40,8 +40,6 @@ pub(super) struct StepContext<'a> {
     ///
     /// Only entries known to be made here are ever removed again: another program may write identical ones.
     pub(super) made: RefCell<BTreeMap<String, (u64, u64)>>,
-    /// Set if its paths were recorded with links in them, as older versions did.
-    pub(super) has_links: bool,
     /// Directories with their links resolved.
     pub(super) resolved: RefCell<HashMap<PathBuf, PathBuf>>,
 }

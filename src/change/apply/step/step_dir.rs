@@ -64,9 +64,6 @@ impl StepContext<'_> {
 
     /// Opens the place of a step; fails if a part of the path has become a link since it was recorded.
     pub(super) fn step_dir<'p>(&self, path: &'p Path) -> io::Result<StepDir<'p>> {
-        if self.has_links {
-            return StepDir::of(self.disk, path);
-        }
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::Error::other("it has no directory"));
         };
@@ -86,7 +83,7 @@ impl StepContext<'_> {
 
     /// Makes the missing directories of a path.
     pub(super) fn make_dirs_of(&self, path: &Path) -> io::Result<()> {
-        let open = |dir: &Path| if self.has_links { self.disk.open_dir(dir) } else { self.disk.open_real_dir(dir) };
+        let open = |dir: &Path| self.disk.open_real_dir(dir);
         disk::make_dirs_below(self.disk, path.parent().unwrap_or(path), Access::Private, &open).map(drop)
     }
 

@@ -5,6 +5,7 @@ mod later;
 mod put_back;
 mod recover;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -12,6 +13,7 @@ use jiff::Timestamp;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
 use crate::change::apply::state_dir::{StateDir, order};
+use crate::change::apply::step::StepContext;
 use crate::change::outcome::ItemResult;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::command_line;
@@ -43,16 +45,22 @@ pub(crate) struct Report {
 /// Reason to refuse an item whose trash is gone.
 const LOST: &str = "what it removed is no longer in the trash";
 
-/// Undoes a run, or the items that `wanted` selects.
+/// Undoes a run, or the items that `wanted` selects. A dry run changes nothing; then the items have their expected results.
 pub(crate) fn undo(
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
+    is_dry_run: bool,
     env: &Env,
     patience: Duration,
 ) -> anyhow::Result<Report> {
+    if is_dry_run {
+        // Without such a run, not even the state directory is made.
+        find(&History::read(env)?, which)?;
+    }
     let state_dir = StateDir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();
-    let mut report = undo_on(&state_dir, which, wanted, env.clock.now, &mut |record| in_use.why(record, env))?;
+    let mut look = |record: &ItemRecord| in_use.why(record, env);
+    let mut report = undo_on(&state_dir, which, wanted, is_dry_run, env.clock.now, &mut look)?;
     report.items = report.items.into_iter().map(|item| in_home(item, env)).collect();
     Ok(report)
 }
@@ -67,105 +75,138 @@ fn in_home(item: ItemResult, env: &Env) -> ItemResult {
     }
 }
 
-/// Returns the expected result of [`undo`] for each item, and changes nothing.
-pub(crate) fn preview(
-    which: &Which,
-    wanted: impl Fn(&ItemRecord) -> bool,
-    env: &Env,
-    patience: Duration,
-) -> anyhow::Result<Report> {
-    let history = History::read(env)?;
-    let run = find(&history, which)?.clone();
-    let state_dir = StateDir::open(env, "undo", patience)?;
-    let context = context(&state_dir, &run)?;
-    let mut in_use = InUse::default();
-    let later = Later::than(&run, &history);
-    let items = run.items.iter().map(|(record, state)| match state {
-        State::Undone | State::Left(_) => ItemResult::Unchanged,
-        _ if !wanted(record) => ItemResult::Unchanged,
-        State::Done if record.steps.iter().any(|step| context.has_lost(step)) => ItemResult::Refused(LOST.to_owned()),
-        State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
-        _ => {
-            let hindrance = later.why(record).or_else(|| in_use.why(record, env).map(|hindrance| hindrance.why));
-            match hindrance.map_or_else(|| is_free(&context, record), Err) {
-                Ok(()) => ItemResult::Done,
-                Err(why) => ItemResult::Refused(why),
-            }
-        }
-    });
-    let items = items.map(|item| in_home(item, env)).collect();
-    drop(context);
-    state_dir.remove_if_empty(&run.id);
-    Ok(Report { run, items, recovered: Vec::new(), is_dry_run: true, warnings: Vec::new(), doubt: None })
-}
-
 /// Like [`undo`], under a lock that the caller holds, at the time `now`; `look` returns the reason to leave an item
 /// alone.
 pub(crate) fn undo_on(
     state_dir: &StateDir,
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
+    is_dry_run: bool,
     now: Timestamp,
     look: &mut LookAgain<'_>,
 ) -> anyhow::Result<Report> {
-    let history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
+    let mut history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
+        Err(refusal) if is_dry_run => return Err(refusal.into()),
         Err(refusal) => {
             recover_on(state_dir, now, look)?;
             return Err(refusal.into());
         }
     };
-    let mut recovered: Vec<String> =
-        history.problems.iter().map(|problem| not_understood(problem, state_dir)).collect();
-    for other in history.runs.iter().filter(|other| other.id != run.id) {
-        recovered.extend(recover_run(state_dir, other, now, look));
+    let mut recovered: Vec<String> = Vec::new();
+    if !is_dry_run {
+        recovered.extend(history.problems.iter().map(|problem| not_understood(problem, state_dir)));
+        for other in history.runs.iter().filter(|other| other.id != run.id) {
+            recovered.extend(recover_run(state_dir, other, now, look));
+        }
+    }
+    if !recovered.is_empty() {
+        // An item that was just recovered does not hinder the others.
+        history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
     }
     let context = context(state_dir, &run)?;
-    let mut journal = Journal::reopen(state_dir, &run.id)?;
+    let mut journal = if is_dry_run { None } else { Some(Journal::reopen(state_dir, &run.id)?) };
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
     let later = Later::than(&run, &history);
+    let mut judge = Judge { context: &context, later: &later, look };
+    let (groups, mut held) = (run.groups(), judge.held(&run, &wanted));
     let mut doubt = None;
     // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
-        items[at] = match state {
-            State::Undone | State::Left(_) => ItemResult::Unchanged,
-            _ if !wanted(record) => ItemResult::Unchanged,
-            // An item that was restored without a record of it would look changed since the run.
-            _ if let Some(why) = &doubt => ItemResult::Refused(format!("it was not tried: {why}")),
-            State::Done if record.steps.iter().any(|step| context.has_lost(step)) => {
-                ItemResult::Refused(LOST.to_owned())
-            }
-            State::Planned if !is_touched(&context, record) => ItemResult::Unchanged,
-            _ => {
-                let hindrance = later.why(record).or_else(|| look(record).map(|hindrance| hindrance.why));
-                match hindrance.map_or_else(|| put_back(&context, &run, record, Some(&mut journal)), Err) {
-                    Ok(()) => {
-                        let written = journal.write(&Event::Undone { item: record.item, at: now });
-                        doubt = written.err().map(|error| error.to_string());
-                        ItemResult::Done
-                    }
-                    Err(why) => ItemResult::Refused(why),
-                }
-            }
+        if !judge.is_pending(record, state, &wanted) {
+            continue;
+        }
+        // An item that was restored without a record of it would look changed since the run.
+        let untried = doubt.as_ref().map(|why| format!("it was not tried: {why}"));
+        let hindrance = untried.or_else(|| held[at].take()).or_else(|| judge.hindrance(record, state));
+        let undone = match (hindrance, &mut journal) {
+            (Some(why), _) => Err(ItemResult::Refused(why)),
+            (None, None) => is_free(&context, record).map_err(ItemResult::Refused),
+            (None, Some(journal)) => put_back(&context, &run, record, Some(journal)).map(|()| {
+                let written = journal.write(&Event::Undone { item: record.item, at: now });
+                doubt = written.err().map(|error| error.to_string());
+            }),
         };
+        items[at] = undone.map_or_else(
+            |left| {
+                let others = (groups[at]..at).filter(|other| groups[*other] == groups[at]);
+                others.for_each(|other| held[other] = Some(together_with(record, left.why().unwrap_or_default())));
+                left
+            },
+            |()| ItemResult::Done,
+        );
     }
     // An interrupted run stays so while one of its items is blocked.
-    let is_whole = items.iter().all(|item| !matches!(item, ItemResult::Refused(_)));
-    if doubt.is_none() && (run.has_ended || is_whole) {
-        let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
-            matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
-        };
-        let stuck = run.items.iter().zip(&items).any(is_left);
-        doubt = journal.write(&Event::End { at: now, stuck }).err().map(|error| error.to_string());
+    let is_whole = items.iter().all(|item| item.why().is_none());
+    if let Some(journal) = &mut journal {
+        if doubt.is_none() && (run.has_ended || is_whole) {
+            let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
+                matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
+            };
+            let stuck = run.items.iter().zip(&items).any(is_left);
+            doubt = journal.write(&Event::End { at: now, stuck }).err().map(|error| error.to_string());
+        }
+        doubt = doubt.or_else(|| journal.sync().err().map(|error| error.to_string()));
     }
-    doubt = doubt.or_else(|| journal.sync().err().map(|error| error.to_string()));
     // A refused item may be restored but not synced; then its trash is still needed.
-    if is_whole && doubt.is_none() {
+    if is_dry_run || (is_whole && doubt.is_none()) {
         state_dir.remove_if_empty(&run.id);
     }
     let doubt = doubt.filter(|_| items.contains(&ItemResult::Done));
-    Ok(Report { run, items, recovered, is_dry_run: false, warnings: Vec::new(), doubt })
+    Ok(Report { run, items, recovered, is_dry_run, warnings: Vec::new(), doubt })
+}
+
+/// Decides which items of a run can be undone.
+struct Judge<'j, 'l> {
+    context: &'j StepContext<'j>,
+    later: &'j Later<'j>,
+    look: &'j mut LookAgain<'l>,
+}
+
+impl Judge<'_, '_> {
+    /// Checks whether an item is wanted, and anything of it is left to undo.
+    fn is_pending(&self, record: &ItemRecord, state: &State, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
+        let is_settled = matches!(state, State::Undone | State::Left(_));
+        !is_settled && wanted(record) && (*state != State::Planned || is_touched(self.context, record))
+    }
+
+    /// Returns the reason to leave an item alone, apart from entries in the way.
+    fn hindrance(&mut self, record: &ItemRecord, state: &State) -> Option<String> {
+        if *state == State::Done && record.steps.iter().any(|step| self.context.has_lost(step)) {
+            return Some(LOST.to_owned());
+        }
+        self.later.why(record).or_else(|| (self.look)(record).map(|hindrance| hindrance.why))
+    }
+
+    /// Returns the reason to leave each item alone, if another one in its group stays: for a move, a session must not be
+    /// taken back without rejoin's record of it, nor the record without the session.
+    fn held(&mut self, run: &Run, wanted: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
+        let groups = run.groups();
+        let mut obstacles: BTreeMap<usize, (usize, String)> = BTreeMap::new();
+        let shared: BTreeSet<usize> =
+            groups.iter().enumerate().filter(|(at, group)| at != *group).map(|(_, group)| *group).collect();
+        for ((record, state), group) in run.items.iter().zip(&groups) {
+            if !shared.contains(group) || obstacles.contains_key(group) || !self.is_pending(record, state, |_| true) {
+                continue;
+            }
+            let alone = || format!("`rejoin undo {}` undoes both", run.id);
+            let why = (!wanted(record)).then(alone).or_else(|| self.hindrance(record, state));
+            if let Some(why) = why.or_else(|| is_free(self.context, record).err()) {
+                obstacles.insert(*group, (record.item, why));
+            }
+        }
+        let held = run.items.iter().zip(&groups).map(|((record, _), group)| {
+            let (at, why) = obstacles.get(group)?;
+            Some(if *at == record.item { why.clone() } else { together_with(&run.items[*at].0, why) })
+        });
+        held.collect()
+    }
+}
+
+/// Returns the reason to leave an item alone with another one of its group.
+fn together_with(record: &ItemRecord, why: &str) -> String {
+    format!("it is undone only together with {}: {why}", record.label)
 }
 
 /// The run to undo.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{Event, ItemRecord, Journal, Run, State};
-use crate::change::apply::state_dir::StateDir;
+use crate::change::apply::state_dir::{StateDir, refuse_other_owner};
 use crate::change::apply::undo::in_use::{Hindrance, InUse, LookAgain};
 use crate::change::apply::undo::put_back::{context, is_touched, put_back};
 use crate::change::apply::undo::{name_of, not_understood};
@@ -19,6 +19,7 @@ use crate::system::env::Env;
 ///
 /// Returns one line per item. Without an interrupted run, locks and writes nothing.
 pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
+    refuse_other_owner(env)?;
     if History::unsettled(&System::default(), &env.state_dir())?.is_empty() {
         return Ok(Vec::new());
     }
@@ -108,7 +109,8 @@ fn put_back_cut_off(
                 journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
                 recovered.push(format!("{what}; that item was put back"));
             }
-            Err(reason) => {
+            Err(left) => {
+                let reason = left.why().unwrap_or_default().to_owned();
                 stuck = true;
                 let again = format!("`rejoin undo {}` tries again", run.id);
                 recovered.push(format!("{what}, which could not be put back: {reason}; {again}"));

@@ -1,0 +1,165 @@
+//! Items that need each other are undone together: the sessions of a move with rejoin's record of it and the agent's project.
+
+use std::path::{Path, PathBuf};
+
+use crate::contract::changes::{TrashList, Undo};
+use crate::faults::killed_at_every_point;
+use crate::fixtures::{Claude, id};
+use crate::move_agents::{everyone, launch_dirs};
+use crate::picture::{Picture, picture};
+use crate::undo::assert_same;
+use crate::world::World;
+
+/// The files of the home, with rejoin's record of moves, but without its other state.
+fn files(world: &World) -> Picture {
+    let mut files = picture(&world.home());
+    let is_state = |path: &PathBuf| path.starts_with(".local/state/rejoin") && !path.ends_with("moves.json");
+    files.retain(|path, (mode, ..)| *mode & 0o170_000 != 0o040_000 && !is_state(path));
+    files
+}
+
+fn moved(world: &World) -> (Vec<(&'static str, String)>, PathBuf) {
+    let all = everyone(world, &world.root().join("work/app"));
+    (all, move_all(world))
+}
+
+fn move_all(world: &World) -> PathBuf {
+    let (old, new) = (world.root().join("work/app"), world.dir("moved/app"));
+    let dirs = [&old, &new].map(|dir| dir.to_str().expect("a path"));
+    world.rejoin(["move", dirs[0], dirs[1], "--yes"]).code(0);
+    new
+}
+
+#[test]
+fn undo_of_move_waits_for_every_session() {
+    let world = World::new();
+    let (all, new) = moved(&world);
+    let (mut after, dirs) = (files(&world), launch_dirs(&world));
+    let mut tried = 0;
+    for (agent, id) in all {
+        let path = world.rejoin(["path", &format!("{agent}:{id}")]).code(0).stdout();
+        let Ok(writer) = std::fs::File::options().append(true).open(path.trim_end()) else { continue };
+        let undo: Undo = world.rejoin(["undo", "--yes", "--json"]).code_is_one_of(&[0, 3, 7]).json();
+        drop(writer);
+        if undo.done > 0 && undo.refused == 0 {
+            // An open file alone does not show that this agent uses the session.
+            move_all(&world);
+            after = files(&world);
+            continue;
+        }
+        assert_eq!(undo.done, 0, "{agent}: {undo:?}");
+        assert_same(&after, &files(&world), agent);
+        assert_eq!(launch_dirs(&world), dirs, "{agent}");
+        tried += 1;
+    }
+    assert!(tried >= 7, "only {tried} agents");
+    let is_moved = |dir: &String| Path::new(dir).starts_with(&new);
+    assert!(dirs.iter().all(|(_, _, dir)| is_moved(dir)), "{dirs:?}");
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert!(!launch_dirs(&world).iter().any(|(_, _, dir)| is_moved(dir)));
+}
+
+#[test]
+fn one_session_of_a_move_is_not_undone_alone() {
+    let world = World::new();
+    moved(&world);
+    let after = files(&world);
+    let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
+    assert!(list.entries.len() > 5);
+    for entry in &list.entries {
+        let name = entry.entry.clone();
+        let answer = world.rejoin(["trash", "restore", &name]).code(7);
+        let said = answer.stdout();
+        assert!(said.contains("only together with") && said.contains("`rejoin undo "), "{name}: {said}");
+        assert_same(&after, &files(&world), &name);
+    }
+    let table = world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout();
+    run_printed(&world, &table);
+    assert!(launch_dirs(&world).iter().all(|(_, _, dir)| dir.ends_with("work/app")));
+}
+
+/// Runs the first command between backticks in a text.
+#[track_caller]
+fn run_printed(world: &World, text: &str) {
+    let command = text.split('`').nth(1).unwrap_or_else(|| panic!("no command: {text}"));
+    let words: Vec<&str> = command.split(' ').skip(1).chain((!command.contains("trash")).then_some("--yes")).collect();
+    world.rejoin(words).code(0);
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
+fn reading_commands_name_an_interrupted_run() {
+    killed_at_every_point(5, |fault, _| {
+        let world = World::with_agents();
+        let app = world.dir("app");
+        let session = Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok");
+        let path = world.add(session.side_file("tool-results/a.txt", "a"));
+        let before = files(&world);
+        let is_killed = world.with("REJOIN_FAULT", fault).rejoin(["delete", &id(1), "--yes"]).was_killed();
+        if !is_killed || path.exists() {
+            return is_killed;
+        }
+        for args in [&["list"][..], &["show", &id(1)], &["resume", &id(1), "--print"]] {
+            let said = world.rejoin(args).stderr();
+            let line = said.lines().next().unwrap_or_default();
+            assert!(line.contains("(delete) was interrupted") && line.contains("`rejoin undo "), "{args:?}: {said}");
+        }
+        run_printed(&world, &world.rejoin(["list"]).stderr());
+        assert_same(&before, &files(&world), fault);
+        true
+    });
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
+fn printed_restore_works_after_an_interrupted_one() {
+    let mut absent = 0;
+    killed_at_every_point(5, |fault, _| {
+        let world = World::with_agents();
+        let (app, archive) = (world.dir("app"), world.dir("archive"));
+        let archive = archive.to_str().expect("a path");
+        let path = world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
+        world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y"));
+        world.rejoin(["archive", "--every", "--archive-dir", archive]).code(0);
+        world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
+        assert!(!path.exists());
+        let restore = ["restore", &id(1), "--archive-dir", archive];
+        let is_killed = world.with("REJOIN_FAULT", fault).rejoin(restore).was_killed();
+        if is_killed && !path.exists() {
+            let said = world.rejoin(["resume", &id(1), "--print"]).code(5).stderr();
+            let hint = said
+                .lines()
+                .find(|line| line.starts_with("hint: it is in the trash"))
+                .unwrap_or_else(|| panic!("{said}"));
+            run_printed(&world, hint);
+            assert!(path.exists(), "{fault}: {said}");
+            absent += 1;
+        }
+        is_killed
+    });
+    assert!(absent > 3, "{absent}");
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
+fn failed_undo_counts_what_is_back_in_part() {
+    let mut partial = 0;
+    killed_at_every_point(5, |_, point| {
+        let world = World::with_agents();
+        let app = world.dir("app");
+        let session = Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok");
+        world.add(session.side_file("tool-results/a.txt", "a"));
+        world.rejoin(["delete", &id(1), "--yes"]).code(0);
+        let names = |world: &World| files(world).into_keys().filter(|path| path.is_relative()).collect::<Vec<_>>();
+        let deleted = names(&world);
+        let answer = world.with("REJOIN_FAULT", format!("5:{point}")).rejoin(["undo", "--yes"]);
+        let said = answer.stdout();
+        if names(&world) != deleted && said.contains(": 0 ") {
+            assert!(said.contains("1 undone in part") && said.contains("a part of it is back"), "{point}: {said}");
+            partial += 1;
+        }
+        world.rejoin(["undo", "--yes"]).code_is_one_of(&[0, 5]);
+        answer.exit() != Some(0)
+    });
+    assert!(partial > 0);
+}
