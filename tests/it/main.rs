@@ -89,6 +89,7 @@ mod list;
 mod listing;
 #[cfg(target_os = "linux")]
 mod mac_disk;
+mod machines;
 mod manual;
 mod move_agents;
 mod move_corpora;

@@ -51,7 +51,7 @@ impl Machines {
         self.sync_with(name, &[])
     }
 
-    fn transcript(&self, name: &str) -> PathBuf {
+    pub(crate) fn transcript(&self, name: &str) -> PathBuf {
         let project = claude_slug(self.home(name).join("app"));
         self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
     }
