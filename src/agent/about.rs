@@ -58,6 +58,9 @@ pub(crate) struct About {
     pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
     pub is_state: fn(&str) -> bool,
+    /// Names of a session's files and directories that the agent executes, sources or loads as settings, in lower case;
+    /// one that starts with a dot is the ending of a name. They are restored from an archive only on `--trust`.
+    pub runs: &'static [&'static str],
     /// The agent's handling of a torn last line.
     pub half_line: HalfLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
@@ -132,6 +135,7 @@ impl About {
         link: |line| is_object(line).then(Link::default),
         renames: &[],
         is_state: |_| false,
+        runs: &[],
         half_line: HalfLine::PassedOver,
         api_error: None,
         rewind_mark: None,

@@ -37,6 +37,8 @@ pub(crate) const ABOUT: About = About {
             "abort",
         ],
     )],
+    // The extensions of one session, by the generated types of its SDK.
+    runs: &["extensions"],
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
