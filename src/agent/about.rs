@@ -77,6 +77,8 @@ pub(crate) struct About {
     /// Set if only its open file shows that a session is in use, so that without a view of open files none is known to be
     /// idle.
     pub has_open_file_only: bool,
+    /// Set if a register, a lock or an open file shows that a session is open, also while its client waits for a prompt.
+    pub marks_use: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
@@ -153,6 +155,7 @@ impl About {
         check_prompt: |_, _| Ok(()),
         joins: |_| false,
         has_open_file_only: false,
+        marks_use: false,
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
         rewind: None,
@@ -167,6 +170,11 @@ impl About {
         let words = measured.unwrap_or(self.facts).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
         let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
         versions.max_by_key(|word| version::parts(word))
+    }
+
+    /// Returns the program that `starts` names first.
+    pub(crate) fn program(&self) -> Option<&'static str> {
+        self.starts.split('`').nth(1)?.split(' ').next()
     }
 
     /// Returns the lines of docs/agents.md, each with its heading.

@@ -32,5 +32,6 @@ pub(crate) const ABOUT: About = About {
         .unset(super::launch_args::NESTED),
     decide: super::decide_again,
     link: super::upkeep::link,
+    marks_use: true,
     ..About::NONE
 };

@@ -39,5 +39,6 @@ pub(crate) const ABOUT: About = About {
         is_total: true,
         ..UsageAt::NONE
     }),
+    marks_use: true,
     ..About::NONE
 };

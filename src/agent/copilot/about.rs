@@ -43,5 +43,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
     link: upkeep::node,
+    marks_use: true,
     ..About::NONE
 };

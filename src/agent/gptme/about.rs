@@ -27,5 +27,6 @@ pub(crate) const ABOUT: About = About {
     // Its `env`, and the commands of its MCP servers (its config.py, 02786002).
     runs: &["config.toml"],
     renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
+    marks_use: true,
     ..About::NONE
 };

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use libproc::bsd_info::BSDInfo;
 use libproc::file_info::{ListFDs, PIDFDInfo, PIDFDInfoFlavor, ProcFDType, pidfdinfo};
-use libproc::proc_pid::{listpidinfo, pidinfo};
+use libproc::proc_pid::{listpidinfo, pidinfo, pidpath};
 use libproc::processes::{ProcFilter, pids_by_type};
 
 use crate::system::process::{OpenFile, StartTime, Table};
@@ -76,6 +76,14 @@ impl Table for Libproc {
             )
         });
         Some(files.collect())
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        pids_by_type(ProcFilter::All).unwrap_or_default()
+    }
+
+    fn words(&self, pid: u32) -> Vec<String> {
+        i32::try_from(pid).ok().and_then(|pid| pidpath(pid).ok()).into_iter().collect()
     }
 
     fn is_written(&self, open: &OpenFile) -> bool {
