@@ -29,13 +29,13 @@ impl Programs {
     pub(crate) fn user_of(&self, place: &Located) -> Option<u32> {
         let about = about(place.agent());
         let named = |word: &String| {
-            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
+            let value = value_of(word);
             let is_start = value.len() >= MIN_PREFIX && place.id.starts_with(value);
             value == place.id || is_start || Path::new(value) == &*place.path
         };
         let uses = |running: &&Running| {
             let mut arguments = running.words.iter().skip(1);
-            runs(&running.words, about) && arguments.any(named) && may_use(running, place)
+            runs(&running.words, about) && arguments.any(named) && may_use(running, place) != Some(false)
         };
         self.0.iter().find(uses).map(|running| running.pid)
     }
@@ -46,7 +46,9 @@ impl Programs {
             return Some(Liveness::Live { pid });
         }
         let about = about(place.agent());
-        let uses = |running: &&Running| !about.marks_use && runs(&running.words, about) && may_use(running, place);
+        let uses = |running: &&Running| {
+            !about.marks_use && runs(&running.words, about) && may_use(running, place) == Some(true)
+        };
         let pid = self.0.iter().find(uses)?.pid;
         let why = format!("{} runs as process {pid}, and leaves no mark of the session that it has open", about.title);
         Some(Liveness::Maybe { why })
@@ -82,31 +84,31 @@ fn runs(words: &[String], about: &About) -> bool {
     is_named(first) || (is_interpreter && scripts.any(|word| is_named(word)))
 }
 
-/// Returns whether a program may use the store of a session: it does not if it has another home.
-fn may_use(running: &Running, place: &Located) -> bool {
-    let about = about(place.agent());
-    let (Some(variables), Some(cwd)) = (&running.variables, &running.cwd) else { return true };
-    let own = VARIABLES
-        .iter()
-        .copied()
-        .chain(about.variables.iter().map(|(name, _)| *name))
-        .chain(place.store.set.keys().copied());
-    let names: Vec<&str> = own.collect();
-    if variables.iter().all(|(name, _)| name != "HOME") {
-        return true;
-    }
-    let set = variables.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.as_str());
-    let named = running.words.iter().map(|word| word.split_once('=').map_or(word.as_str(), |(_, value)| value));
+/// Returns whether a program may use the store of a session: it does not if it has another home. `None` for a program of
+/// another user.
+fn may_use(running: &Running, place: &Located) -> Option<bool> {
+    let (about, (variables, cwd)) = (about(place.agent()), running.own.as_ref()?);
+    let is_store = |name: &str| {
+        VARIABLES.contains(&name) || place.store.set.contains_key(name) || about.variables.iter().any(|it| it.0 == name)
+    };
+    let set = variables.iter().filter_map(|set| set.split_once('='));
+    let set: Vec<(&str, &str)> = set.filter(|(name, _)| is_store(name)).collect();
+    let named = running.words.iter().map(|word| value_of(word)).chain(set.iter().map(|(_, value)| *value));
     let resolved = |path: &Path| reach::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (root, path) = (resolved(&place.store.root), resolved(&place.path));
     let is_above = |dir: &str| {
-        let dir = Path::new(dir);
-        dir.is_absolute() && [&*place.path, &place.store.root, &path, &root].iter().any(|it| it.starts_with(dir))
-            || dir.is_absolute() && [&path, &root].iter().any(|it| it.starts_with(resolved(dir)))
+        let dir = Some(Path::new(dir)).filter(|dir| dir.is_absolute()).map(resolved);
+        dir.is_some_and(|dir| path.starts_with(&dir) || root.starts_with(&dir))
     };
     // The stores of some agents are in the projects.
     let is_around = about.is_anywhere && path.ancestors().skip(1).take(2).any(|dir| cwd.starts_with(dir));
-    is_around || path.starts_with(cwd) || set.chain(named).any(is_above)
+    let has_home = set.iter().any(|(name, _)| *name == VARIABLES[0]);
+    Some(!has_home || is_around || named.into_iter().any(is_above))
+}
+
+/// Returns the value of an option such as `--session=ID`; any other word is its own value.
+fn value_of(word: &str) -> &str {
+    word.split_once('=').map_or(word, |(_, value)| value)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
 use crate::system::process::pages::{self, Reading};
-use crate::system::process::{Held, LockTable, OpenFile, StartTime, Table};
+use crate::system::process::{Held, LockTable, OpenFile, Running, StartTime, Table};
 use crate::system::reach;
 
 /// Maximum size in bytes of the lock table, which has a line of about 60 bytes per lock.
@@ -127,28 +127,15 @@ impl Table for Proc<'_> {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
-    fn pids(&self) -> Vec<u32> {
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
         let entries = self.0.read_dir().into_iter().flatten().filter_map(Result::ok);
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-    }
-
-    fn words(&self, pid: u32) -> Vec<String> {
-        self.strings(pid, "cmdline").unwrap_or_default()
-    }
-
-    fn variables(&self, pid: u32) -> Option<Vec<(String, String)>> {
-        let strings = self.strings(pid, "environ")?;
-        Some(
-            strings
-                .iter()
-                .filter_map(|it| it.split_once('='))
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
-    }
-
-    fn cwd(&self, pid: u32) -> Option<PathBuf> {
-        self.0.join(format!("{pid}/cwd")).read_link().ok()
+        let running = entries.filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let words = self.strings(pid, "cmdline").filter(|words| is_wanted(words))?;
+            let own = self.strings(pid, "environ").zip(entry.path().join("cwd").read_link().ok());
+            Some(Running { pid, words, own })
+        });
+        running.collect()
     }
 
     fn is_written(&self, open: &OpenFile) -> bool {

@@ -8,7 +8,7 @@ use libproc::file_info::{ListFDs, PIDFDInfo, PIDFDInfoFlavor, ProcFDType, pidfdi
 use libproc::proc_pid::{listpidinfo, pidinfo, pidpath};
 use libproc::processes::{ProcFilter, pids_by_type};
 
-use crate::system::process::{OpenFile, StartTime, Table};
+use crate::system::process::{OpenFile, Running, StartTime, Table};
 
 /// `FWRITE` of `<sys/fcntl.h>`.
 const WRITES: u32 = 2;
@@ -78,12 +78,13 @@ impl Table for Libproc {
         Some(files.collect())
     }
 
-    fn pids(&self) -> Vec<u32> {
-        pids_by_type(ProcFilter::All).unwrap_or_default()
-    }
-
-    fn words(&self, pid: u32) -> Vec<String> {
-        i32::try_from(pid).ok().and_then(|pid| pidpath(pid).ok()).into_iter().collect()
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+        let path = |pid: u32| pidpath(i32::try_from(pid).ok()?).ok();
+        let running = pids_by_type(ProcFilter::All).unwrap_or_default().into_iter().filter_map(|pid| {
+            let words = Some(vec![path(pid)?]).filter(|words| is_wanted(words))?;
+            Some(Running { pid, words, own: Some(Default::default()) })
+        });
+        running.collect()
     }
 
     fn is_written(&self, open: &OpenFile) -> bool {

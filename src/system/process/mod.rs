@@ -66,24 +66,9 @@ trait Table {
         None
     }
 
-    /// Returns the processes whose command line is readable.
-    fn pids(&self) -> Vec<u32> {
+    /// Returns the processes with a command line that is wanted.
+    fn running(&self, _is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
         Vec::new()
-    }
-
-    /// Returns the command line of a process.
-    fn words(&self, _pid: u32) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Returns the variables of a process.
-    fn variables(&self, _pid: u32) -> Option<Vec<(String, String)>> {
-        None
-    }
-
-    /// Returns the current directory of a process.
-    fn cwd(&self, _pid: u32) -> Option<PathBuf> {
-        None
     }
 
     /// Returns whether a file was opened for writing.
@@ -136,19 +121,15 @@ pub(crate) struct Running {
     pub pid: u32,
     /// Its command line, or its program only if the system shows no more.
     pub words: Vec<String>,
-    /// Its environment, if that is readable.
-    pub variables: Option<Vec<(String, String)>>,
-    /// Its current directory, if that is readable.
-    pub cwd: Option<PathBuf>,
+    /// Its environment, such as `HOME=/home/ana`, and its current directory; `None` for a process of another user.
+    pub own: Option<(Vec<String>, PathBuf)>,
 }
 
 /// Finds the other processes with a command line that is wanted.
 pub(crate) fn running(is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
-    let table = native();
-    let others = table.pids().into_iter().filter(|pid| *pid != std::process::id());
-    let found = others.map(|pid| (pid, table.words(pid))).filter(|(_, words)| is_wanted(words));
-    let found = found.map(|(pid, words)| Running { pid, words, variables: table.variables(pid), cwd: table.cwd(pid) });
-    found.collect()
+    let mut running = native().running(is_wanted);
+    running.retain(|running| running.pid != std::process::id());
+    running
 }
 
 /// Returns the id of this boot of the machine, which distinguishes process ids of an earlier one.
