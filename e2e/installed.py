@@ -78,11 +78,15 @@ def lacking(client):
 
 
 def run(command, folder):
+    """Runs a command, and returns what it prints; its errors and notes are in the log."""
     environment = os.environ | {"PATH": f"{ROOT}/{NODE}/node_modules/.bin:{os.environ['PATH']}"}
     with open(folder / "install.log", "w") as log:
-        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=900)
+        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True,
+                              timeout=900)
+        log.write(done.stdout)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))} failed; see {folder / 'install.log'}")
+    return done.stdout
 
 
 def python(least):
@@ -115,8 +119,7 @@ def install_newest(client):
     if client.node:
         folder = programs / client.name
         folder.mkdir(parents=True, exist_ok=True)
-        run(["npm", "view", name, "version"], folder)
-        newest = (folder / "install.log").read_text().split()[-1]
+        newest = newest_of(name, folder)
         if program(client) and version(client) == newest:
             return
         install_node()
@@ -124,12 +127,16 @@ def install_newest(client):
     else:
         pip(client, name, "--upgrade")
         folder = programs / client.name
-        run([folder / "bin" / "pip", "index", "versions", name], folder)
-        newest = re.search(r"\(([^)]*)\)", (folder / "install.log").read_text())
+        newest = re.search(r"\(([^)]*)\)", run([folder / "bin" / "pip", "index", "versions", name], folder))
         if newest and newest[1] != version(client):
             raise RuntimeError(f"pip cannot install {newest[1]} with what the registry serves")
     if not program(client):
         raise RuntimeError(f"{name} has no program {client.program}")
+
+
+def newest_of(name, folder):
+    """Returns the newest version of a package of npm."""
+    return json.loads(run(["npm", "view", name, "version", "--json"], folder))
 
 
 def install_node():

@@ -164,6 +164,25 @@ def drift_of_the_program(rejoin, folder, adds):
     return None if is_right else f"it ends with {done.returncode}: {kept.stdout}{kept.stderr}{done.stdout}{done.stderr}"
 
 
+def newest_version(folder):
+    """Returns what is wrong with the newest version of a package, which npm may print between notes on either side."""
+    program = folder / "bin" / "npm"
+    program.parent.mkdir()
+    program.write_text("""#!/bin/sh
+echo 'npm warn config' >&2
+echo '"1.10.2"'
+echo 'npm notice New major version of npm available! 11.19.1 -> 12.0.0' >&2
+""")
+    program.chmod(0o755)
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{program.parent}:{before}"
+    try:
+        found = installed.newest_of("a-package", folder)
+    finally:
+        os.environ["PATH"] = before
+    return None if found == "1.10.2" else f"it is {found}"
+
+
 def drift_is_found(rejoin):
     """Returns whether everything that is planted is reported, and nothing else."""
     with tempfile.TemporaryDirectory(prefix="rejoin-e2e-") as root:
@@ -171,6 +190,7 @@ def drift_is_found(rejoin):
         faults = {
             "records": drift_in_lines(rejoin, folder / "of-records.json"),
             "tables": drift_in_a_database(folder),
+            "the newest version": newest_version(folder),
             "the same version": drift_of_the_program(rejoin, folder, False),
             "a later version": drift_of_the_program(rejoin, folder, True),
         }

@@ -61,6 +61,9 @@ pub(crate) struct About {
     /// Checks whether a line of a transcript is a record of a move, which continues no conversation; `None` if a move adds
     /// no record.
     pub is_move_record: Option<fn(&[u8]) -> bool>,
+    /// Names of a session's files and directories that the agent executes, sources or loads as settings, in lower case;
+    /// one that starts with a dot is the ending of a name. They are restored from an archive only on `--trust`.
+    pub runs: &'static [&'static str],
     /// The agent's handling of a torn last line.
     pub half_line: HalfLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
@@ -77,6 +80,8 @@ pub(crate) struct About {
     /// Set if only its open file shows that a session is in use, so that without a view of open files none is known to be
     /// idle.
     pub has_open_file_only: bool,
+    /// Set if a register, a lock or an open file shows that a session is open, also while its client waits for a prompt.
+    pub marks_use: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
@@ -139,6 +144,7 @@ impl About {
         renames: &[],
         is_state: |_| false,
         is_move_record: None,
+        runs: &[],
         half_line: HalfLine::PassedOver,
         api_error: None,
         rewind_mark: None,
@@ -156,6 +162,7 @@ impl About {
         check_prompt: |_, _| Ok(()),
         joins: |_| false,
         has_open_file_only: false,
+        marks_use: false,
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
         rewind: None,
@@ -171,6 +178,11 @@ impl About {
         let words = measured.unwrap_or(self.facts).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
         let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
         versions.max_by_key(|word| version::parts(word))
+    }
+
+    /// Returns the program that `starts` names first.
+    pub(crate) fn program(&self) -> Option<&'static str> {
+        self.starts.split('`').nth(1)?.split(' ').next()
     }
 
     /// Returns the lines of docs/agents.md, each with its heading.

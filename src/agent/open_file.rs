@@ -2,16 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{about, by_kind};
+use super::{Programs, about, by_kind};
 use crate::session::{Liveness, SessionCopy};
 use crate::system::process;
 
-/// Marks the copies whose conversation a process has open for writing, including those that were written just now and so
+/// Marks the copies that a program names on its command line, or whose conversation a process has open for writing, including those that were written just now and so
 /// may be in use. Too slow for every list.
 pub(crate) fn mark_writers(copies: &mut [&mut SessionCopy]) {
     let written = |copy: &SessionCopy| by_kind(copy.place.agent()).map(|agent| agent.written(&copy.place));
     let files: Vec<Vec<PathBuf>> = copies.iter().map(|copy| written(copy).unwrap_or_default()).collect();
     let all: Vec<&Path> = files.iter().flatten().map(PathBuf::as_path).collect();
+    let programs = Programs::now();
+    for copy in copies.iter_mut() {
+        if let Some(pid) = programs.user_of(&copy.place) {
+            copy.liveness = Liveness::Live { pid };
+        }
+    }
     if all.is_empty() {
         return;
     }

@@ -4,6 +4,7 @@
 //! `write` archives sessions, and `restore` restores them. docs/archive.md specifies the format.
 
 pub(crate) mod chunks;
+pub(crate) mod code;
 pub(crate) mod coverage;
 mod inventory;
 pub(crate) mod machine;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::agent::amplifier::session_info;
 use crate::agent::{self, Agent};
+use crate::archive::code::is_code;
 use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
@@ -43,6 +44,10 @@ pub(crate) struct Restore<'a> {
     made: HashSet<PathBuf>,
     /// The entry for each target path, with the number of its item.
     placed: HashMap<PathBuf, (usize, &'a Entry)>,
+    /// Set if files that an agent runs are restored too.
+    with_code: bool,
+    /// Target paths of the files that an agent would run and that are therefore not restored.
+    pub left_out: Vec<PathBuf>,
 }
 
 /// An entry and the path where it is prepared.
@@ -83,7 +88,14 @@ impl<'a> Restore<'a> {
             roots: BTreeSet::new(),
             made: HashSet::new(),
             placed: HashMap::new(),
+            with_code: false,
+            left_out: Vec::new(),
         }
+    }
+
+    /// Restores also the files that an agent runs, if the user trusts their author.
+    pub(crate) fn trusting(self, with_code: bool) -> Self {
+        Self { with_code, ..self }
     }
 
     /// Adds a session, to be restored at the paths of the layout; skips stores without a root.
@@ -107,8 +119,15 @@ impl<'a> Restore<'a> {
         entries.retain(|entry| !matches!(entry.node, Node::Rows { .. }));
         entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
         let mut put: Option<PathBuf> = None;
+        let mut code = 0_usize;
         for entry in entries {
             let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
+            if !self.with_code && is_code(manifest.agent, &manifest.copies, entry.store, &entry.path) {
+                let is_there = matches!(entry.node, Node::Dir) || standing(root, &target, entry).is_same();
+                code += usize::from(!is_there);
+                self.left_out.extend(Some(target).filter(|_| !is_there));
+                continue;
+            }
             self.roots.insert(root.to_owned());
             let is_file = matches!(entry.node, Node::File { .. });
             let part = Prepared {
@@ -167,6 +186,10 @@ impl<'a> Restore<'a> {
         }
         let mut reason =
             format!("state {}, archived at {}", manifest.number, self.env.clock.shown(manifest.archived_at));
+        if code > 0 {
+            let title = agent::about(manifest.agent).title;
+            reason.push_str(&format!("; without {} that {title} would run", files(code)));
+        }
         if let Some(info) = self.info(manifest, layout, &steps).filter(|_| present.is_none()) {
             parts.retain(|part| part.target != info.target);
             reason.push_str(&format!("; records {} in its {}", info.dir.display(), session_info::FILE_NAME));
@@ -184,6 +207,11 @@ impl<'a> Restore<'a> {
         self.change.items.push(Item { seen, title, needs, ..Item::new(about, code, reason, steps) });
         Ok(true)
     }
+}
+
+/// Returns a number of files in words.
+pub(crate) fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 impl Restore<'_> {
@@ -237,6 +265,12 @@ enum Occupancy {
     Same,
     /// Something else is there, or a parent is not a directory.
     Taken(String),
+}
+
+impl Occupancy {
+    fn is_same(&self) -> bool {
+        matches!(self, Self::Same)
+    }
 }
 
 fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {

@@ -74,7 +74,7 @@ impl Link {
         let is_earlier =
             copy.created_at.as_ref().is_some_and(|created| self.at.duration_since(created.value) > CLOCK_SKEW);
         let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
-        let begins = prompt.trim_start().starts_with(&self.line);
+        let begins = bare(prompt).starts_with(&self.line);
         begins && self.with == session.agent && !is_itself && !is_earlier && !copy.is_planted()
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn dir(env: &Env) -> PathBuf {
 /// Returns the session that another one continues. Reads a file only if the first prompt has the form of a briefing.
 pub(crate) fn origin_of(session: &Session, dir: &Path) -> Option<Origin> {
     let prompt = &session.copy().first_prompt.as_ref()?.value;
-    let token = token_in(prompt.trim_start())?;
+    let token = token_in(bare(prompt))?;
     let bytes = fsio::read_if_present(&dir.join(name(token)), MAX_BYTES).ok()??;
     let link: Link = serde_json::from_slice(&bytes).ok()?;
     link.began(session).then_some(link.origin)
@@ -95,6 +95,12 @@ pub(crate) fn origin_of(session: &Session, dir: &Path) -> Option<Origin> {
 
 fn name(token: &str) -> String {
     format!("{token}.json")
+}
+
+/// Returns a prompt without the mark that `opencode run` and `kilo run` put before a prompt of several words.
+fn bare(prompt: &str) -> &str {
+    let prompt = prompt.trim_start();
+    prompt.strip_prefix('"').unwrap_or(prompt)
 }
 
 /// Returns the token in a text that begins like a briefing.
@@ -136,7 +142,9 @@ mod tests {
 
         let origin = Origin { agent: AgentKind::Claude, id: "old".to_owned() };
         assert_eq!(found(AgentKind::Codex, &prompt, AT), Some(origin.clone()));
-        assert_eq!(found(AgentKind::Codex, &format!("\n{}", prompt.replace('\n', " ")), AT), Some(origin));
+        assert_eq!(found(AgentKind::Codex, &format!("\n{}", prompt.replace('\n', " ")), AT), Some(origin.clone()));
+        assert_eq!(found(AgentKind::Codex, &format!("\"{prompt}\""), AT), Some(origin), "as `opencode run` passes it");
+        assert_eq!(found(AgentKind::Codex, &format!("\"\"{prompt}"), AT), None);
         assert_eq!(found(AgentKind::Pi, &prompt, AT), None, "another agent");
         assert_eq!(found(AgentKind::Codex, &prompt, "2026-02-01T11:00:00Z"), None, "it began before the briefing");
         for other in [

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &DedupeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::place_filter(&args.place, env)?;
     let mut session =
         find::Finder::new(&filter, Wanted::RESUME, env, ui).one("keep a copy", &args.session)?.session()?;
-    processes::verify(std::slice::from_mut(&mut session));
+    processes::verify_for_change(std::slice::from_mut(&mut session));
     if session.copies.len() == 1 {
         ui.note(&format!("{} session {} has only one copy, so there is nothing to do.", session.agent, session.id()));
     }

@@ -41,7 +41,11 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
-    let wanted = Wanted { codes: codes.clone(), deep: args.deep, expires_within: args.expiring };
+    let wanted = Wanted {
+        codes: codes.clone(),
+        deep: args.deep || codes == BTreeSet::from([Code::OtherBranches]),
+        expires_within: args.expiring,
+    };
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;

@@ -186,7 +186,7 @@ fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::R
     let filter = Filter::of_agents(&args.agents.agent);
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
-    processes::verify(&mut scan.sessions);
+    processes::verify_for_change(&mut scan.sessions);
     // With `--agent`, the records of other agents stay, too.
     let chosen = if named.is_empty() { &scan.sessions } else { &named };
     let only: BTreeSet<(AgentKind, String)> = chosen.iter().map(Session::key).collect();

@@ -9,14 +9,15 @@ use super::archive_first;
 use crate::agent;
 use crate::archive::{Archive, coverage};
 use crate::change::apply::state_dir::StateDir;
+use crate::change::hindrance;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;
 use crate::change::plan::change::Seen;
 use crate::cli::LockArgs;
 use crate::format::text;
 use crate::launch::agent_command::AgentCommand;
-use crate::scan::{Places, Wanted};
-use crate::session::{Liveness, Located, Session};
+use crate::scan::{Places, Wanted, processes};
+use crate::session::{Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::cleanup::Archived;
@@ -67,13 +68,10 @@ pub(super) fn carry_out(
 
 /// Lets the agent remove one session if it is not in use and completely in the archive.
 fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> ItemResult {
-    let sessions = read(one.seen.iter(), Wanted::GLANCE, env);
-    for session in &sessions {
-        match &session.copy().liveness {
-            Liveness::Idle => {}
-            Liveness::Live { pid } => return ItemResult::Skipped(format!("it is in use by process {pid}")),
-            Liveness::Maybe { why } => return ItemResult::Skipped(format!("it may be in use: {why}")),
-        }
+    let mut sessions = read(one.seen.iter(), Wanted::GLANCE, env);
+    processes::verify_for_change(&mut sessions);
+    if let Some(why) = sessions.iter().find_map(|session| hindrance::in_use(session.copy())) {
+        return ItemResult::Skipped(why);
     }
     // It may have been removed with another one.
     if !sessions.iter().all(|session| coverage::is_whole(session, archive)) {

@@ -14,6 +14,7 @@ use crate::agent::{self, Unable};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell::{self, printable_word};
 use crate::format::text;
+use crate::scan::relocated;
 use crate::session::{AgentKind, Session};
 use crate::system::env::{Env, HOST, Program, Streams};
 use crate::system::reach;
@@ -88,6 +89,14 @@ pub(crate) fn starts(session: &Session) -> bool {
         && (joins || checks::check_liveness(session).is_ok())
         && checks::check_origin(session).is_ok()
         && checks::check_trust(session).is_ok()
+        && starts_where_moved(session)
+}
+
+/// Returns whether an agent whose own files name another directory resumes a session in the one that it moved to.
+fn starts_where_moved(session: &Session) -> bool {
+    let moved = session.copy().launch_dir.as_ref().filter(|dir| dir.source == relocated::SOURCE);
+    let agent = moved.and_then(|dir| Some((agent::by_kind(session.agent)?, &dir.value)));
+    agent.is_none_or(|(agent, dir)| agent.check_start(session.copy(), dir).is_ok())
 }
 
 /// Finds the agent's program.

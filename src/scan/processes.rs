@@ -14,6 +14,16 @@ pub(crate) fn verify(sessions: &mut [Session]) {
     sessions.iter_mut().for_each(Session::assess);
 }
 
+/// Checks which of these sessions are in use, or may be, before their files are moved or removed.
+pub(crate) fn verify_for_change(sessions: &mut [Session]) {
+    verify(sessions);
+    let programs = agent::Programs::now();
+    for session in sessions {
+        session.copies.iter_mut().for_each(|copy| programs.mark(copy));
+        session.assess();
+    }
+}
+
 /// Notes the process of each session that is in use, or may be.
 pub(crate) fn note(sessions: &mut [Session]) {
     for session in sessions {

@@ -134,6 +134,61 @@ fn move_carries_or_refuses_every_agents_session() {
     }
 }
 
+/// An agent's program that waits for a prompt.
+struct Waiting(std::process::Child);
+
+impl Waiting {
+    fn start(world: &World, agent: &str, home: &Path, args: &[&str]) -> Self {
+        let part = world.rejoin(["generate", "agents", agent]).code(0).stdout();
+        let starts = part.lines().find_map(|line| line.split_once("starts**: `")).expect("a command").1;
+        let program = world.install(starts.split([' ', '`']).next().expect("a program"), "read line");
+        let mut command = std::process::Command::new(program);
+        command.args(args).env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
+        Self(command.stdin(std::process::Stdio::piped()).spawn().expect("a running program"))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("an end");
+    }
+}
+
+/// Agents whose clients mark the session that they have open.
+const MARK_USE: [&str; 9] = ["claude", "codex", "copilot", "gptme", "grok", "jido", "omp", "qwen", "vibe"];
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_client_that_waits_protects_every_agents_session() {
+    for agent in names() {
+        let world = World::new();
+        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
+        // Leo starts Claude Code.
+        if !can_be_read || *agent == "leo" || !ordinary::write(agent, &world) {
+            continue;
+        }
+        let id = world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions().remove(0).id;
+        let before = picture_of_stores(&world.home());
+        for args in [["--session", &id], ["--resume", &id], ["-r", &id], ["--x", &format!("--resume={id}")]] {
+            let client = Waiting::start(&world, agent, &world.home(), &args);
+            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            let expected = format!("it is in use by process {}", client.0.id());
+            assert!(said.contains(&expected), "{agent} {args:?}: {said}");
+        }
+        if !MARK_USE.contains(agent) {
+            let _client = Waiting::start(&world, agent, &world.home(), &["--continue"]);
+            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            assert!(said.contains("it may be in use") && said.contains("leaves no mark"), "{agent}: {said}");
+            world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
+            assert_same(&before, &picture_of_stores(&world.home()), agent);
+        }
+        let _foreign = Waiting::start(&world, agent, &world.dir("another home"), &["--continue"]);
+        let said = world.rejoin(["delete", &id, "--yes", "--dry-run"]).stderr();
+        assert!(!said.contains("in use"), "{agent}: {said}");
+    }
+}
+
 /// Reads every file of the stores.
 fn contents(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
@@ -171,7 +226,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
         world.rejoin(["delete", &id, "--yes"]).code(0);
         world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
         assert_ne!(contents(&world), bytes, "{agent}");
-        world.rejoin(["restore", &id]).code(0);
+        world.rejoin(["restore", &id, "--trust"]).code(0);
         assert_eq!(contents(&world), bytes, "{agent}");
     }
     assert!(with_files >= 18, "{with_files}");

@@ -116,7 +116,7 @@ pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) 
 
     wipe(world);
     world.rejoin(["show", session]).code(0);
-    let restored: Change = world.rejoin(["restore", session, "--keep-times", "--json"]).code(0).json();
+    let restored: Change = world.rejoin(["restore", session, "--keep-times", "--trust", "--json"]).code(0).json();
     assert_eq!((restored.kind, restored.done, restored.failed), (ChangeKind::ChangeOutcome, 1, 0));
     assert_same(&only(&before, &paths), &only(&stores(world), &paths), session);
     let again = world.rejoin(["resume", session, "--print"]);
@@ -178,6 +178,44 @@ fn restore_brings_a_gemini_session_with_its_project_marker() {
     put(&project.join("logs").join(format!("session-{}.jsonl", id(1))), "{}\n");
     world.add(Gemini::session(id(2)).in_dir(APP).unregistered().subagent_of(id(1)).turn("count", "3"));
     comes_back(&world, &id(1), 4);
+}
+
+#[test]
+fn files_that_an_agent_runs_are_restored_on_trust() {
+    let check = |add: &dyn Fn(&World) -> (PathBuf, String)| {
+        let world = World::new();
+        let (copy, name) = add(&world);
+        let code = copy.join(name);
+        put(&code, "[env]\n");
+        world.rejoin(["archive", &id(1)]).code(0);
+        wipe(&world);
+        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        assert!(!code.exists(), "{}", code.display());
+        world.rejoin(["path", &id(1)]).code(0);
+        let command = format!("`rejoin restore {} --trust`", id(1));
+        assert!(said.contains(&code.display().to_string()) && said.contains(&command), "{said}");
+        world.rejoin(["restore", &id(1), "--trust"]).code(0);
+        assert_eq!(std::fs::read_to_string(&code).expect("the file"), "[env]\n");
+        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        assert!(!said.contains("--trust"), "{said}");
+    };
+    check(&|world| {
+        world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok"));
+        (world.home().join(".claude/session-env").join(id(1)), "hook-0.sh".into())
+    });
+    check(&|world| {
+        world.add(Codex::session(id(1)).in_dir(APP).turn("look", "ok"));
+        (world.home().join(".codex/shell_snapshots"), format!("{}.1.sh", id(1)))
+    });
+    check(&|world| {
+        let session = Copilot::session(id(1)).in_dir(APP).turn("look", "ok");
+        (world.add(session), "extensions/x/extension.mjs".into())
+    });
+    check(&|world| (world.add(Gptme::session(id(1)).turn("look", "ok")), "config.toml".into()));
+    check(&|world| {
+        let session = Amplifier::session(id(1)).in_dir(APP).turn("look", "ok");
+        (world.add(session), "settings.yaml".into())
+    });
 }
 
 #[test]
@@ -1004,7 +1042,7 @@ fn sessions_of_real_clients_are_restored_byte_for_byte() {
         let paths: BTreeSet<PathBuf> = known.iter().flat_map(|session| paths_of(&world, session)).collect();
         wipe(&world);
         for session in &known {
-            world.rejoin(["restore", &session.id, "--keep-times"]).code(0);
+            world.rejoin(["restore", &session.id, "--keep-times", "--trust"]).code(0);
         }
         assert_same(&only(&before, &paths), &only(&stores(&world), &paths), agent);
         assert_sound(&world, agent);

@@ -226,6 +226,19 @@ fn search_and_export_name_the_branch() {
 }
 
 #[test]
+fn doctor_finds_branches_in_transcripts_of_ordinary_size() {
+    let world = World::new();
+    let text = "word ".repeat(40_000);
+    let long = |turns| (0..turns).fold(rewound(), |session: Claude, _| session.turn(&text, "y"));
+    for (turns, args) in [(10, vec!["doctor", "--json"]), (50, vec!["doctor", "--check", "other-branches", "--json"])] {
+        world.add(long(turns));
+        let report: DoctorReport = world.rejoin(args).code_is_one_of(&[0, 4]).json();
+        let found = report.findings.iter().any(|finding| finding.code == "other-branches");
+        assert!(found && report.read_at_both_ends == 0, "{turns}: {:?}", report.findings);
+    }
+}
+
+#[test]
 fn doctor_reports_messages_off_the_active_branch() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);

@@ -446,7 +446,7 @@ fn bad_lines_and_records_without_a_parent_are_reported() {
 fn a_large_transcript_is_read_at_both_ends_without_deep() {
     let world = world();
     let text = "x".repeat(1000);
-    let long = |session: Claude| (0..200).fold(session, |session, _| session.turn(&text, "ok"));
+    let long = |session: Claude| (0..7000).fold(session, |session, _| session.turn(&text, "ok"));
     let path = world.add(long(sound(&world)));
     let contents = std::fs::read_to_string(&path).expect("a transcript");
     let mut lines: Vec<&str> = contents.lines().collect();
@@ -455,7 +455,7 @@ fn a_large_transcript_is_read_at_both_ends_without_deep() {
     let last = lines.len() - 3;
     lines[last] = "near the end";
     put(&path, lines.join("\n") + "\n");
-    assert!(contents.len() > 256 * 1024);
+    assert!(contents.len() > 8 * 1024 * 1024);
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 4, 3 from the end are not records. Its agent skips such lines.","measured":"lines 4, 3 from the end are not records","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
@@ -463,7 +463,7 @@ fn a_large_transcript_is_read_at_both_ends_without_deep() {
 
 "#]]);
     let whole: DoctorReport = world.rejoin(["doctor", "--check", "bad-lines", "--deep", "--json"]).code(4).json();
-    assert_eq!(whole.findings[0].measured, "lines 4, 201, 402 are not records");
+    assert_eq!(whole.findings[0].measured, "lines 4, 201, 14002 are not records");
     assert_eq!(whole.read_at_both_ends, 0);
 }
 

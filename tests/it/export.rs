@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use regex::Regex;
 use serde_json::json;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::archive::wipe;
 use crate::contract::AgentList;
 use crate::fixtures::{Amplifier, Claude, Codex, id};
-use crate::world::World;
+use crate::world::{World, is_tried};
 
 const APP: &str = "/usr/bin";
 
@@ -496,5 +497,29 @@ fn a_file_name_with_an_unknown_ending_is_refused() {
         );
         assert!(!Path::new(out).exists());
         world.rejoin(["export", &id(1), "-o", out, "--format", "html"]).code(0);
+    }
+}
+
+/// Characters and pairs that begin or end something in Markdown or HTML. The build without optimization samples them.
+const MARKS: [&str; 48] = [
+    "[", "(", "*", "_", "`", "<", "~", "#", ">", "`a", "|", "&", "-", "+", "=", ":", "\"", "{", "\\", "$", "^", "@",
+    "\n", "\t", "1.", "]", "!", "[a](", "![", "[]", "[^a]", "<a ", "<!--", "<?", "*a", "**a ", "~~a", "&a;",
+    "[a]: b\n", "![a](b) ", "[a](<", "](", "a``", "<a\n", "- a\n", "> a\n", "|a\n", "```\n",
+];
+
+#[test]
+fn export_takes_linear_time_for_every_mark_of_markdown() {
+    // A build without optimization is slower, but a square of the size is slower still.
+    let (size, limit) = if cfg!(debug_assertions) { (400_000, 3) } else { (1_000_000, 1) };
+    for (_, mark) in MARKS.into_iter().enumerate().filter(|(case, _)| is_tried(*case, 9)) {
+        let world = World::new();
+        let text = mark.repeat(size / mark.len());
+        world.add(Claude::session(id(1)).in_dir(APP).turn(&text, &text));
+        for format in ["markdown", "html"] {
+            let start = Instant::now();
+            world.rejoin(["export", &id(1), "--format", format]).code(0);
+            let time = start.elapsed();
+            assert!(time < Duration::from_secs(limit), "{mark:?} {format} {time:?}");
+        }
     }
 }

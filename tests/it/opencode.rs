@@ -499,6 +499,27 @@ fn the_path_of_a_database_with_several_sessions_names_none() {
 }
 
 #[test]
+fn resume_is_refused_if_the_recorded_directory_is_gone() {
+    let world = World::new();
+    world.install("opencode", "");
+    let (old, new, id) = (world.root().join("app"), world.dir("new"), opencode_id(1));
+    world.add(OpenCode::session(&id).in_dir(&old).turn("a", "b"));
+    let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
+    world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
+    let listed: serde_json::Value = world.rejoin(["list", "--json"]).code(0).json();
+    assert_eq!(listed["sessions"][0]["resumable"], false, "{listed}");
+    for args in [vec!["resume", &id], vec!["resume", &id, "--in", paths[1]]] {
+        let refused = world.rejoin(args).code(7).stderr();
+        let commands = [format!("opencode export {id} > ~/{id}.json"), format!("opencode import ~/{id}.json")];
+        assert!(commands.iter().all(|command| refused.contains(command)) && refused.contains(paths[0]), "{refused}");
+    }
+    assert!(world.launched().is_none());
+    world.dir("app");
+    world.rejoin(["resume", &id]).code(0);
+    assert_eq!(world.launched().expect("a launch").cwd, new);
+}
+
+#[test]
 fn a_single_prompt_runs_only_in_the_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");

@@ -109,6 +109,22 @@ fn a_moved_session_keeps_its_origin() {
 }
 
 #[test]
+fn a_moved_session_stays_moved_if_vibe_writes_the_old_directory_back() {
+    let world = World::new();
+    world.install("vibe", "");
+    let (old, new) = (world.root().join("old"), world.dir("new"));
+    let dir = world.add(Vibe::session(id(1)).in_dir(&old).turn("x", "y"));
+    let before = std::fs::read(dir.join("meta.json")).expect("a file");
+    let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
+    world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
+    for resumed in ["once", "twice"] {
+        world.rejoin(["resume", &id(1)]).code(0);
+        assert_eq!(world.launched().expect("a launch").cwd, new, "{resumed}");
+        put(&dir.join("meta.json"), &before);
+    }
+}
+
+#[test]
 fn kinds_follow_from_the_state_and_the_meta_file() {
     let session = |session: Vibe| listed(session.turn("x", "y"));
     assert_eq!(session(Vibe::session(id(1)).meta("archived_at", json!("2026-02-02T10:00:00Z"))).kind, Kind::Archived);

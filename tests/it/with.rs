@@ -108,7 +108,7 @@ fn hostile_text_stays_one_harmless_argument() {
     world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
     let launch = world.launched().expect("a launch");
     let [_, briefing] = launch.argv.as_slice() else { panic!("{} arguments", launch.argv.len()) };
-    assert!(briefing.len() < 16 * 1024 && briefing.starts_with("Continues claude session "), "{}", briefing.len());
+    assert!(briefing.len() < 64 * 1024 && briefing.starts_with("Continues claude session "), "{}", briefing.len());
     assert!(!briefing.contains(|c: char| c.is_control() && c != '\n') && !briefing.contains('@'), "{briefing}");
     assert!(briefing.contains("were left out here; the file has them."), "{briefing}");
     assert!(briefing.contains("# Briefing: -rf $(touch x)") && briefing.contains("＠/etc/passwd"), "{briefing}");
@@ -230,6 +230,33 @@ fn a_session_in_use_is_read_as_it_is() {
     let said = format!("claude session {} is in use by process {pid}; it is read as it is now", id(1));
     assert!(answer.stderr().contains(&said), "{}", answer.stderr());
     assert!(world.launched().is_some());
+}
+
+#[test]
+#[cfg(feature = "sqlite")]
+fn a_prompt_that_opencode_quotes_is_linked() {
+    use crate::fixtures::{OpenCode, opencode_id};
+    let (world, app, _) = world(|session| session.turn("one", "two"));
+    world.install("opencode", "");
+    // The fixture's session begins after this time.
+    let earlier = world.with("REJOIN_NOW", "2026-02-01T09:00:00Z");
+    earlier.rejoin(["resume", &id(1), "--with", "opencode", "--prompt", "go"]).code(0);
+    let argv = world.launched().expect("a launch").argv;
+    // OpenCode 1.18.33 and Kilo 7.7.9 put an argument with blanks between quotation marks.
+    let prompt = format!("\"{}\"", argv.last().expect("a prompt").replace('"', "\\\""));
+    world.add(OpenCode::session(opencode_id(2)).in_dir(&app).turn(&prompt, "done"));
+    let shown = world.rejoin(["show", &opencode_id(2)]).code(0).stdout();
+    assert!(shown.contains(&format!("continues     claude {}", id(1))), "{shown}");
+}
+
+#[test]
+fn a_briefing_keeps_16_kib_of_the_last_prompt_and_reply() {
+    let (prompt, reply) = ("p".repeat(16_384), "r".repeat(16_384));
+    let (world, _, _) = world(|session| session.turn(&prompt, &reply));
+    world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
+    let briefing = &world.launched().expect("a launch").argv[1];
+    assert!(briefing.contains(&prompt) && briefing.contains(&reply), "{} bytes", briefing.len());
+    assert!(!briefing.contains("left out"), "{briefing}");
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub(crate) const ABOUT: About = About {
         ("/event", &["session:start", "session:resume", "session:end", "session:fork", "session:config"]),
         ("/role", &["system", "developer"]),
     ],
+    // Sources of modules in the settings of one session, and in the snapshots of older versions.
+    runs: &["settings.yaml", "config.md", "config.md.backup", "profile.md", "profile.toml"],
     is_state: super::upkeep::is_state,
     needs_own_dir: true,
     needs_session_info: true,

@@ -19,6 +19,8 @@ pub(crate) const ABOUT: About = About {
     writes: "hooks in `settings.json` (`hook install`), and the records of directories that these hooks keep",
     facts: "measured on 2.1.332 and 2.1.197; claude-agent-sdk-python e8bde601; Claude Desktop was never \
         measured: its tasks by docs/formats/cowork.md of skillsynchq/txcript 6699e3ed, their resume with an invented one",
+    // The scripts that hooks write into `$CLAUDE_ENV_FILE`, sourced before each command of a tool.
+    runs: &["session-env"],
     version_at: Some("/version"),
     has_verbatim_titles: true,
     references: super::relocation::references,
@@ -38,5 +40,6 @@ pub(crate) const ABOUT: About = About {
     decide: super::decide_again,
     link: super::upkeep::link,
     is_move_record: Some(is_relocated),
+    marks_use: true,
     ..About::NONE
 };

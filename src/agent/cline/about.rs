@@ -27,6 +27,8 @@ pub(crate) const ABOUT: About = About {
     is_state: |name| {
         name.ends_with(".json") && !name.ends_with(super::MESSAGES) && !super::tasks::FILES.contains(&name)
     },
+    // The extension's settings of one task, such as automatic approval (disk.ts of v3.40.0).
+    runs: &["settings.json"],
     // Measured on 3.0.65: no other program writes its database.
     still_lists: Some(
         "Cline CLI still lists removed sessions; `cline history delete --session-id ID` takes it off its list",

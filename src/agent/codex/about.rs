@@ -20,6 +20,7 @@ pub(crate) const ABOUT: About = About {
     facts: "measured on 0.169.0 and 0.57.0; openai/codex 28345fe3, 3846901e",
     root: ".codex",
     variables: &[("CODEX_HOME", None)],
+    runs: &["shell_snapshots"],
     version_at: Some("/payload/cli_version"),
     joins: super::joins,
     list_anew: super::list_anew,
@@ -38,5 +39,6 @@ pub(crate) const ABOUT: About = About {
         is_total: true,
         ..UsageAt::NONE
     }),
+    marks_use: true,
     ..About::NONE
 };

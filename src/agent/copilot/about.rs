@@ -37,9 +37,12 @@ pub(crate) const ABOUT: About = About {
             "abort",
         ],
     )],
+    // The extensions of one session, by the generated types of its SDK.
+    runs: &["extensions"],
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
     link: upkeep::node,
+    marks_use: true,
     ..About::NONE
 };

@@ -36,5 +36,6 @@ pub(crate) const ABOUT: About = About {
     api_error: Some("\"stop_reason\":\"error\""),
     rewind_mark: Some("rewind_marker"),
     decide: evidence::decide_in_project,
+    marks_use: true,
     ..About::NONE
 };

@@ -14,5 +14,6 @@ pub(crate) const ABOUT: About = About {
     facts: "read in agentjido/jido_code 03efe8eb",
     root: ".jido_code",
     silent: &[("/role", &["system"]), ("/status", &["pending", "in_progress", "completed"])],
+    marks_use: true,
     ..About::NONE
 };

@@ -22,5 +22,6 @@ pub(crate) const ABOUT: About = About {
     usage: Some(crate::agent::pi::about::USAGE),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    marks_use: true,
     ..About::NONE
 };

@@ -16,6 +16,8 @@ pub(crate) const ABOUT: About = About {
     deletes: "nothing",
     writes: "nothing; its databases are only read, and `opencode session delete ID` removes a session",
     facts: "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its v1-migration of 2.0",
+    // Measured on 1.18.33: it never answers if the directory in its database is gone.
+    needs_own_dir: true,
     check_prompt: super::check_prompt,
     new_session: NewSession::NONE.in_terminal(&["opencode"], &["--prompt"]).without_terminal(&["opencode", "run"], &[]),
     api_error: Some("\"statusCode\""),

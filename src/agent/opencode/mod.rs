@@ -64,6 +64,16 @@ impl Resuming for OpenCode {
         Ok(PROGRAM.command(copy, prompt))
     }
 
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
+        let own = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) == Some(false));
+        let own = own.filter(|_| !tree::is_in(&copy.place));
+        // Measured on 1.18.33: it resolves that directory for each prompt, and shows no error.
+        own.map_or(Ok(()), |own| {
+            let own = format!("{}, which is gone", own.display());
+            Err(without_end(copy, &own, "take prompts and never answer").into())
+        })
+    }
+
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
         generations::check_program(copy, env)
     }
@@ -89,13 +99,17 @@ impl Housekeeping for OpenCode {
 fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
     match Program::elsewhere(copy, dir) {
         Some(own) if !tree::is_in(&copy.place) => Err(format!(
-            "OpenCode would answer one prompt, but never end, because its database names {}; {}, or leave out --prompt",
-            own.display(),
-            PROGRAM.taken_along(copy)
+            "{}, or leave out --prompt",
+            without_end(copy, &own.display().to_string(), "answer one prompt, but never end")
         )
         .into()),
         _ => Ok(()),
     }
+}
+
+/// Describes the effect of a start outside of the directory in the database, with the commands that change it.
+fn without_end(copy: &SessionCopy, own: &str, effect: &str) -> String {
+    format!("OpenCode would {effect}, because its database names {own}; {}", PROGRAM.taken_along(copy))
 }
 
 /// Finds the sessions of the databases of a store, and those of its tree that are in none of the databases.

@@ -34,5 +34,6 @@ pub(crate) const ABOUT: About = About {
         ..UsageAt::NONE
     }),
     decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
+    marks_use: true,
     ..About::NONE
 };

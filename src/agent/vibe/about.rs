@@ -21,5 +21,6 @@ pub(crate) const ABOUT: About = About {
     // On exit, the client prints its own resume command with this prefix of the id.
     printed_id: Some(super::PRINTED_ID),
     new_session: NewSession::NONE.in_terminal(&["vibe"], &[]).without_terminal(&["vibe"], &["-p"]),
+    marks_use: true,
     ..About::NONE
 };

@@ -1,7 +1,8 @@
 //! The change that lets Vibe find a session from another directory: the directory in its meta.json.
 //!
 //! Measured on 3.0.2: it resumes from anywhere, and lists by that directory. The journal is not changed, because its
-//! lines are chained by their digests.
+//! lines are chained by their digests; a resume writes the directory in it back to meta.json, so rejoin records the new one
+//! too.
 
 use super::{MAX_META, Vibe};
 use crate::agent::prelude::*;
@@ -19,11 +20,10 @@ impl Moving for Vibe {
             let mut edits: Vec<Edit> =
                 PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir))).collect();
             edits.sort_by_key(|edit| edit.at);
-            if edits.is_empty() {
-                // A sub-agent may have no meta.json, and its state is a part of the chain.
-                return Ok(Moved::kept());
-            }
-            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+            // A sub-agent may have no meta.json, and its state is a part of the chain.
+            let acts =
+                if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
+            Ok(Moved { acts, is_kept: true })
         }))
     }
 }

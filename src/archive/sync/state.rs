@@ -7,7 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::content::Content;
 use crate::agent::{Agent, FindBelongings};
-use crate::archive::inventory::{self, Inventory, InventoryError, Kind};
+use crate::archive::code::is_code;
+use crate::archive::inventory::{self, Inventory, InventoryEntry, InventoryError, Kind};
 use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, MachineDir, Manifest};
@@ -84,7 +85,9 @@ impl<'a> State<'a> {
         let dir = archive.dir_of(manifest);
         let [copy] = manifest.copies.as_slice() else { return None };
         let path = layout.roots.get(copy.store)?.as_ref()?.join(layout.below_root(&copy.path));
-        let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
+        // Files that the agent runs stay on their machine, and count on neither side.
+        let is_code = |entry: &Entry| is_code(manifest.agent, &manifest.copies, entry.store, &entry.path);
+        let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion && !is_code(entry));
         let piece = |entry: &'a Entry| {
             let kind = match &entry.node {
                 Node::Dir => Piece::Dir,
@@ -147,7 +150,10 @@ impl Here {
 
     /// Returns these files as a state of the session.
     pub(crate) fn state<'a>(&self, copy: &'a SessionCopy) -> State<'a> {
-        let pieces = self.0.pieces.iter().filter(|piece| piece.role != Role::Companion).map(|piece| {
+        let agent = copy.place.agent();
+        let is_code = |piece: &InventoryEntry| is_code(agent, &self.0.copies, piece.store, &piece.path);
+        let pieces = self.0.pieces.iter().filter(|piece| piece.role != Role::Companion && !is_code(piece));
+        let pieces = pieces.map(|piece| {
             let path = self.0.stores[piece.store].join(&piece.path);
             let kind = match &piece.kind {
                 Kind::Dir => Piece::Dir,

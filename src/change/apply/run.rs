@@ -1,18 +1,20 @@
 //! Carries out a change: lock, journal, a last check of every item, and each item completely or not at all.
 
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
+use std::collections::HashSet;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::agent::{self, Agent, Depth, Inspector, ReadContext};
+use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
 use crate::change::apply::journal::{Event, ItemRecord, Journal, StepRecord};
 use crate::change::apply::state_dir::StateDir;
 use crate::change::apply::step::{self, StepContext, StepError};
 use crate::change::hindrance::{in_use, out_of_store};
 use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{Change, Item, Seen};
+use crate::change::plan::change::{Change, Item, Seen, Step};
 use crate::error::PathError;
 use crate::session::{Located, SessionCopy};
 use crate::system::disk::Times;
@@ -36,13 +38,22 @@ pub(crate) fn run_locked(
     env: &Env,
     watch: &mut dyn FnMut(usize),
 ) -> Result<Outcome, PathError> {
-    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, env), watch)
+    let programs = LazyCell::new(Programs::now);
+    let leaves = |step: &Step| matches!(step, Step::Trash { .. } | Step::Move { .. });
+    let left = change.items.iter().filter(|item| item.steps.iter().any(leaves)).flat_map(|item| &item.seen);
+    let left: HashSet<&Path> = left.map(|seen| &*seen.place.path).collect();
+    // A client that waits would write the session again at its old place, with the next prompt alone.
+    let look = |seen: &Seen| {
+        let is_left = left.contains(&*seen.place.path);
+        look_again(seen, is_left.then(|| &*programs), env)
+    };
+    run_on(state_dir, change, env.clock.now, &look, watch)
 }
 
 /// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
 pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
     let later = env.after_arrival();
-    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, &later), &mut |_| {})
+    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, None, &later), &mut |_| {})
 }
 
 /// Applies a change at the time `now`; `look` returns the reason to leave a copy alone.
@@ -252,7 +263,7 @@ impl Work<'_> {
 }
 
 /// Checks a copy right before it is changed; returns the reason to leave it alone.
-fn look_again(seen: &Seen, env: &Env) -> Option<String> {
+fn look_again(seen: &Seen, programs: Option<&Programs>, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
     if let Some(why) = out_of_store(&seen.place) {
         return Some(why);
@@ -262,10 +273,13 @@ fn look_again(seen: &Seen, env: &Env) -> Option<String> {
     if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
         return Some("it is no longer in its store".to_owned());
     }
-    let copy = match read_again(agent, &seen.place, env) {
+    let mut copy = match read_again(agent, &seen.place, env) {
         Ok(copy) => copy,
         Err(error) => return Some(error.to_string()),
     };
+    if let Some(programs) = programs {
+        programs.mark(&mut copy);
+    }
     if let Some(why) = in_use(&copy) {
         return Some(why);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent::{self, FindBelongings};
+use crate::agent::{self, FindBelongings, Programs};
 use crate::change::hindrance::behind_link;
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
@@ -70,9 +70,9 @@ impl Summaries {
         let find = agent::belongings_of_many();
         self.watcher.turn_to("Looking closer");
         self.watcher.begin(sessions.len());
-        let open = OpenFiles::now();
+        let (open, programs) = (OpenFiles::now(), Programs::now());
         let in_databases = self.newest_in_databases(sessions);
-        let look = |at: &usize| Box::new(self.look_at(*at, &find, &open, &in_databases));
+        let look = |at: &usize| Box::new(self.look_at(*at, &find, (&open, &programs), &in_databases));
         let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
         drop(find);
         self.inspection.resize_with(self.len(), || None);
@@ -80,7 +80,14 @@ impl Summaries {
     }
 
     /// Inspects all belongings of a session, each file once.
-    fn look_at(&self, at: usize, find: &FindBelongings, open: &OpenFiles, known: &NewestMessages) -> Inspection {
+    fn look_at(
+        &self,
+        at: usize,
+        find: &FindBelongings,
+        (open, programs): (&OpenFiles, &Programs),
+        known: &NewestMessages,
+    ) -> Inspection {
+        let used = self.copies(at).iter().find_map(|copy| programs.liveness(&copy.place));
         let mut paths = Vec::new();
         for copy in self.copies(at) {
             match find(&copy.place) {
@@ -89,8 +96,8 @@ impl Summaries {
                 // The time of a shared database says nothing about a session in it.
                 Err(unable) => {
                     let (modified_at, liveness) = match self.newest_record(at, known) {
-                        Ok(newest) => (newest, None),
-                        Err(why) => (None, Some(Liveness::Maybe { why })),
+                        Ok(newest) => (newest, used),
+                        Err(why) => (None, used.or(Some(Liveness::Maybe { why }))),
                     };
                     let blocker = Blocker { its_agents: Some(unable.why.into()), liveness, obstacle: None };
                     return Inspection { modified_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
@@ -147,7 +154,7 @@ impl Summaries {
         let why = held.or_else(|| {
             (!open.is_known()).then(|| "this system does not report which processes have its files open".to_owned())
         });
-        let liveness = why.map(|why| Liveness::Maybe { why });
+        let liveness = used.or(why.map(|why| Liveness::Maybe { why }));
         let is_hindered = liveness.is_some() || obstacle.is_some();
         let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
         let modified_at = modified_at

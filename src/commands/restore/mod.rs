@@ -24,6 +24,9 @@ mod rows;
 
 use follow::Follow;
 
+/// Maximum number of files that a warning names.
+const MAX_NAMED: usize = 5;
+
 pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if !args.change.dry_run {
         super::recover_first("restore", args.change.lock, env, ui)?;
@@ -41,7 +44,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent)))?;
     let follow = Follow::of(args, manifest, env)?;
-    let mut restore = Restore::new("restore", &archive, env);
+    let mut restore = Restore::new("restore", &archive, env).trusting(args.trust);
     let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
     let retention = agent.retention(&store, env);
     let now = (retention.is_some() && !args.keep_times).then(|| time_now(env));
@@ -73,6 +76,9 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         Some(follow) => follow.run(args, manifest, env, ui),
         None => Ok((exit, None)),
     };
+    if !restore.left_out.is_empty() {
+        ui.warn(&without_code(agent, &restore.left_out, env));
+    }
     // Print the restore even if the move fails.
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
     let report = Report { followed: run, ..Report::new(&restore.change, outcome.as_ref()) };
@@ -153,6 +159,20 @@ fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
     Refusal::new(RefusalCode::InTheWay, message)
         .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
+}
+
+/// Describes the files that were left out because the agent would run them, with the command that restores them.
+fn without_code(agent: &dyn Agent, left_out: &[PathBuf], env: &Env) -> String {
+    let named: Vec<String> = left_out.iter().take(MAX_NAMED).map(|path| path.display().to_string()).collect();
+    format!(
+        "{} would run {}, which anyone who can write to the archive can change, so they were left out: {}{}; if you trust them, \
+         `{}`",
+        agent.about().title,
+        restore::files(left_out.len()),
+        named.join(", "),
+        if left_out.len() > MAX_NAMED { ", …" } else { "" },
+        command_line::again(env, &["--dry-run", "-n"], &["--trust"])
+    )
 }
 
 /// Notes the parts of the outcome that are unexpected.

@@ -58,6 +58,10 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     };
     ui.answer(args.format, env, &answer)?;
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));
+    if let [first, rest @ ..] = plan.restore.left_out.as_slice() {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        ui.note(&format!("Files that an agent runs stay in the archive: {}{more}.", env.tilde(first)));
+    }
     // The answer names what was changed before the error.
     if let Some(error) = done.error {
         return Err(error);

@@ -86,7 +86,7 @@ pub(super) fn plan<'a>(
     scan.sessions.retain(|session| {
         !inner.contains(&session.key()) && session.copy().kind != SessionKind::Empty && filter.matches(session)
     });
-    processes::verify(&mut scan.sessions);
+    processes::verify_for_change(&mut scan.sessions);
     let Known { archive, holdings, notes, mapping } = known;
     let mut plan = Plan {
         sent: HashSet::new(),

@@ -17,7 +17,9 @@ use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, without_nul};
 
 /// Transcripts up to this many bytes are always read whole.
-pub(crate) const READ_WHOLE: u64 = 256 * 1024;
+pub(crate) const READ_WHOLE: u64 = 8 * 1024 * 1024;
+/// Transcripts up to this many bytes are read into memory while the scan has them open.
+const SMALL: u64 = 256 * 1024;
 /// Number of bytes read at either end of a larger transcript.
 const END: usize = 32 * 1024;
 /// Maximum line numbers to report; more would not help.
@@ -126,7 +128,7 @@ impl Seen {
     }
 }
 
-/// Checks a transcript, completely if it is small or `deep` is set.
+/// Checks a transcript, completely unless it is large and `deep` is not set.
 ///
 /// The first record of a sub-agent follows one in the transcript of its parent session, or none.
 pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
@@ -134,7 +136,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
     if let Some(lines) = look_at_small(&mut file, agent, is_subagent) {
         return lines;
     }
-    if deep {
+    if deep || file.len() <= READ_WHOLE {
         let mut chain = Chain::new(agent, is_subagent);
         let mut lines = file.into_lines()?;
         while let Some(line) = lines.next_line()? {
@@ -158,7 +160,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
 
 /// Checks a small transcript completely; `None` for a large one.
 fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Option<Result<Lines, PathError>> {
-    (file.len() <= READ_WHOLE).then(|| {
+    (file.len() <= SMALL).then(|| {
         let bytes = file.whole()?;
         let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
@@ -366,7 +368,7 @@ mod tests {
     #[test]
     fn a_large_file_is_read_at_both_ends_or_deep() {
         let mut lines: Vec<String> =
-            (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', "")).collect();
+            (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', &" ".repeat(1_000))).collect();
         for at in [1, 4_000, 8_998] {
             lines[at] = "bad".to_owned();
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
 use crate::system::process::pages::{self, Reading};
-use crate::system::process::{Held, LockTable, OpenFile, StartTime, Table};
+use crate::system::process::{Held, LockTable, OpenFile, Running, StartTime, Table};
 use crate::system::reach;
 
 /// Maximum size in bytes of the lock table, which has a line of about 60 bytes per lock.
@@ -17,6 +17,8 @@ const MAX_LOCKS: usize = 1024 * 1024;
 const MAX_STAT: u64 = 1024 * 1024;
 /// Maximum size in bytes of all other files, which have a few lines.
 const MAX_SMALL: u64 = 4096;
+/// Maximum size in bytes of a command line, and of an environment.
+const MAX_STRINGS: u64 = 256 * 1024;
 /// The access mode (reading and writing) in the flags of `/proc/PID/fdinfo`.
 const WRITES: u32 = 0o3;
 
@@ -45,6 +47,15 @@ impl Proc<'_> {
         let stat = self.read(format!("{pid}/stat"), MAX_SMALL)?;
         // The name is in parentheses and may contain anything, even `)`.
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(field).map(str::to_owned)
+    }
+
+    /// Returns the strings of a file in which each ends with a zero byte.
+    fn strings(&self, pid: u32, name: &str) -> Option<Vec<String>> {
+        let (file, _) = fsio::open_regular(&self.0.join(format!("{pid}/{name}"))).ok()?;
+        let mut bytes = Vec::new();
+        file.take(MAX_STRINGS).read_to_end(&mut bytes).ok()?;
+        let strings = bytes.split(|byte| *byte == 0).filter(|string| !string.is_empty());
+        Some(strings.map(|string| String::from_utf8_lossy(string).into_owned()).collect())
     }
 
     fn fd_dir(&self, pid: u32) -> PathBuf {
@@ -88,7 +99,7 @@ impl Table for Proc<'_> {
         LockTable { locks: String::from_utf8_lossy(&table).lines().filter_map(lock).collect(), is_whole }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the table of processes is no file system of a server")]
+    #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
     fn open_files(&self, names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         // This process itself must be listed, unless nothing is mounted.
         self.0.join("self/fd").read_dir().ok()?;
@@ -113,6 +124,18 @@ impl Table for Proc<'_> {
             })
         });
         Some(files.collect())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+        let entries = self.0.read_dir().into_iter().flatten().filter_map(Result::ok);
+        let running = entries.filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let words = self.strings(pid, "cmdline").filter(|words| is_wanted(words))?;
+            let own = self.strings(pid, "environ").zip(entry.path().join("cwd").read_link().ok());
+            Some(Running { pid, words, own })
+        });
+        running.collect()
     }
 
     fn is_written(&self, open: &OpenFile) -> bool {

@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 
 use libproc::bsd_info::BSDInfo;
 use libproc::file_info::{ListFDs, PIDFDInfo, PIDFDInfoFlavor, ProcFDType, pidfdinfo};
-use libproc::proc_pid::{listpidinfo, pidinfo};
+use libproc::proc_pid::{listpidinfo, pidinfo, pidpath};
 use libproc::processes::{ProcFilter, pids_by_type};
 
-use crate::system::process::{OpenFile, StartTime, Table};
+use crate::system::process::{OpenFile, Running, StartTime, Table};
 
 /// `FWRITE` of `<sys/fcntl.h>`.
 const WRITES: u32 = 2;
@@ -76,6 +76,15 @@ impl Table for Libproc {
             )
         });
         Some(files.collect())
+    }
+
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+        let path = |pid: u32| pidpath(i32::try_from(pid).ok()?).ok();
+        let running = pids_by_type(ProcFilter::All).unwrap_or_default().into_iter().filter_map(|pid| {
+            let words = Some(vec![path(pid)?]).filter(|words| is_wanted(words))?;
+            Some(Running { pid, words, own: Some(Default::default()) })
+        });
+        running.collect()
     }
 
     fn is_written(&self, open: &OpenFile) -> bool {

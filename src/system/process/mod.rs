@@ -66,6 +66,11 @@ trait Table {
         None
     }
 
+    /// Returns the processes with a command line that is wanted.
+    fn running(&self, _is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+        Vec::new()
+    }
+
     /// Returns whether a file was opened for writing.
     fn is_written(&self, _open: &OpenFile) -> bool {
         false
@@ -107,6 +112,24 @@ struct OpenFile {
     pid: u32,
     fd: u32,
     identity: (u64, u64),
+}
+
+/// A process that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    /// Its id.
+    pub pid: u32,
+    /// Its command line, or its program only if the system shows no more.
+    pub words: Vec<String>,
+    /// Its environment, such as `HOME=/home/ana`, and its current directory; `None` for a process of another user.
+    pub own: Option<(Vec<String>, PathBuf)>,
+}
+
+/// Finds the other processes with a command line that is wanted.
+pub(crate) fn running(is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+    let mut running = native().running(is_wanted);
+    running.retain(|running| running.pid != std::process::id());
+    running
 }
 
 /// Returns the id of this boot of the machine, which distinguishes process ids of an earlier one.

@@ -16,11 +16,9 @@ use crate::view::render::export::visible;
 use crate::view::render::table;
 
 /// Maximum bytes of a briefing. A longer one names the file only.
-const MAX_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 /// Maximum bytes of the last prompt, of the last reply, and of an error after them.
-const MAX_PROMPT: usize = 3 * 1024;
-const MAX_REPLY: usize = 5 * 1024;
-const MAX_ERROR: usize = 512;
+const MAX_QUOTE: usize = 16 * 1024;
 /// Maximum number of files and of commands, and the maximum width of each.
 const MAX_FILES: usize = 20;
 const MAX_COMMANDS: usize = 15;
@@ -216,15 +214,15 @@ impl Briefing<'_> {
     fn exchange(&self, out: &mut String) {
         let Digest { prompt, reply, error, .. } = self.digest;
         if let Some(prompt) = prompt {
-            quote(out, "Last prompt of the user", prompt, MAX_PROMPT);
+            quote(out, "Last prompt of the user", prompt);
         }
         match reply {
-            Some(reply) => quote(out, "Last reply of the agent", reply, MAX_REPLY),
+            Some(reply) => quote(out, "Last reply of the agent", reply),
             None if prompt.is_some() => out.push_str("\nThe agent did not reply to it.\n"),
             None => out.push_str("\nThe conversation is empty.\n"),
         }
         if let Some(error) = error {
-            quote(out, "Error of the API at the end", error, MAX_ERROR);
+            quote(out, "Error of the API at the end", error);
         }
     }
 
@@ -247,13 +245,13 @@ fn harmless(said: &str) -> String {
     visible(said).replace('@', "＠")
 }
 
-fn quote(out: &mut String, head: &str, said: &str, most: usize) {
+fn quote(out: &mut String, head: &str, said: &str) {
     let said = said.trim();
     let _ = writeln!(out, "\n## {head}\n");
-    if said.len() <= most {
+    if said.len() <= MAX_QUOTE {
         return quote_lines(out, said);
     }
-    let (start, end) = (said.floor_char_boundary(most / 2), said.ceil_char_boundary(said.len() - most / 2));
+    let (start, end) = (said.floor_char_boundary(MAX_QUOTE / 2), said.ceil_char_boundary(said.len() - MAX_QUOTE / 2));
     quote_lines(out, &said[..start]);
     let left_out = text::size(u64::try_from(end - start).unwrap_or(u64::MAX));
     let _ = writeln!(out, "\n{left_out} were left out here; the file has them.\n");
@@ -311,10 +309,10 @@ mod tests {
     #[test]
     fn a_quote_is_cut_between_characters_and_every_line_is_marked() {
         let mut out = String::new();
-        quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(5000)), 1001);
+        quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(50_000)));
         assert!(out.starts_with("\n## Reply\n\n> # x\\u{1b}[31m ＠a\n>\n> ```\n> ü"), "{out}");
         assert!(out.contains(" KiB were left out here; the file has them."), "{out}");
-        assert!(out.len() < 1400, "{}", out.len());
+        assert!((MAX_QUOTE..MAX_QUOTE + 400).contains(&out.len()), "{}", out.len());
     }
 
     #[test]

@@ -21,21 +21,21 @@ pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
         match event {
             Event::Start(Tag::CodeBlock(_)) | Event::End(TagEnd::CodeBlock) => {
                 is_code = !is_code;
-                events.0.push(event);
+                events.push(event);
             }
-            Event::Text(text) if is_code => events.0.push(Event::Text(text)),
-            Event::Code(code) => events.0.push(Event::Code(code.replace('\t', " ").into())),
+            Event::Text(text) if is_code => events.push(Event::Text(text)),
+            Event::Code(code) => events.push(Event::Code(code.replace('\t', " ").into())),
             // An entity may encode a character that hides text.
             Event::Text(text) => events.text(&text),
             Event::Html(html) => events.lines(&html, true),
             Event::InlineHtml(html) => events.lines(&html, false),
-            Event::Start(Tag::HtmlBlock) => events.0.push(Event::Start(Tag::Paragraph)),
+            Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.end_paragraph(),
             Event::Start(Tag::Heading { level, .. }) => {
                 let level = headings.below(level);
-                events.0.push(Event::Start(Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() }));
+                events.push(Event::Start(Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() }));
             }
-            Event::End(TagEnd::Heading(_)) => events.0.push(Event::End(TagEnd::Heading(headings.level()))),
+            Event::End(TagEnd::Heading(_)) => events.push(Event::End(TagEnd::Heading(headings.level()))),
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let address = text::one_line(&dest_url).into_owned();
                 // A link in a link, such as a picture in one, is text of the outer one.
@@ -46,19 +46,20 @@ pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
                 } else if is_inner {
                     None
                 } else {
-                    events.0.push(Event::Start(link(address)));
+                    events.push(Event::Start(link(address)));
                     Some(Event::End(TagEnd::Link))
                 });
             }
             Event::End(TagEnd::Link | TagEnd::Image) => match links.pop().flatten() {
                 Some(Event::Text(address)) => events.text(&address),
-                Some(end) => events.0.push(end),
+                Some(end) => events.push(end),
                 None => {}
             },
-            event => events.0.push(event),
+            event => events.push(event),
         }
     }
-    events.0
+    events.flush();
+    events.done
 }
 
 fn link<'a>(address: String) -> Tag<'a> {
@@ -71,30 +72,40 @@ fn link<'a>(address: String) -> Tag<'a> {
 }
 
 #[derive(Default)]
-struct Events<'a>(Vec<Event<'a>>);
+struct Events<'a> {
+    done: Vec<Event<'a>>,
+    /// The text after them: the parser splits text at every possible start of markup.
+    text: String,
+}
 
-impl Events<'_> {
-    /// Adds text to the text before it: the parser splits text at every possible start of markup.
-    fn text(&mut self, more: &str) {
-        let more = more.replace(['\n', '\t'], " ");
-        let more = text::unbroken(&more);
-        match self.0.last_mut() {
-            Some(Event::Text(text)) => *text = format!("{text}{more}").into(),
-            _ => self.0.push(Event::Text(more.into_owned().into())),
+impl<'a> Events<'a> {
+    fn push(&mut self, event: Event<'a>) {
+        self.flush();
+        self.done.push(event);
+    }
+
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            self.done.push(Event::Text(std::mem::take(&mut self.text).into()));
         }
+    }
+
+    fn text(&mut self, more: &str) {
+        self.text.push_str(&text::unbroken(&more.replace(['\n', '\t'], " ")));
     }
 
     /// Adds lines of text; an empty one ends a paragraph, unless the lines are part of one.
     fn lines(&mut self, lines: &str, are_block: bool) {
         for (at, line) in lines.split('\n').enumerate() {
             if at > 0 {
-                match self.0.last() {
+                self.flush();
+                match self.done.last() {
                     Some(Event::SoftBreak) if are_block => {
                         self.end_paragraph();
-                        self.0.push(Event::Start(Tag::Paragraph));
+                        self.push(Event::Start(Tag::Paragraph));
                     }
                     Some(Event::SoftBreak | Event::Start(Tag::Paragraph)) => {}
-                    _ => self.0.push(Event::SoftBreak),
+                    _ => self.push(Event::SoftBreak),
                 }
             }
             if !line.trim().is_empty() {
@@ -104,12 +115,13 @@ impl Events<'_> {
     }
 
     fn end_paragraph(&mut self) {
-        if matches!(self.0.last(), Some(Event::SoftBreak)) {
-            self.0.pop();
+        self.flush();
+        if matches!(self.done.last(), Some(Event::SoftBreak)) {
+            self.done.pop();
         }
-        match self.0.last() {
-            Some(Event::Start(Tag::Paragraph)) => drop(self.0.pop()),
-            _ => self.0.push(Event::End(TagEnd::Paragraph)),
+        match self.done.last() {
+            Some(Event::Start(Tag::Paragraph)) => drop(self.done.pop()),
+            _ => self.push(Event::End(TagEnd::Paragraph)),
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::view::render::export::reply;
 
 /// Maximum nesting of blocks and marks; replies that are meant to be read have less.
 const MAX_DEPTH: usize = 32;
+/// Maximum bytes of a word in which an address is searched for; one that is longer counts as an address.
+const MAX_WORD_BYTES: usize = 128;
 /// Maximum bytes of the name of a code block's language.
 const MAX_LANGUAGE_BYTES: usize = 32;
 
@@ -244,8 +246,10 @@ impl Rewriter<'_> {
                     // an address in text, and include a mark after it.
                     let is_fence = line.is_empty() && code.contains("``");
                     let is_cut = within == Within::Cell && code.contains("\\|");
-                    let word = line.rsplit(char::is_whitespace).next().unwrap_or_default();
-                    let is_address = word.contains("://") || word.contains("www.") || word.contains('@');
+                    let end = &line[line.ceil_char_boundary(line.len().saturating_sub(MAX_WORD_BYTES))..];
+                    let word = end.rsplit(char::is_whitespace).next().unwrap_or_default();
+                    let is_address = (word.len() == end.len() && end.len() < line.len())
+                        || ["://", "www.", "@"].iter().any(|part| word.contains(part));
                     line.push_str(&if is_fence || is_cut || is_address {
                         literal(code.trim(), line.is_empty())
                     } else if within == Within::Cell {
