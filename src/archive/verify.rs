@@ -31,6 +31,9 @@ pub(crate) struct Verdict {
     pub snapshots: usize,
     /// Number of blobs that the states need.
     pub blobs: usize,
+    /// Number of states of other machines of which a part is missing or damaged here, because it may not have arrived yet.
+    /// 0 if this machine has not used the archive; all damage is a fault then.
+    pub incomplete: usize,
     /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
     /// Number of files of this machine that nothing needs, which an interrupted run left and the next one removes; 0 if a
@@ -110,7 +113,14 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         snapshots: holdings.snapshots().count(),
         ..Verdict::default()
     };
+    // What is missing in the directory of another machine may not have arrived yet.
+    let own = archive.own().filter(|own| matches!(own.look(own.dir()), Ok(Some(_))));
+    let is_checked = |path: &Path| own.as_ref().is_none_or(|own| path.starts_with(own.dir()));
     for problem in &holdings.problems {
+        if !is_checked(&problem.path) {
+            verdict.incomplete += 1;
+            continue;
+        }
         verdict.faults.push(Fault {
             kind: FaultKind::DamagedManifest,
             path: problem.path.clone(),
@@ -136,6 +146,7 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
             (*name, users, dir.chunk(name).map(|_| dir.size(&blob)), blob)
         })
         .collect();
+    let mut incomplete: BTreeSet<&PathBuf> = BTreeSet::new();
     for (name, users, checked, blob) in checked {
         let fault = match checked {
             Ok(stored) => {
@@ -151,10 +162,15 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         if users.is_empty() {
             continue;
         }
+        if !is_checked(&blob) {
+            incomplete.extend(users.iter().map(|snapshot| &snapshot.path));
+            continue;
+        }
         let kind = if fault == BlobFault::Missing { FaultKind::MissingBlob } else { FaultKind::DamagedBlob };
         let hurt = users.into_iter().flat_map(|snapshot| hurt_by(name, snapshot)).collect();
         verdict.faults.push(Fault { kind, path: blob, reason: fault.to_string(), hurt });
     }
+    verdict.incomplete += incomplete.len();
     if let Some(own) = archive.own() {
         let missing = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id));
         // A damaged manifest may be the missing one.

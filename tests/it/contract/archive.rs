@@ -46,5 +46,5 @@ answer!(Fault { code: FaultCode; path: Path; reason: String; hurt: Vec<Hurt> });
 
 answer!(Verify {
     format_version: Version; kind: VerifyKind; archive: Path; faults: Vec<Fault>; sessions: u64; states: u64; blobs: u64;
-    stored_bytes: u64; unneeded_files: u64
+    stored_bytes: u64; unneeded_files: u64; incomplete: u64
 });

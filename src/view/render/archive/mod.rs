@@ -169,6 +169,10 @@ impl Answer for Verdict {
             text::count(*blobs, "blob"),
             text::one_line(&dir)
         )?;
+        if self.incomplete > 0 {
+            let states = text::count(self.incomplete, "state");
+            writeln!(out, "{faint}{states} of other machines: a part is not here, or not yet.{faint:#}")?;
+        }
         if *unneeded > 0 {
             let files = text::count(*unneeded, "unneeded file");
             let command = format!("rejoin archive --every{option}");
