@@ -113,7 +113,7 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         snapshots: holdings.snapshots().count(),
         ..Verdict::default()
     };
-    // What is missing in the directory of another machine may not have arrived yet.
+    // A file that is missing in the directory of another machine may not have arrived yet.
     let own = archive.own().filter(|own| matches!(own.look(own.dir()), Ok(Some(_))));
     let is_checked = |path: &Path| own.as_ref().is_none_or(|own| path.starts_with(own.dir()));
     for problem in &holdings.problems {

@@ -30,15 +30,28 @@ fn no_command_writes_through_link_of_another_user() {
         ("home/.local/state/rejoin/briefings", &["resume", "00000001", "--with", "codex", "--print"]),
         ("home/.local/state/rejoin/links", &["resume", "00000001", "--with", "codex", "--print"]),
         ("home/.local/share/rejoin/archive", &["archive", "00000001"]),
-        ("home/.local/share/rejoin/archive/blobs", &["archive", "00000001"]),
-        ("home/.local/share/rejoin/archive/sessions", &["archive", "00000001"]),
+        ("OWN", &["archive", "00000001"]),
+        ("OWN/blobs", &["archive", "00000001"]),
+        ("OWN/sessions", &["archive", "00000001"]),
         ("out", &["export", "--every", "--output", "OUT"]),
     ] {
         let world = World::with_agents();
         let app = world.dir("app");
         world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
         let victim = world.dir("victim");
-        link_of_ana(&victim, &world.root().join(link));
+        let place = match link.strip_prefix("OWN") {
+            Some(rest) => {
+                // The machine has a directory in the archive already.
+                world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y"));
+                world.rejoin(["archive", "00000002"]).code(0);
+                let own = crate::archive::own_dir(&world);
+                let place = rest.strip_prefix('/').map_or(own.clone(), |rest| own.join(rest));
+                std::fs::remove_dir_all(&place).expect("a removal");
+                place
+            }
+            None => world.root().join(link),
+        };
+        link_of_ana(&victim, &place);
         let args: Vec<String> = args.iter().map(|arg| arg.replace("OUT", &output(&world))).collect();
         let answer = world.rejoin(&args);
         let said = answer.stdout() + &answer.stderr();

@@ -39,6 +39,8 @@ struct Schedule {
     clocks: BTreeMap<&'static str, &'static str>,
     /// The turns that each machine wrote, by machine and session.
     written: BTreeMap<(&'static str, u32), Vec<String>>,
+    /// The machines on which a run was undone, so that a session may keep the directory of another machine.
+    undone: BTreeSet<&'static str>,
     turns: usize,
     log: Vec<String>,
 }
@@ -51,6 +53,7 @@ impl Schedule {
             draw: Draw(seed),
             clocks: NAMES.map(|name| (name, CLOCKS[0])).into(),
             written: BTreeMap::new(),
+            undone: BTreeSet::new(),
             turns: 0,
             log: vec![format!("seed {seed}")],
         };
@@ -118,7 +121,9 @@ impl Schedule {
     /// Copies files of one machine's directory to another machine's copy of the archive: each with this chance in percent,
     /// some of them cut off.
     fn deliver(&mut self, from: &'static str, to: &'static str, chance: usize) {
-        let Ok(identity) = std::fs::read(self.machines.home(from).join(".local/state/rejoin/machine.json")) else { return };
+        let Ok(identity) = std::fs::read(self.machines.home(from).join(".local/state/rejoin/machine.json")) else {
+            return;
+        };
         let Ok(identity) = serde_json::from_slice::<serde_json::Value>(&identity) else { return };
         let own = identity["name"].as_str().expect("a name").to_owned();
         let (source, target) = (self.copy_of(from), self.copy_of(to));
@@ -149,7 +154,10 @@ impl Schedule {
                 let at = 1 + self.draw.below(140);
                 self.run(name, &format!("5:{at}+"), &["sync"]);
             }
-            7 => drop(self.run(name, "", &["undo", "--yes"])),
+            7 => {
+                self.undone.insert(name);
+                self.run(name, "", &["undo", "--yes"]);
+            }
             8 => {
                 let answer = self.run(name, "", &["delete", &id(session), "--yes"]);
                 if answer.exit() == Some(0) {
@@ -179,7 +187,11 @@ impl Schedule {
             let missing: Vec<&String> = turns.iter().filter(|turn| !have.contains(turn)).collect();
             // An interrupted run may have a file in its trash until the next change recovers it.
             let is_interrupted = || self.machines.on(name, &["undo", "--list"]).stdout().contains("interrupted");
-            assert!(missing.is_empty() || is_interrupted(), "{name} lost {missing:?} of {session}\n{}", self.log.join("\n"));
+            assert!(
+                missing.is_empty() || is_interrupted(),
+                "{name} lost {missing:?} of {session}\n{}",
+                self.log.join("\n")
+            );
         }
     }
 
@@ -210,7 +222,7 @@ impl Schedule {
         for session in 1..=SESSIONS {
             let states: BTreeSet<Vec<String>> = NAMES.iter().filter_map(|name| self.turns_of(name, session)).collect();
             assert!(states.len() < 2 || named.contains(&session), "{session}: {states:?}\n{}", self.log.join("\n"));
-            for name in NAMES {
+            for name in NAMES.into_iter().filter(|name| !self.undone.contains(name)) {
                 let Some(path) = self.transcript(name, session) else { continue };
                 let is_there = path.starts_with(self.machines.home(name).join(".claude/projects"))
                     && project_of(&path) == crate::fixtures::claude_slug(self.machines.home(name).join("app"));

@@ -97,6 +97,7 @@ mod move_faults;
 mod nanocoder;
 mod omp;
 #[cfg(feature = "sqlite")]
+mod one_process;
 mod opencode;
 mod openhands;
 mod other_owner;

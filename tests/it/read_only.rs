@@ -8,7 +8,7 @@ use crate::sample;
 use crate::world::{World, stride};
 
 /// Commands that only read and are about one session.
-fn commands_on(session: &str) -> Vec<Vec<&str>> {
+pub(crate) fn commands_on(session: &str) -> Vec<Vec<&str>> {
     vec![
         vec!["show", session],
         vec!["show", session, "--messages", "3", "--format", "ndjson"],
@@ -26,7 +26,7 @@ fn commands_on(session: &str) -> Vec<Vec<&str>> {
 }
 
 /// Commands that only read and are about all sessions.
-fn commands_on_all() -> Vec<Vec<&'static str>> {
+pub(crate) fn commands_on_all() -> Vec<Vec<&'static str>> {
     let in_format = |format| {
         [
             vec!["list", "--format", format],
@@ -55,7 +55,7 @@ fn commands_on_all() -> Vec<Vec<&'static str>> {
     ["table", "csv", "json", "ndjson"].into_iter().flat_map(in_format).collect()
 }
 
-fn helpful_commands() -> Vec<Vec<&'static str>> {
+pub(crate) fn helpful_commands() -> Vec<Vec<&'static str>> {
     vec![
         vec!["help"],
         vec!["help", "list"],

@@ -197,8 +197,8 @@ fn the_library_exports_only_the_public_functions() {
         "pub mod fuzzing;",
         "pub use agent::jido::signature as jido_signature;",
         "pub use error::Exit;",
-        "pub use system::env::{Captured, Surroundings};",
         "pub use save::write::session_info::{read_working_dir, write_session_info};",
+        "pub use system::env::{Captured, Surroundings};",
         "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
         "pub fn run_in(surroundings: &Surroundings) -> Exit {",
     ];

@@ -32,7 +32,7 @@ fn move_all(world: &World) -> PathBuf {
 
 #[test]
 fn undo_of_move_waits_for_every_session() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let (all, new) = moved(&world);
     let (mut after, dirs) = (files(&world), launch_dirs(&world));
     let mut tried = 0;

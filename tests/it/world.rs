@@ -337,9 +337,10 @@ impl Call<'_> {
         let becomes_an_agent = has(&["resume"]) && !has(&["--json", "--print", "-p"]);
         let special = ["TZ", "RAYON_NUM_THREADS", "COMPLETE"];
         let ends = |fault: &OsString| fault.to_string_lossy().contains(|letter: char| letter.is_ascii_alphabetic());
-        let is_special = self.variables.iter().any(|(name, value)| {
-            special.contains(&name.as_str()) || (name == "REJOIN_FAULT" && ends(value))
-        });
+        let is_special = self
+            .variables
+            .iter()
+            .any(|(name, value)| special.contains(&name.as_str()) || (name == "REJOIN_FAULT" && ends(value)));
         let has_processes = self.world.has_processes.load(Ordering::Relaxed);
         becomes_an_agent || is_special || has_processes || runs_processes_only()
     }
