@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -366,11 +367,11 @@ class Checks:
         self.are_unchanged(original)
 
     def synced(self):
-        """`sync` with one archive on two machines, and `resume` in turn in two homes; then in both at once"""
+        """`sync` with one archive on two machines, also killed, and `resume` in turn in two homes; then in both at once"""
         world = self.world
         if world.client.no_prompt:
             raise Skipped(world.client.no_prompt.why)
-        if world.client.rows:
+        if world.client.rows and world.client.agent != "opencode":
             raise Skipped("only its agent writes into its database")
         self.unless_limited("synced", self.continue_in_turn)
 
@@ -379,18 +380,26 @@ class Checks:
         first, second = self.world, self.world.second()
         archive = {first: first.root / "shared", second: second.root / "shared"}
         one = Conversation(first, first.h)
+        syncs = 0
 
         def sync(world, ending=(0,)):
             """Syncs after the other archive was fetched."""
             other = first if world is second else second
             world.fetch(archive[other], archive[world])
-            return world.rejoin_later("sync", "--archive-dir", archive[world], "--dir", world.h, ending=ending)
+            words = ["sync", "--archive-dir", archive[world], "--dir", world.h]
+            nonlocal syncs
+            syncs += 1
+            if syncs % 2:
+                # At another moment each time; a kill leaves 137.
+                world.rejoin_later(*words, ending=(*ending, 0, 137, -9), limit=syncs % 23 / 1000 + 0.002)
+            said = world.rejoin_later(*words, ending=ending)
+            return self.take_in(world, said) if world.client.rows and ending == (0,) else said
 
         sync(first)
         sync(second)
         here, there = one, Conversation(second, second.h, begun=one.id)
         there.words = one.words
-        for _ in range(ROUNDS if first.client.agent == "claude" else FEWER_ROUNDS):
+        for _ in range(ROUNDS if first.client.agent in ("claude", "codex", "opencode") else FEWER_ROUNDS):
             here, there = there, here
             here.resume(here.world.h)
             sync(here.world)
@@ -410,6 +419,14 @@ class Checks:
             if one.id in str(path) and path.is_file() and path.read_bytes() != data:
                 raise Failed(f"{path} changed, though both homes continued it")
         there.resume(there.world.h)
+
+    def take_in(self, world, said):
+        """Types the commands that `sync` prints for a session that only its agent can bring here."""
+        commands = [one for one in re.findall("`(rejoin [^`]+)`", said) if one.split()[1] in ("delete", "restore")]
+        for command in commands:
+            words = shlex.split(command)[1:]
+            world.rejoin_later(*words, *(["--yes"] if words[0] == "delete" else []))
+        return said
 
     def are_unchanged(self, original):
         """Holds that every file has the bytes that it had."""

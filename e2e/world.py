@@ -117,10 +117,13 @@ class World:
     def rejoin(self, *arguments, folder=None, ending=(0,), saying=""):
         return self.run([self.rejoin_program, "--no-config", *arguments], folder or self.b, ending, saying)
 
-    def rejoin_later(self, *arguments, ending=(0,)):
-        """An hour later: a session that was written to just now may be in use, and nothing changes it then."""
+    def rejoin_later(self, *arguments, ending=(0,), limit=None):
+        """An hour later: a session that was written to just now may be in use, and nothing changes it then. With a limit
+        in seconds, it is killed after that time."""
         later = (datetime.now(timezone.utc) + timedelta(hours=1)).isoformat(timespec="seconds")
-        command = ["env", f"REJOIN_NOW={later.replace('+00:00', 'Z')}", self.rejoin_program, "--no-config", *arguments]
+        killer = ["timeout", "-s", "KILL", str(limit)] if limit else []
+        environment = ["env", f"REJOIN_NOW={later.replace('+00:00', 'Z')}"]
+        command = [*environment, *killer, self.rejoin_program, "--no-config", *arguments]
         return self.run(command, self.b, ending)
 
     def typed(self, said):
