@@ -173,10 +173,7 @@ fn opens_picker(surroundings: &Surroundings) -> bool {
 /// Returns whether a command reads the config file: commands that agents and programs call must work whatever it
 /// contains.
 fn reads_config(command: &Command) -> bool {
-    !matches!(
-        command,
-        Command::Save(_) | Command::Hook(_) | Command::Completions(_) | Command::Generate(_) | Command::Help(_)
-    )
+    !matches!(command, Command::Save(_) | Command::Hook(_) | Command::Completions(_) | Command::Help(_))
 }
 
 fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -209,7 +206,6 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Config(args) => commands::config::run(*args, env, ui),
         Command::Completions(args) => commands::complete::run(args, ui),
-        Command::Generate(args) => commands::generate::run(args, ui),
         Command::Help(args) => commands::help::run(args, env, ui),
     }
 }

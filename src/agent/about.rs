@@ -1,4 +1,4 @@
-//! Description of an agent: its part of docs/agents.md, and facts that the program asks for.
+//! Description of an agent: facts that the program asks for. docs/agents.md has their sources.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use crate::agent::relocation::Act;
 use crate::agent::rewind::Rewind;
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
 use crate::agent::usage::UsageAt;
-use crate::agent::version;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
 use crate::session::{SessionCopy, Store, evidence};
@@ -18,27 +17,15 @@ use crate::system::env::Env;
 /// A function that finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
-/// Description of an agent. The texts up to `facts` are Markdown, each the rest of a line.
+/// Description of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     /// The name as its makers write it.
     pub title: &'static str,
-    /// The locations of its sessions.
-    pub sessions: &'static str,
-    /// The sources of the launch directory.
-    pub launch_dir: &'static str,
-    /// The effect of the agent's resume command in another directory.
-    pub elsewhere: &'static str,
-    /// The command that `rejoin resume` starts.
-    pub starts: &'static str,
-    /// The signs that a session is in use.
-    pub in_use: &'static str,
-    /// The data that the agent deletes by itself.
-    pub deletes: &'static str,
-    /// The data that rejoin writes into the agent's files, apart from moving sessions to the trash and back.
-    pub writes: &'static str,
-    /// The versions that were measured, or the source code that was read.
-    pub facts: &'static str,
+    /// The program that resumes its sessions, as the user types it.
+    pub program: Option<&'static str>,
+    /// The newest version that was measured, or whose code was read if none was measured.
+    pub tested_version: Option<&'static str>,
     /// The default root of its sessions, below the home.
     pub root: &'static str,
     /// Variables that select another root, the one with the highest precedence first: the directory in the variable, or
@@ -96,7 +83,7 @@ pub(crate) struct About {
     pub printed_id: Option<usize>,
     /// Returns whether a project is named after a hash of its directory, so that every known directory is worth trying.
     pub is_hash: fn(&str) -> bool,
-    /// Commands that start a new session with a first prompt. Source: the `--help` of a version in `facts`, unless a
+    /// Commands that start a new session with a first prompt. Source: the `--help` of `tested_version`, unless a
     /// comment names another one.
     pub new_session: NewSession,
     /// Adapts a command to the installed version of the program, if versions differ.
@@ -126,14 +113,8 @@ impl About {
     /// The base of a description: an agent without any special case.
     pub(crate) const NONE: Self = Self {
         title: "",
-        sessions: "",
-        launch_dir: "",
-        elsewhere: "",
-        starts: "",
-        in_use: "",
-        deletes: "",
-        writes: "",
-        facts: "",
+        program: None,
+        tested_version: None,
         root: "",
         variables: &[],
         silent: &[],
@@ -170,52 +151,4 @@ impl About {
         cwd_records: None,
         fold: |_, _| Ok(None),
     };
-
-    /// Returns the newest version of the agent in `facts`; `None` if it names source code only. If any version was
-    /// measured, versions that were only read do not count.
-    pub(crate) fn newest_version(&self) -> Option<&'static str> {
-        let measured = self.facts.split(';').find(|part| part.trim_start().starts_with("measured on "));
-        let words = measured.unwrap_or(self.facts).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
-        let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
-        versions.max_by_key(|word| version::parts(word))
-    }
-
-    /// Returns the program that `starts` names first.
-    pub(crate) fn program(&self) -> Option<&'static str> {
-        self.starts.split('`').nth(1)?.split(' ').next()
-    }
-
-    /// Returns the lines of docs/agents.md, each with its heading.
-    pub(crate) fn rows(&self) -> [(&'static str, &'static str); 8] {
-        [
-            ("sessions", self.sessions),
-            ("launch directory", self.launch_dir),
-            ("its own resume from elsewhere", self.elsewhere),
-            ("`rejoin resume` starts", self.starts),
-            ("in use", self.in_use),
-            ("deletes by itself", self.deletes),
-            ("rejoin writes", self.writes),
-            ("known from", self.facts),
-        ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn newest(facts: &'static str) -> Option<&'static str> {
-        About { facts, ..About::NONE }.newest_version()
-    }
-
-    #[test]
-    fn a_version_known_from_code_is_not_the_newest_measured() {
-        assert_eq!(
-            newest("measured on 1.18.34; anomalyco/opencode 063e8306; the import by its code of 2.0"),
-            Some("1.18.34")
-        );
-        assert_eq!(newest("measured on 1.45.0 and 1.52.0; 1.53.0 by its code"), Some("1.52.0"));
-        assert_eq!(newest("read in the packages of 0.215.0 and 0.225.2 alone"), Some("0.225.2"));
-        assert_eq!(newest("read in agentjido/jido_code 03efe8eb"), None);
-    }
 }

@@ -67,7 +67,7 @@ impl Programs {
 
 /// Returns whether a command line is that of an agent's program.
 fn runs(words: &[String], about: &About) -> bool {
-    let Some(program) = about.program() else { return false };
+    let Some(program) = about.program else { return false };
     let is_named = |word: &str| {
         let name = word.rsplit('/').next().unwrap_or_default();
         let stem = name.strip_suffix(".js").or(name.strip_suffix(".mjs")).or(name.strip_suffix(".py")).unwrap_or(name);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn every_agent_names_its_program() {
         for agent in registry::all() {
-            let program = about(agent.kind()).program().expect("a program");
+            let program = about(agent.kind()).program.expect("a program");
             assert!(program.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "{program}");
         }
     }

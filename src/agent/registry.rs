@@ -111,6 +111,7 @@ mod tests {
     use clap::ValueEnum as _;
 
     use super::*;
+    use crate::agent::version;
 
     #[test]
     fn every_line_of_the_list_leads_to_its_agent() {
@@ -126,12 +127,39 @@ mod tests {
         }
     }
 
+    /// Returns the newest version in the sources of an agent on the page. If any was measured, versions that were only
+    /// read do not count.
+    fn newest(sources: &str) -> Option<&str> {
+        let measured = sources.split(';').find(|part| part.trim_start().starts_with("measured on "));
+        let words = measured.unwrap_or(sources).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+        let versions = words.map(|word| word.trim_end_matches('.')).filter(|word| version::parts(word).is_some());
+        versions.max_by_key(|word| version::parts(word))
+    }
+
     #[test]
-    fn the_description_of_an_agent_fits_into_a_table() {
-        for kind in AgentKind::value_variants() {
-            for (head, text) in about(*kind).rows() {
-                assert!(!text.is_empty() && !text.contains(['|', '\n']), "{kind}: {head}: {text:?}");
+    fn page_describes_each_agent_and_its_tested_version() {
+        let page = include_str!("../../docs/agents.md");
+        let (_, page) = page.split_once("\n<!-- agents -->\n").expect("the part of the agents");
+        let parts: Vec<&str> = page.split("\n## ").skip(1).collect();
+        assert_eq!(parts.len(), AgentKind::value_variants().len());
+        for (part, kind) in parts.into_iter().zip(AgentKind::value_variants()) {
+            let (title, rows) = part.split_once('\n').expect("rows");
+            assert_eq!(title, about(*kind).title);
+            assert!(rows.starts_with(&format!("* **`{kind}` sessions**: ")), "{rows}");
+            for row in ["launch directory", "its own resume from elsewhere", "`rejoin resume` starts"] {
+                assert!(rows.contains(&format!("\n* **{row}**: ")), "{kind}: {row}");
             }
+            let (_, sources) = rows.split_once("**known from**: ").expect("sources");
+            assert_eq!(newest(sources), about(*kind).tested_version, "{kind}");
         }
+    }
+
+    #[test]
+    fn version_known_from_code_is_not_the_newest_measured() {
+        let facts = "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its code of 2.0";
+        assert_eq!(newest(facts), Some("1.18.34"));
+        assert_eq!(newest("measured on 1.45.0 and 1.52.0; 1.53.0 by its code"), Some("1.52.0"));
+        assert_eq!(newest("read in the packages of 0.215.0 and 0.225.2 alone"), Some("0.225.2"));
+        assert_eq!(newest("read in agentjido/jido_code 03efe8eb"), None);
     }
 }

@@ -139,7 +139,7 @@ impl Seen {
         let more = if types.len() > NAMED { ", …" } else { "" };
         let named = if names.is_empty() { String::new() } else { format!(" of type {}{more}", names.join(", ")) };
         let by = self.version.as_ref().map(|version| format!(", written by {} {version}", agent.kind()));
-        let known = super::about(agent.kind()).newest_version();
+        let known = super::about(agent.kind()).tested_version;
         let known = known.map(|known| format!("; rejoin knows {} up to {known}", agent.kind()));
         let unknown = count(usize::try_from(self.unknown).unwrap_or(usize::MAX), "record");
         format!("{unknown}{named} could not be understood{}{}", by.unwrap_or_default(), known.unwrap_or_default())

@@ -4,23 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Notes;
 use super::machine_dir::BlobFault;
 use super::{Archive, MachineDir, Snapshot};
-use crate::format::path_json::{self, PathJson};
+use crate::format::path_json;
 use crate::session::AgentKind;
 use crate::system::fsio::Kind;
 
 /// The answer of `archive --verify`.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "ArchiveVerify", deny_unknown_fields)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Verdict {
     /// The archive's directory.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub archive: PathBuf,
     /// Damage that was found.
     pub faults: Vec<Fault>,
@@ -43,16 +40,13 @@ pub(crate) struct Verdict {
 }
 
 /// Something in the archive that has changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ArchiveFault", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Fault {
     /// `damaged-manifest`, `missing-manifest`, `damaged-blob` or `missing-blob`.
     #[serde(rename = "code")]
-    #[schemars(with = "String")]
     pub kind: FaultKind,
     /// The file in the archive.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub path: PathBuf,
     /// The reason.
     pub reason: String,
@@ -87,8 +81,7 @@ impl FaultKind {
 }
 
 /// A file of a session that cannot be restored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Hurt {
     /// The agent that the session belongs to.
     pub agent: AgentKind,
@@ -99,7 +92,6 @@ pub(crate) struct Hurt {
     pub number: u64,
     /// The original path of the file.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub path: PathBuf,
 }
 

@@ -247,9 +247,6 @@ pub(crate) enum Command {
     /// It completes commands, options and their values, and the ids of your sessions with their titles.
     #[command(after_help = INSTALL_COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// Print a man page or a JSON schema
-    #[command(hide = true)]
-    Generate(GenerateArgs),
     /// Print help for a command or a topic
     Help(HelpArgs),
 }
@@ -260,7 +257,6 @@ Install it:
   bash        rejoin completions bash > ~/.local/share/bash-completion/completions/rejoin
   zsh         add to ~/.zshrc, after compinit:  source <(rejoin completions zsh)
   fish        rejoin completions fish > ~/.config/fish/completions/rejoin.fish
-  elvish      add to rc.elv:    eval (rejoin completions elvish | slurp)
   powershell  add to $PROFILE:  rejoin completions powershell | Out-String | Invoke-Expression";
 
 /// Arguments of `completions`.
@@ -277,43 +273,12 @@ pub(crate) struct CompletionsArgs {
 pub(crate) enum Shell {
     /// GNU bash 3.2 or later, with bash-completion.
     Bash,
-    /// Elvish.
-    Elvish,
     /// Fish.
     Fish,
     /// PowerShell on Linux and macOS.
     Powershell,
     /// Zsh, after compinit.
     Zsh,
-}
-
-/// Arguments of `generate`.
-#[derive(Args, Debug)]
-pub(crate) struct GenerateArgs {
-    /// The kind of output
-    #[arg(value_name = "WHAT")]
-    pub what: Generated,
-
-    /// The name of a command, a schema or an agent; without it, the names are listed
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-}
-
-/// Generated files for packagers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Generated {
-    /// A man page.
-    Man,
-    /// The page of all options, in Markdown.
-    Flags,
-    /// A JSON schema.
-    Schema,
-    /// The database tables for the sessions of many machines.
-    Columns,
-    /// The table of an agent, in Markdown.
-    Agents,
-    /// The row of an agent that is not read, in Markdown.
-    NotRead,
 }
 
 /// Arguments of `help`.

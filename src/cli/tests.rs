@@ -1,6 +1,11 @@
-//! The command line as a whole: an option has one meaning in every command.
+//! The command line as a whole: an option has one meaning in every command. Man pages and docs/flags.md are made from it.
+
+mod examples;
+mod flags;
+mod man;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory as _};
 
@@ -146,8 +151,38 @@ fn every_command_has_the_flags_of_its_kind() {
     assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
     assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show", "sync"]);
     // Commands for agents and programs have their own interface, and a path is the whole answer.
-    let says_nothing = ["completions", "generate", "help", "hook amplifier", "hook claude", "path"];
+    let says_nothing = ["completions", "help", "hook amplifier", "hook claude", "path"];
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);
+}
+
+/// Compares a file with its generated text; `SNAPSHOTS=overwrite` writes it.
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "`.ci/generate` asks with a variable")]
+fn assert_fresh(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os("SNAPSHOTS").is_some_and(|wish| wish == "overwrite") {
+        std::fs::write(&path, text).expect("a file that is written");
+    }
+    assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), Some(text), "{file} is stale: run .ci/generate");
+}
+
+#[test]
+fn man_pages_are_fresh() {
+    let mut pages = Vec::new();
+    man::add_pages(&Cli::command(), "rejoin", &mut pages);
+    for page in &pages {
+        assert_fresh(&format!("man/{page}.1"), &man::page(page));
+    }
+    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("man")).expect("pages");
+    for file in files.map(|file| file.expect("a page").file_name().into_string().expect("a name")) {
+        let is_known = file.strip_suffix(".1").is_some_and(|name| pages.iter().any(|page| page == name));
+        assert!(is_known, "man/{file} is the page of no command: remove it");
+    }
+}
+
+#[test]
+fn page_of_options_is_fresh() {
+    assert_fresh("docs/flags.md", &flags::page());
 }

@@ -14,7 +14,6 @@ pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod find;
-pub(crate) mod generate;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod hosts;

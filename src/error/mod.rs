@@ -149,7 +149,7 @@ pub(crate) struct Refusal {
 }
 
 /// One of several sessions or copies that a selector could mean.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Candidate {
     /// The agent of the session.
     pub agent: String,

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// A path in a list of paths.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Path", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct PathJson<'a> {
     /// The path; with replacement characters where it is not UTF-8.
     pub path: Cow<'a, str>,

@@ -292,7 +292,7 @@ mod tests {
     fn the_shortcut_finds_the_same_sessions_as_a_full_scan() {
         let taken = AtomicUsize::new(0);
         let worlds = (prop::collection::vec(transcript(), 300..400), 0_usize..12, any::<bool>(), -900_i64..300);
-        let mut runner = TestRunner::new(ProptestConfig::with_cases(16));
+        let mut runner = TestRunner::new(ProptestConfig::with_cases(ProptestConfig::default().cases / 16));
         let run = runner.run(&worlds, |(transcripts, count, all, before)| {
             let before = (before > 0).then(|| now() - SignedDuration::from_mins(before));
             let has_shortcut = compare(&transcripts, count, &Filter { all, before, ..Filter::default() });

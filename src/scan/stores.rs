@@ -6,19 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::{self, Agent, version};
-use crate::format::path_json::{self, PathJson};
+use crate::format::path_json;
 use crate::scan::aliases::Shared;
 use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
 /// One store of one agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Store", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct StoreFacts {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -26,7 +24,6 @@ pub(crate) struct StoreFacts {
     pub name: &'static str,
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub root: PathBuf,
     /// The directory below which a program creates such stores, one for each of its tasks.
     #[serde(skip)]
@@ -47,7 +44,6 @@ pub(crate) struct StoreFacts {
     pub version: Option<String>,
     /// Other stores in which links of this one lead to sessions, which count there.
     #[serde(serialize_with = "path_json::serialize_all")]
-    #[schemars(with = "Vec<PathJson<'_>>")]
     pub shared_with: Vec<PathBuf>,
     /// The newest version of the agent that rejoin was tested with; `null` if only its source code was read.
     pub tested_version: Option<&'static str>,
@@ -112,7 +108,7 @@ impl<'s> Sum<'s> {
             active_at: None,
             version: None,
             shared_with: Vec::new(),
-            tested_version: agent::about(by.kind()).newest_version(),
+            tested_version: agent::about(by.kind()).tested_version,
             made_below: store.made_below.clone(),
             root: store.root.clone(),
         };

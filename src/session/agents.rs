@@ -54,7 +54,7 @@ macro_rules! kinds {
         /// A program that writes sessions.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-            clap::ValueEnum, schemars::JsonSchema,
+            clap::ValueEnum,
         )]
         #[serde(rename_all = "lowercase")]
         #[value(rename_all = "lower")]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::session::Message;
@@ -69,8 +68,7 @@ const REPLACED: u16 = 0;
 pub(crate) const MAX_NODES: usize = 512 * 1024;
 
 /// A branch of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Branch {
     /// Its number, for `--branch`.
     pub number: u16,

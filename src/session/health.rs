@@ -15,7 +15,6 @@ use strum::VariantArray as _;
     Hash,
     Serialize,
     Deserialize,
-    schemars::JsonSchema,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]

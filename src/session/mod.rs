@@ -31,7 +31,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub(crate) use agents::AgentKind;
@@ -48,20 +47,7 @@ use tag::Tag;
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// The kind of session.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-    strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum SessionKind {
@@ -136,12 +122,10 @@ impl<T> Fact<T> {
 }
 
 /// Something that speaks for a launch directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Evidence {
     /// The directory.
     #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
     pub dir: Arc<Path>,
     /// The kind of source.
     pub source: &'static str,
@@ -152,18 +136,15 @@ pub(crate) struct Evidence {
 }
 
 /// A file elsewhere that names a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Pointer {
     /// Whose file it is.
     pub agent: AgentKind,
     /// The file.
     #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
     pub path: PathBuf,
     /// The directory that it names.
     #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
     pub dir: PathBuf,
     /// The directory of the session, if the file has it.
     #[serde(skip)]
@@ -293,12 +274,10 @@ pub(crate) struct Belongings {
 }
 
 /// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Problem {
     /// Where.
     #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
     pub path: PathBuf,
     /// Why.
     pub reason: String,

@@ -5,13 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::session::usage::{Cost, Tokens, Usage};
 
 /// The key that sessions are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, Serialize, JsonSchema, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum StatsKey {
@@ -101,7 +100,7 @@ fn monday(day: Date) -> Option<Date> {
 }
 
 /// Several sessions in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     /// Number of sessions without sub-agents.
     pub sessions: u64,
@@ -113,13 +112,11 @@ pub(crate) struct Tally {
     pub size_bytes: u64,
     /// Number of days with messages.
     #[serde(rename = "active_days", serialize_with = "count")]
-    #[schemars(with = "usize")]
     pub days: BTreeSet<Date>,
     /// The tokens of their replies and those of their sub-agents, as far as their agents record them; `null` if none does.
     pub tokens: Option<Tokens>,
     /// The cost of their replies and those of their sub-agents in US dollars, as far as their agents record it; `null` if none does.
     #[serde(rename = "cost_usd")]
-    #[schemars(with = "Option<f64>")]
     pub cost: Option<Cost>,
     /// The number of sessions with a recorded cost.
     pub cost_sessions: u64,

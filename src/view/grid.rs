@@ -59,8 +59,10 @@ impl Column {
     /// Shortens each cell.
     pub(crate) fn cut(&mut self, shorten: impl Fn(&str) -> Cow<'_, str>) {
         for cell in &mut self.cells {
-            if let Cow::Owned(short) = shorten(cell) {
-                *cell = short;
+            // A part of the cell is short and borrowed.
+            let short = shorten(cell);
+            if short != *cell {
+                *cell = short.into_owned();
             }
         }
     }
@@ -212,13 +214,27 @@ mod tests {
         assert!(styled[1].starts_with("\u{1b}[1m5d1f\u{1b}[0m  "), "{styled:?}");
     }
 
+    /// Lays out the table with another title and path.
+    fn laid_out_with(title: String, path: String, width: usize) -> Vec<String> {
+        let mut columns = columns();
+        columns[1].cells[0] = title;
+        columns[2].cells[1] = path;
+        lines(columns, width).collect()
+    }
+
+    #[test]
+    fn empty_title_and_long_path_fit_the_terminal() {
+        let lines = laid_out_with(String::new(), "/aaaaa/aaa/a/aaaaaaaaaaa".to_owned(), 28);
+        assert_eq!(
+            lines,
+            ["ID    TITLE      DIRECTORY", "5d1f             /srv/…/shop", "6a    日本語の…  aaaaaaaaaaa"]
+        );
+    }
+
     proptest! {
         #[test]
         fn no_line_is_wider_than_the_terminal(title in "[ -~é日]{0,40}", path in "/[a-z/]{0,40}", width in 4_usize..120) {
-            let mut columns = columns();
-            columns[1].cells[0] = title;
-            columns[2].cells[1] = path;
-            let lines: Vec<String> = lines(columns, width).collect();
+            let lines = laid_out_with(title, path, width);
             prop_assert_eq!(lines.len(), 3);
             prop_assert!(lines.iter().all(|line| line.width() <= width), "{:?}", lines);
         }

@@ -39,14 +39,17 @@ fn no_agent_is_named_outside_of_its_folder() {
     assert!(faults.is_empty(), "what is said of an agent is for its folder to tell:\n{}", faults.join("\n"));
 }
 
+/// Returns an agent's title in docs/agents.md.
+fn title(agent: &str) -> String {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/agents.md")).expect("a page");
+    let mut parts = page.split("\n## ").filter_map(|part| part.split_once('\n'));
+    let part = parts.find(|(_, rows)| rows.starts_with(&format!("* **`{agent}` sessions**")));
+    part.expect("a title").0.to_owned()
+}
+
 #[test]
 fn the_readme_names_every_agent() {
-    let world = World::new();
-    let title = |agent: &&str| {
-        let part = world.rejoin(["generate", "agents", agent]).code(0).stdout();
-        part.lines().find_map(|line| line.strip_prefix("## ")).expect("a title").to_owned()
-    };
-    let mut titles: Vec<String> = names().iter().map(title).collect();
+    let mut titles: Vec<String> = names().iter().map(|agent| title(agent)).collect();
     titles.sort();
     let rows = titles.chunks(6).map(|row| format!("| {} |\n", row.join(" | ")));
     let table: Vec<String> = rows.collect();
@@ -315,8 +318,7 @@ fn the_page_names_every_source_of_a_launch_directory() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).expect("a page");
     let row = page.lines().find(|line| line.starts_with("| `launch_dir` |")).expect("a row");
     let told = |session: &Session| {
-        let part = World::new().rejoin(["generate", "agents", &session.agent.to_string()]).code(0).stdout();
-        let title = part.lines().find_map(|line| line.strip_prefix("## ")).expect("a title").to_owned();
+        let title = title(&session.agent.to_string());
         let source = format!("`{}`", session.launch_dir.as_ref().map_or("", |dir| &dir.source));
         row.split(';')
             .any(|part| part.rsplit(" for ").next().is_some_and(|of| of.contains(&title)) && part.contains(&source))

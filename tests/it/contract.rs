@@ -9,8 +9,6 @@ use std::sync::OnceLock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-use crate::world::World;
-
 /// Reads one JSON value and nothing after it.
 #[track_caller]
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
@@ -94,8 +92,12 @@ words!(RepairKind: Backfill Trash Fold SplitLines);
 pub(crate) fn names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| {
-        let told = World::new().rejoin(["generate", "agents"]).code(0).stdout();
-        told.lines().map(|name| &*String::leak(name.to_owned())).collect()
+        let page = include_str!("../../docs/agents.md");
+        page.split("\n* **`")
+            .skip(1)
+            .filter_map(|part| part.split_once("` sessions**: "))
+            .map(|(name, _)| name)
+            .collect()
     })
 }
 

@@ -1,5 +1,6 @@
 //! contrib/fleet: the files that each host writes for the engines that query a thousand hosts.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -7,6 +8,7 @@ use serde_json::Value;
 
 use crate::contract;
 use crate::fixtures::{Claude, Pi, id};
+use crate::sample_home::{NOW, sample_home};
 use crate::world::{Answer, World};
 
 /// A directory that every machine has.
@@ -104,4 +106,38 @@ fn both_engines_answer_every_question_as_a_plain_count_does() {
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
     // A row a question, with both engines in it.
     assert_eq!((said.matches(" MiB |").count(), said.matches(" s, ").count()), (12, 12), "{said}");
+}
+
+/// Returns the columns of an engine, each with the names inside its type.
+fn columns(engine: &str, quote: char) -> BTreeMap<String, BTreeSet<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("contrib/fleet").join(engine).join("columns.sql");
+    let text = std::fs::read_to_string(path).expect("columns");
+    let lines = text.lines().filter_map(|line| line.strip_prefix("    ")).map(|line| {
+        let mut quoted = line.split(quote).skip(1).step_by(2).map(str::to_owned);
+        let name = line.split_once(": ").map(|(name, _)| name.to_owned());
+        (name.or_else(|| quoted.next()).expect("a name"), quoted.collect())
+    });
+    lines.filter(|(name, _)| !["day", "host"].contains(&name.as_str())).collect()
+}
+
+#[test]
+fn columns_of_both_engines_are_the_members_of_a_session() {
+    let columns = [columns("clickhouse", '`'), columns("duckdb", '"')];
+    assert_eq!(columns[0], columns[1]);
+    let world = sample_home();
+    let list: Value =
+        world.from(world.home()).with("REJOIN_NOW", NOW).rejoin(["list", "--all", "--json"]).code(0).json();
+    let keys = |value: &Value| value.as_object().map(|members| members.keys().cloned().collect::<BTreeSet<_>>());
+    let mut compared = BTreeSet::new();
+    for session in list["sessions"].as_array().expect("sessions") {
+        assert_eq!(keys(session), Some(columns[0].keys().cloned().collect()));
+        for (name, inside) in columns[0].iter().filter(|(_, inside)| !inside.is_empty()) {
+            let value = session[name].as_array().and_then(|items| items.first()).unwrap_or(&session[name]);
+            if let Some(members) = keys(value) {
+                assert_eq!(&members, inside, "{name}");
+                compared.insert(name.as_str());
+            }
+        }
+    }
+    assert_eq!(compared, ["copies", "launch_dir", "pointers", "resume"].into());
 }

@@ -21,6 +21,16 @@ pub(crate) fn replace_in_page(page: &str, old: &str, new: &str) {
     std::fs::write(&path, whole.replacen(old, new, 1)).expect("a page that is written");
 }
 
+/// Compares a generated file with its text.
+#[track_caller]
+pub(crate) fn assert_file(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if is_overwriting() {
+        std::fs::write(&path, text).expect("a file that is written");
+    }
+    assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), Some(text), "{file} is stale: run .ci/generate");
+}
+
 /// Compares a part of a page with its text.
 #[track_caller]
 pub(crate) fn assert_part(page: &str, name: &str, text: &str) {

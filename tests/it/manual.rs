@@ -1,5 +1,7 @@
 //! Man pages and topics of help: their sections, and every example in them, run.
 
+use std::path::Path;
+
 use crate::sample_home::{NOW, sample_home};
 use crate::world::{World, is_tried};
 
@@ -17,16 +19,21 @@ fn sections(page: &str) -> Vec<(String, String)> {
     sections
 }
 
-fn pages(world: &World) -> Vec<(String, Vec<(String, String)>)> {
-    let names = world.rejoin(["generate", "man"]).code(0).stdout();
-    let page = |name: &str| sections(&world.rejoin(["generate", "man", name]).code(0).stdout());
-    names.lines().map(|name| (name.to_owned(), page(name))).collect()
+/// Returns a man page; a unit test of the command line holds it fresh.
+pub(crate) fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("man").join(format!("{name}.1"));
+    std::fs::read_to_string(path).expect("a page")
+}
+
+fn pages() -> Vec<(String, Vec<(String, String)>)> {
+    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("man")).expect("pages");
+    let names = files.map(|file| file.expect("a page").path().file_stem().expect("a name").display().to_string());
+    names.map(|name| (name.clone(), sections(&page(&name)))).collect()
 }
 
 #[test]
 fn every_page_has_the_usual_sections_in_order() {
-    let world = World::new();
-    let pages = pages(&world);
+    let pages = pages();
     assert!(pages.len() > 35, "{}", pages.len());
     for (name, sections) in &pages {
         let titles: Vec<&str> = sections.iter().map(|(title, _)| title.as_str()).collect();
@@ -57,8 +64,7 @@ fn every_page_has_the_usual_sections_in_order() {
 
 #[test]
 fn a_synopsis_has_its_own_options_before_the_global_ones() {
-    let world = World::new();
-    let page = sections(&world.rejoin(["generate", "man", "rejoin-delete"]).code(0).stdout());
+    let page = sections(&page("rejoin-delete"));
     let (_, synopsis) = page.iter().find(|(title, _)| title == "SYNOPSIS").expect("a synopsis");
     let words = synopsis.replace(".B ", "").replace('\n', " ");
     assert_eq!(
@@ -70,8 +76,7 @@ fn a_synopsis_has_its_own_options_before_the_global_ones() {
 
 #[test]
 fn see_also_names_existing_pages() {
-    let world = World::new();
-    let pages = pages(&world);
+    let pages = pages();
     for (name, sections) in &pages {
         let (_, text) = sections.iter().find(|(title, _)| title == "SEE ALSO").expect("a section");
         let named: Vec<&str> = text.split(',').filter_map(|page| page.trim().strip_suffix("(1)")).collect();
@@ -85,7 +90,7 @@ fn see_also_names_existing_pages() {
 #[test]
 fn every_example_of_a_page_works_as_described() {
     let mut count = 0;
-    for (name, sections) in pages(&World::new()) {
+    for (name, sections) in pages() {
         let (_, text) = sections.into_iter().find(|(title, _)| title == "EXAMPLES").expect("a section");
         let shown = text.split(".nf\n.RS 4\n").skip(1).filter_map(|part| part.split("\n.RE").next());
         for example in shown {
@@ -105,7 +110,7 @@ fn every_example_of_a_page_works_as_described() {
             if example == "rejoin resume" {
                 continue;
             }
-            let program = std::path::Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
+            let program = Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
             let line = format!("PATH={program}:$PATH; {example}");
             let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
             // Placeholders that cannot be filled in, and findings, are answers, too.

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::fixtures::{Amplifier, Claude, id, put};
-use crate::world::{World, tries_every_case};
+use crate::world::World;
 
-/// Each case runs real processes, so there are few; the parts are chosen so that every trap occurs often.
-/// Returns a runner of `count` cases, or of one in three unless every case is tried.
-fn cases(count: u32) -> TestRunner {
-    let count = if tries_every_case() { count } else { count.div_ceil(3) };
-    TestRunner::new(Config { cases: count, failure_persistence: None, ..Config::default() })
+/// Returns a runner of few cases, because each runs the program: one in `part` of the default number. The parts of names
+/// are chosen so that every trap occurs often.
+fn cases(part: u32) -> TestRunner {
+    let default = Config::default();
+    TestRunner::new(Config { cases: default.cases / part, failure_persistence: None, ..default })
 }
 
 /// The name of a directory.
@@ -39,7 +39,7 @@ fn fits(dir: &Path) -> bool {
 
 #[test]
 fn list_shows_exactly_the_recorded_directory() {
-    let outcome = cases(24).run(&prop::collection::vec(path(), 4), |paths| {
+    let outcome = cases(32).run(&prop::collection::vec(path(), 4), |paths| {
         let world = World::new();
         let dirs: Vec<String> = paths.iter().map(|path| format!("/no/such/{path}")).collect();
         for (n, dir) in (1..).zip(&dirs) {
@@ -64,7 +64,7 @@ fn list_shows_exactly_the_recorded_directory() {
 
 #[test]
 fn the_printed_command_enters_the_directory_in_a_shell() {
-    let outcome = cases(24).run(&path(), |path| {
+    let outcome = cases(32).run(&path(), |path| {
         let world = World::with_agents();
         let dir = world.dir(&path);
         world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -95,7 +95,7 @@ fn the_printed_command_enters_the_directory_in_a_shell() {
 
 #[test]
 fn a_directory_with_dots_is_recorded_resolved_and_then_found() {
-    let outcome = cases(12).run(&(name(), name()), |(first, second)| {
+    let outcome = cases(64).run(&(name(), name()), |(first, second)| {
         let world = World::with_agents();
         let dir = world.dir(&first);
         let dotted = dir.join(".").join("..").join(&first);
@@ -118,7 +118,7 @@ fn no_bytes_in_a_file_stop_a_listing() {
         prop::collection::vec(any::<u8>(), 0..400),
         "(\\{\"[a-z]{1,9}\":(null|7|\"x\"|\\{\\}|\\[\\])\\}\n?){0,9}".prop_map(String::into_bytes),
     ];
-    let outcome = cases(24).run(&prop::collection::vec(junk, 5), |junk| {
+    let outcome = cases(32).run(&prop::collection::vec(junk, 5), |junk| {
         let world = World::new();
         world.add(Claude::session(id(1)).turn("sound", "x"));
         let project = world.home().join(".claude/projects/-home-ana-app");
@@ -204,7 +204,7 @@ fn transcript(lines: &[Line], is_torn: bool) -> String {
 #[test]
 fn branches_rewinds_and_briefings_leave_the_original_unchanged() {
     let cases_of = (prop::collection::vec(line(), 0..24), any::<bool>(), 0..12_usize, 1..4_usize);
-    let outcome = cases(24).run(&cases_of, |(lines, is_torn, to, branch)| {
+    let outcome = cases(32).run(&cases_of, |(lines, is_torn, to, branch)| {
         let world = World::with_agents();
         world.install("codex", "");
         let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(1)));

@@ -68,7 +68,6 @@ pub(crate) fn helpful_commands() -> Vec<Vec<&'static str>> {
         vec!["help", "filters"],
         vec!["list", "words"],
         vec!["--version"],
-        vec!["generate", "man", "rejoin"],
         vec!["completions", "bash"],
     ]
 }

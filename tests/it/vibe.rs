@@ -300,7 +300,7 @@ fn missing_and_newer_parts_are_reported() {
     let has = |session: &Session, code: &str| session.health.iter().any(|health| health == code);
     let session = listed(Vibe::session(id(1)).turn("x", "y").without("CURRENT"));
     assert!(has(&session, "invalid-content"), "{:?}", session.health);
-    assert_eq!(session.first_prompt.as_deref(), Some("x"), "the newest generation stands in");
+    assert_eq!(session.first_prompt.as_deref(), Some("x"), "the newest generation is used");
     let session = listed(Vibe::session(id(1)).turn("x", "y").without("manifest.json"));
     assert!(has(&session, "invalid-content"), "{:?}", session.health);
 

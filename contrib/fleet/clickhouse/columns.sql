@@ -1,4 +1,4 @@
--- Made by `.ci/generate` from the JSON schema of `rejoin list --json`.
+-- The members of a session in `rejoin list --json`; docs/json.md describes them.
 CREATE TABLE IF NOT EXISTS sessions (
     `day` Date,
     `host` LowCardinality(String),

@@ -1,4 +1,4 @@
--- Made by `.ci/generate` from the JSON schema of `rejoin list --json`.
+-- The members of a session in `rejoin list --json`; docs/json.md describes them.
 CREATE OR REPLACE MACRO sessions_in(files) AS TABLE
 SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning = true, columns = {
     active_at: 'TIMESTAMP',

@@ -1,20 +1,11 @@
-//! The description of Aider in docs/agents.md.
+//! The description of Aider.
 
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Aider",
-    sessions: "`.aider.chat.history.md` at the root of each project, one for all that was ever said there; found in the directories \
-        in which sessions of any agent worked, in the current one, and in that of `--dir`; its path is its id. What does not lie at \
-        the root of a git work tree, or is tracked by it, is marked `planted`",
-    launch_dir: "the directory of the file",
-    elsewhere: "in a subdirectory of the repository it takes the same file; anywhere else another one",
-    starts: "`aider --restore-chat-history` in the file's directory, with `--message TEXT` for one prompt; all of the file comes before \
-        it",
-    in_use: "it keeps no lock: a change of the last two minutes means maybe",
-    deletes: "nothing",
-    writes: "nothing; `cleanup` never takes a history, because it is in the project, and `delete` takes it when it is named",
-    facts: "measured on 0.86.2; files that `--chat-history-file` puts elsewhere are not found",
+    program: Some("aider"),
+    tested_version: Some("0.86.2"),
     root: ".aider",
     needs_own_dir: true,
     keeps_in_projects: true,

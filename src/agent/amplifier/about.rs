@@ -1,21 +1,11 @@
-//! The description of Amplifier in docs/agents.md.
+//! The description of Amplifier.
 
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     title: "Amplifier",
-    sessions: "`~/.amplifier/projects/<slug>/sessions/<id>/`",
-    launch_dir: "`working_dir` of `session-info.json`; else what `metadata.json`, `events.jsonl`, the chat servers' lists \
-        or the other sessions of the project record, if it encodes to the slug",
-    elsewhere: "it looks only in the project of the current directory: \"No session found matching\"; a server that \
-        resumes elsewhere starts a second directory for the same id",
-    starts: "`amplifier session resume ID`, after it wrote a missing or unusable `session-info.json`",
-    in_use: "it keeps no lock: a record of the last two minutes means maybe",
-    deletes: "nothing",
-    writes: "`session-info.json` (`backfill`, `doctor --fix`, `resume`, `save session-info`) and `transcript.jsonl` \
-        (`hook amplifier`, `save transcript`)",
-    facts: "measured on 0.1.1; microsoft/amplifier-app-cli f16375fc, amplifier-foundation d0d96f70, \
-        ramparte/amplifier-distro 17dd3e00",
+    program: Some("amplifier"),
+    tested_version: Some("0.1.1"),
     root: ".amplifier",
     silent: &[
         ("/event", &["session:start", "session:resume", "session:end", "session:fork", "session:config"]),

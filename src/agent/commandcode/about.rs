@@ -1,4 +1,4 @@
-//! The description of Command Code in docs/agents.md.
+//! The description of Command Code.
 
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
@@ -6,18 +6,10 @@ use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("command-code"),
     title: "Command Code",
-    sessions: "`~/.commandcode/projects/<project>/<id>.jsonl`, with `<id>.meta.json` and other files of the same name next to it",
-    launch_dir: "that of the file's header; its project is named after letters and digits alone, so different directories share projects",
-    elsewhere: "it looks only in the project of the current directory: \"No session … found to resume\", exit code 1",
     needs_own_dir: true,
-    starts: "`command-code --resume ID`, with `-p TEXT` for one prompt",
-    in_use: "it keeps no lock: a record of the last two minutes means maybe",
-    deletes: "nothing",
-    writes: "nothing, but `move` puts the new directory into the header and the files into that directory's project, unless the \
-        directory has characters beyond ASCII, `&` or `'`",
-    facts: "measured on 1.64.0; files next to the transcript, forks and titles by its package; the names of projects with its \
-        dependency @sindresorhus/slugify",
+    tested_version: Some("1.64.0"),
     root: ".commandcode",
     // Measured on 1.64.0: it then loses the next record, and with that every earlier one.
     half_line: HalfLine::WrittenOn,

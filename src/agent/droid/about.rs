@@ -1,19 +1,11 @@
-//! The description of Factory's Droid in docs/agents.md.
+//! The description of Factory's Droid.
 
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("droid"),
     title: "Factory Droid",
-    sessions: "`~/.factory/sessions/<project>/<id>.jsonl` with `<id>.settings.json` beside it, side questions in \
-        `~/.factory/sessions/btw/`; the same below `$FACTORY_HOME_OVERRIDE`, which stands in for the home",
-    launch_dir: "`lastCwd` of the first record, else its `cwd`",
-    elsewhere: "continues the session and changes to its directory; if that is gone, it warns and stays",
-    starts: "`droid --resume ID` (0.225.2 also has `droid resume`, `--last` and `--fork`); with `--prompt` `droid exec --session-id ID TEXT`",
-    in_use: "it keeps no lock while a session is open: what was written to in the last two minutes may be",
-    deletes: "nothing but sessions that were never used",
-    writes: "nothing",
-    facts: "read in the packages of 0.215.0 and 0.225.2 alone: it needs an account, so neither its sessions nor its resume could be tried \
-        offline",
+    tested_version: Some("0.225.2"),
     root: ".factory",
     variables: &[("FACTORY_HOME_OVERRIDE", Some(".factory"))],
     silent: &[("/type", &["session_start"])],

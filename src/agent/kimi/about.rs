@@ -1,20 +1,11 @@
-//! The description of Kimi CLI in docs/agents.md.
+//! The description of Kimi CLI.
 
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("kimi"),
     title: "Kimi CLI",
-    sessions: "`~/.kimi/sessions/<md5 of the directory>/<id>/`; the same below `$KIMI_SHARE_DIR`",
-    launch_dir: "the one that `kimi.json` lists, else the one that the system prompt names, whichever \
-        hashes to the project",
-    elsewhere: "it starts a new session of the same id without a word, so one id may have several conversations",
-    starts: "`kimi --session ID`, with `--print` and `-p TEXT` for one prompt; nothing where Kimi would start anew, \
-        which also empties a session that `kimi.json` no longer lists. Nor if `kimi` is 1.52 or later, which only says that it is no \
-        longer maintained, or Kimi Code, which has the same name: `kimi migrate --run` of Kimi Code imports the sessions",
-    in_use: "it keeps no lock: a record of the last two minutes means maybe, unless it ends a turn",
-    deletes: "nothing",
-    writes: "nothing",
-    facts: "measured on 1.45.0 and 1.52.0; 1.51.0 by its code; its session.py (02a40bfe)",
+    tested_version: Some("1.52.0"),
     root: ".kimi",
     variables: &[("KIMI_SHARE_DIR", None)],
     is_state: |name| matches!(name, "state.json" | "metadata.json"),

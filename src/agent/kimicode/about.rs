@@ -1,19 +1,11 @@
-//! The description of Kimi Code in docs/agents.md.
+//! The description of Kimi Code.
 
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("kimi"),
     title: "Kimi Code",
-    sessions: "`~/.kimi-code/sessions/<project>/session_<uuid>/` with `state.json` and a log for itself and each sub-agent in \
-        `agents/`, `ses_<old id>/` for those that it imported from Kimi CLI; the same below `$KIMI_CODE_HOME`",
-    launch_dir: "`cwd` of `state.json`",
-    elsewhere: "refuses, and names the directory",
-    starts: "`kimi --session ID`, with `-p TEXT` for one prompt. Nothing if `kimi` is Kimi CLI, which it succeeds and \
-        which would begin a session of that id",
-    in_use: "it keeps no lock: a record of the last two minutes means maybe, unless it ends a turn",
-    deletes: "nothing",
-    writes: "nothing",
-    facts: "measured on 2.1.0; what is taken back, compressed and imported by its code",
+    tested_version: Some("2.1.0"),
     root: ".kimi-code",
     variables: &[("KIMI_CODE_HOME", None)],
     silent: &[(

@@ -1,22 +1,13 @@
-//! The description of Pi in docs/agents.md.
+//! The description of Pi.
 
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
 use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("pi"),
     title: "Pi",
-    sessions: "`~/.pi/agent/sessions/<project>/<time>_<id>.jsonl`; the same below `$PI_CODING_AGENT_DIR`; without \
-        projects in `$PI_CODING_AGENT_SESSION_DIR` or the `sessionDir` of its settings",
-    launch_dir: "that of the file's header; `a-b` and `a/b` share a project, so nothing else counts",
-    elsewhere: "it asks whether to fork; without a terminal it does nothing and returns 0; if its own directory is gone, 1.5.2 \
-        asks whether to continue, to fork or to cancel, and without a terminal ends with an error; the beginning of an id may \
-        resume another session",
-    starts: "`pi --session ID`, with `-p TEXT` for one prompt; not a file without a header, which Pi would empty",
-    in_use: "it keeps no lock: a record of the last two minutes means maybe",
-    deletes: "nothing",
-    writes: "nothing",
-    facts: "measured on 1.5.2 and 0.87.1; earendil-works/pi 005aeb97",
+    tested_version: Some("1.5.2"),
     asks_elsewhere: true,
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["pi"], &[]).without_terminal(&["pi", "-p"], &[]),

@@ -71,8 +71,7 @@ pub(crate) struct Handed {
 }
 
 /// Something that could not be planned.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Unplanned {
     /// What it is about.
     pub about: String,

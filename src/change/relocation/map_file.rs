@@ -2,22 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::session::{lossy, recorded};
 
 /// A directory that is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "GoneDirectory", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Proposal {
     /// The old path of the directory.
     #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
     pub from: PathBuf,
     /// The directory where it may be now; `null` without evidence, or with evidence for several.
     #[serde(serialize_with = "lossy_option")]
-    #[schemars(with = "Option<String>")]
     pub to: Option<PathBuf>,
     /// Number of sessions that were started there or below.
     pub sessions: usize,

@@ -2,7 +2,6 @@
 
 mod bash;
 mod candidates;
-mod elvish;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -21,7 +20,7 @@ use crate::system::env::Env;
 use crate::view::ui::Ui;
 
 /// The supported shells.
-const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &elvish::Elvish, &Fish, &Powershell, &Zsh]);
+const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &Fish, &Powershell, &Zsh]);
 
 /// Answers a shell that asks for completions; `None` if no shell asks.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
@@ -167,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(500))]
+        #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
         #[test]
         fn an_offered_value_is_one_word_of_a_shell(value in ".{1,12}") {

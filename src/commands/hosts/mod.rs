@@ -70,10 +70,7 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
         (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
         (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
         (Command::Resume(args), _) if !args.json => pick::resume(args, &asking, ui),
-        (
-            Command::Completions(_) | Command::Generate(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_),
-            _,
-        ) => {
+        (Command::Completions(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(RefusalCode::Usage, message).into())
         }

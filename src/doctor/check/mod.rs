@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent;
@@ -53,8 +52,7 @@ pub(crate) struct Finding {
 }
 
 /// A command that does something about a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
     pub command: String,

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use schemars::Schema;
 use serde::Serialize;
 
 use super::items::Compact;
@@ -110,20 +109,6 @@ impl<T> Document<T> {
     fn new(kind: &'static str, fields: T) -> Self {
         Self { format_version: FORMAT_VERSION, kind, fields }
     }
-}
-
-/// Adds the common fields of every answer to the schema of an answer's fields.
-pub(crate) fn document_schema(kind: &str, mut schema: Schema) -> Schema {
-    let text = |description: &str| serde_json::json!({ "description": description, "type": "string" });
-    let schema_fields = schema.ensure_object();
-    if let Some(properties) = schema_fields.get_mut("properties").and_then(|value| value.as_object_mut()) {
-        properties.insert("format_version".to_owned(), text("The version of the contract."));
-        properties.insert("kind".to_owned(), text(kind));
-    }
-    if let Some(required) = schema_fields.get_mut("required").and_then(|value| value.as_array_mut()) {
-        required.splice(0..0, ["format_version".into(), "kind".into()]);
-    }
-    schema
 }
 
 /// Writes one object, on a line.

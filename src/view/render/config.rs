@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Format;
-use crate::format::path_json::{self, PathJson};
+use crate::format::path_json;
 use crate::format::text;
 use crate::launch::briefings;
 use crate::system::env::Env;
@@ -18,25 +17,22 @@ use crate::view::render::rows;
 use crate::view::ui::Styles;
 
 /// The answer of `config`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Config", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Holding {
     /// Every key, and each rule and group that the file has.
     pub settings: Vec<Setting>,
     /// The config file.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub file: PathBuf,
     /// True if the file exists.
     pub exists: bool,
     /// The directory of the briefings that `resume --with` writes, and that `cleanup` removes after 30 days.
     #[serde(serialize_with = "path_json::serialize")]
-    #[schemars(with = "PathJson<'_>")]
     pub briefings: PathBuf,
 }
 
 /// The source of a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
     File,
@@ -45,8 +41,7 @@ pub(crate) enum Source {
 }
 
 /// The effective value of a key.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Setting {
     /// The key with its table.
     pub key: String,

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -42,8 +41,7 @@ pub(crate) struct Change<'a> {
 }
 
 /// The answer of `hook status`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "HookStatus", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct HookStatusJson {
     /// Whose hooks: `claude`.
     pub agent: &'static str,
@@ -54,8 +52,7 @@ pub(crate) struct HookStatusJson {
 }
 
 /// One settings.json.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "HookScope", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct HookScopeJson {
     /// `user`, `project` or `local`.
     pub scope: &'static str,

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -155,8 +154,7 @@ pub(crate) fn nothing_has(wanted: &str, reports: &[Report]) -> String {
 }
 
 /// The answer of one host.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct HostAnswer {
     /// The name of the host.
     pub host: String,
@@ -165,17 +163,7 @@ pub(crate) struct HostAnswer {
     /// Why there is no answer; `null` if there is one.
     pub fault: Option<String>,
     /// The answer of rejoin there: an object with its `kind`, which is `error` if it refuses; `null` without an answer.
-    #[schemars(with = "Option<Map<String, Value>>")]
     pub answer: Option<Box<RawValue>>,
-}
-
-/// The answers of hosts, one after the other.
-#[derive(JsonSchema)]
-#[schemars(rename = "HostAnswers", deny_unknown_fields)]
-pub(crate) struct HostAnswersJson {
-    /// One for each host, in the order in which they were named.
-    #[expect(dead_code, reason = "only the schema is made of it; the answers are written as they come")]
-    pub hosts: Vec<HostAnswer>,
 }
 
 /// Writes the answers of hosts as they arrive.

@@ -1,11 +1,9 @@
 //! The items of an answer: all threads format them, and they are written one after the other, so that many need little
 //! memory.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::ser::Formatter;
@@ -131,19 +129,5 @@ pub(super) struct Compact;
 impl Formatter for Compact {
     fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
         out.write_all(json)
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for List<'_, T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        Vec::<T>::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Vec::<T>::json_schema(generator)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::agent::command::Request;
@@ -128,11 +127,9 @@ pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
 }
 
 /// The answer of `list`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SessionList", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct SessionListJson<'a> {
     /// The sessions in the order that was asked for.
-    #[schemars(with = "Vec<SessionJson<'a>>")]
     pub sessions: List<'a, Planned<'a>>,
     /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,

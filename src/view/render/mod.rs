@@ -1,13 +1,11 @@
 //! Formats values: tables for users, lines for pipes, JSON for scripts.
 
-pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod archive;
 pub(crate) mod backfill;
 pub(crate) mod briefing;
 pub(crate) mod change;
 pub(crate) mod cleanup;
-pub(crate) mod columns;
 pub(crate) mod config;
 pub(crate) mod confirm;
 pub(crate) mod doctor;

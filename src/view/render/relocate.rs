@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::outcome::ItemResult;
@@ -34,8 +33,7 @@ pub(crate) struct MoveReport<'a> {
 }
 
 /// The answer of `move --detect`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct MoveMap {
     /// The directories that are gone.
     pub directories: Vec<Proposal>,

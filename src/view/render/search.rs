@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -87,8 +86,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// A word that no session has, and the one that was searched for in its place.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Replaced {
     /// The word as it was typed.
     pub typed: String,
@@ -97,7 +95,7 @@ pub(crate) struct Replaced {
 }
 
 /// The numbers that are reported after a search.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Summary<'a> {
     /// Number of sessions that were searched.
     pub searched: usize,
@@ -125,8 +123,7 @@ impl<'a> Summary<'a> {
 }
 
 /// The answer of `search`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Search", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SearchJson<'a> {
     /// The text that was searched for; several are joined by blanks.
     pub text: &'a str,
@@ -141,8 +138,7 @@ pub(crate) struct SearchJson<'a> {
 }
 
 /// A session that has the text.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Match", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct MatchJson<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -173,8 +169,7 @@ pub(crate) struct MatchJson<'a> {
 }
 
 /// A message that has the text.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Hit", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct HitJson {
     /// Its place among the messages, from 1.
     pub number: u64,

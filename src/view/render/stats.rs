@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -25,8 +24,7 @@ const MAX_BAR: usize = 24;
 const LEAST_NAME: usize = 24;
 
 /// The answer of `stats`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Stats {
     /// The sessions by each key that was asked for.
     pub rows: Vec<StatsRow>,
@@ -38,8 +36,7 @@ pub(crate) struct Stats {
 }
 
 /// The sessions of one value of a key.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct StatsRow {
     /// The key that they are counted by.
     pub by: StatsKey,

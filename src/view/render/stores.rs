@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::unread::UnreadStore;
@@ -18,8 +17,7 @@ use crate::view::render::table::shown_dir;
 use crate::view::ui::Styles;
 
 /// The answer of `agents`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AgentList", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Agents {
     /// Every store that was looked for, in the order of the agents.
     pub stores: Vec<StoreFacts>,
@@ -30,8 +28,7 @@ pub(crate) struct Agents {
 }
 
 /// The files of one program that point to sessions of another.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Pointers {
     /// Whose they are.
     pub agent: AgentKind,

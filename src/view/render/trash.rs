@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::apply::journal::ItemRecord;
@@ -21,8 +20,7 @@ use crate::view::render::json::details::{ItemDetails, PurgeItem};
 use crate::view::ui::Styles;
 
 /// The answer of `trash list`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "TrashList", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct TrashListJson<'a> {
     /// The entries, newest run first.
     pub entries: List<'a, TrashEntryJson<'a>>,
@@ -31,8 +29,7 @@ pub(crate) struct TrashListJson<'a> {
 }
 
 /// Something in the trash.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TrashEntry", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct TrashEntryJson<'a> {
     /// The name of the entry for commands: RUN/NUMBER.
     pub entry: String,

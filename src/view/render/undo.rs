@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::apply::history::History;
@@ -79,16 +78,14 @@ fn sentence(report: &Report) -> String {
 }
 
 /// The answer of `undo --list`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "RunList", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct RunListJson<'a> {
     /// The runs, newest first.
     pub runs: List<'a, RunJson<'a>>,
 }
 
 /// One run.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Run", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct RunJson<'a> {
     /// Its name.
     pub run: &'a str,

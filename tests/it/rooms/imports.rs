@@ -42,7 +42,7 @@ pub(super) struct Tree {
 impl Tree {
     /// Parses the files of a source tree, given by their paths below `src`.
     pub(super) fn parse(files: &BTreeMap<PathBuf, String>) -> Self {
-        let files: Vec<(&PathBuf, &String)> = files.iter().filter(|(file, _)| !file.ends_with("tests.rs")).collect();
+        let files: Vec<(&PathBuf, &String)> = files.iter().filter(|(file, _)| !is_test(file)).collect();
         let mut modules: BTreeSet<Vec<String>> = files.iter().map(|(file, _)| module(file)).collect();
         let (mut mentions, mut bindings) = (Vec::new(), Bindings::new());
         for (file, text) in files {
@@ -98,6 +98,11 @@ fn components<'a>(edges: &BTreeSet<(&'a str, &'a str)>) -> BTreeSet<BTreeSet<&'a
     let mutual = |node: &str, to: &str| all.get(to).is_some_and(|back| back.contains(node));
     let components = all.iter().map(|(node, to)| to.iter().copied().filter(|to| mutual(node, to)).collect());
     components.filter(|component: &BTreeSet<&str>| component.len() > 1).collect()
+}
+
+/// Returns whether a file is a module named `tests`, or in the folder of one.
+fn is_test(file: &Path) -> bool {
+    file.ends_with("tests.rs") || file.iter().any(|part| part == "tests")
 }
 
 /// Returns the module of a file of `src`, from its room on.

@@ -271,7 +271,7 @@ impl AnyPolicy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
     #[test]
     fn a_single_reason_to_stay_keeps_a_session(

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::{Archive, Manifest, Snapshot};
@@ -35,8 +34,7 @@ pub(crate) struct ArchivedList<'a> {
 }
 
 /// The answer of `list --archived`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ArchiveList", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct ArchiveListJson<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
@@ -51,8 +49,7 @@ pub(crate) struct ArchiveListJson<'a> {
 }
 
 /// An archived session, as it was when its newest state was archived.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Archived", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ArchivedJson<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -93,8 +90,7 @@ pub(crate) struct ArchivedJson<'a> {
 }
 
 /// One state of an archived session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ArchivedState", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct StateJson<'a> {
     /// Its number, for `restore --state`.
     pub state: u64,

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::manifest::{Entry, Node};
@@ -31,8 +30,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// The answer of `show` for an archived session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ArchivedSession", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ArchivedSessionJson<'a, M> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
@@ -45,8 +43,7 @@ pub(crate) struct ArchivedSessionJson<'a, M> {
 }
 
 /// A file, a directory or a link of an archived session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ArchivedEntry", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct EntryJson<'a> {
     /// The original path.
     pub path: String,

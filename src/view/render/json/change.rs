@@ -1,6 +1,5 @@
 //! The one JSON document of every command that changes files: the plan, or its outcome.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::change::outcome::{ItemResult, Outcome};
@@ -12,8 +11,7 @@ use crate::view::render::items::List;
 use crate::view::render::json::details::{Details, ItemDetails};
 
 /// The answer of a command that changes files.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Change", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct ChangeJson<'a> {
     /// The command, such as `cleanup`, `doctor --fix` or `trash purge`.
     pub verb: &'a str,
@@ -34,8 +32,7 @@ pub(crate) struct ChangeJson<'a> {
 }
 
 /// Number of items per result.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Totals {
     /// Would be done; 0 in an outcome.
     pub planned: usize,
@@ -87,8 +84,7 @@ impl Totals {
 }
 
 /// One item of a change.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "ChangeItem", deny_unknown_fields)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct ItemJson<'a> {
     /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
@@ -115,8 +111,7 @@ pub(crate) struct ItemJson<'a> {
 }
 
 /// One change to one path.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Step", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct StepJson {
     /// `trash`, `write`, `make-dir`, `put` or `move`.
     pub action: &'static str,

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::format::path_json::PathJson;
@@ -12,7 +11,7 @@ use crate::session::{AgentKind, Evidence};
 use crate::view::render::json::doctor::FindingJson;
 
 /// Members that only one command has.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Details<'a> {
     /// `archive`.
@@ -34,8 +33,7 @@ pub(crate) enum Details<'a> {
 }
 
 /// Details of `archive`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ArchiveDetails<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
@@ -48,8 +46,7 @@ pub(crate) struct ArchiveDetails<'a> {
 }
 
 /// Details of `cleanup`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct CleanupDetails<'a> {
     /// Sessions last active before this time are removed; `null` if age does not matter.
     pub cutoff: Option<Timestamp>,
@@ -78,8 +75,7 @@ pub(crate) struct CleanupDetails<'a> {
 }
 
 /// A session that only its agent can remove.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct LeftToAgent {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -98,8 +94,7 @@ pub(crate) struct LeftToAgent {
 }
 
 /// Number of sessions that stay for one reason.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Kept", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct KeptJson<'a> {
     /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
     /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
@@ -109,16 +104,14 @@ pub(crate) struct KeptJson<'a> {
 }
 
 /// Details of `doctor --fix`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct FixDetails<'a> {
     /// Errors and warnings that cannot be repaired automatically, but need a decision.
     pub undecided: Vec<FindingJson<'a>>,
 }
 
 /// Details of `hook install` and `hook uninstall`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct HookDetails<'a> {
     /// Whose settings: `user`, `project` or `local`.
     pub scope: &'static str,
@@ -131,16 +124,14 @@ pub(crate) struct HookDetails<'a> {
 }
 
 /// Details of `move`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct MoveDetails {
     /// From where to where, the deepest first.
     pub directories: Vec<DirectoryJson>,
 }
 
 /// A directory that has moved.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "MovedDirectory", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct DirectoryJson {
     /// The path before.
     pub from: String,
@@ -149,8 +140,7 @@ pub(crate) struct DirectoryJson {
 }
 
 /// Details of `restore`; `null` if the session kept its directory.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct RestoreDetails<'a> {
     /// The run in which the session got the directory that it has here, for `rejoin undo`; it is undone before the other
     /// one.
@@ -158,8 +148,7 @@ pub(crate) struct RestoreDetails<'a> {
 }
 
 /// Details of `sync`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SyncDetails<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
@@ -175,8 +164,7 @@ pub(crate) struct SyncDetails<'a> {
 }
 
 /// Details of `undo` and `trash restore`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct UndoDetails<'a> {
     /// The run that is undone.
     pub run: &'a str,
@@ -189,7 +177,7 @@ pub(crate) struct UndoDetails<'a> {
 }
 
 /// Members that only items of one command have.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum ItemDetails<'a> {
     /// `archive`.
@@ -203,8 +191,7 @@ pub(crate) enum ItemDetails<'a> {
 }
 
 /// Details of a session that is archived.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ArchiveItem {
     /// Why it may have been in use while it was copied; `null` when it was not.
     pub in_use: Option<String>,
@@ -217,8 +204,7 @@ pub(crate) struct ArchiveItem {
 }
 
 /// Details of a session whose session-info.json is checked.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct BackfillItem<'a> {
     /// The directory that is recorded; `null` unless it is written.
     pub working_dir: Option<Cow<'a, str>>,
@@ -231,8 +217,7 @@ pub(crate) struct BackfillItem<'a> {
 }
 
 /// Details of a transcript that is saved.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct SaveItem {
     /// Number of messages in the file.
     pub messages: u64,
@@ -241,8 +226,7 @@ pub(crate) struct SaveItem {
 }
 
 /// Details of a run whose trash is purged.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct PurgeItem<'a> {
     /// The run.
     pub run: &'a str,

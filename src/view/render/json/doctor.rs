@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::doctor::check::{Finding, Remedy, Repair};
@@ -12,8 +11,7 @@ use crate::session::AgentKind;
 use crate::view::render::items::List;
 
 /// The answer of `doctor`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DoctorReport", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct DoctorJson<'a> {
     /// The findings: the worst first, then in the order of the codes, sessions and paths.
     pub findings: List<'a, FindingJson<'a>>,
@@ -23,8 +21,7 @@ pub(crate) struct DoctorJson<'a> {
 }
 
 /// Number of checks and findings.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "DoctorCounts")]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct DoctorCountsJson {
     /// Number of errors.
     pub errors: usize,
@@ -43,8 +40,7 @@ pub(crate) struct DoctorCountsJson {
 }
 
 /// One thing that was found.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Finding", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct FindingJson<'a> {
     /// A stable name for it; docs/doctor.md lists them.
     pub code: &'a str,
@@ -71,8 +67,7 @@ pub(crate) struct FindingJson<'a> {
 }
 
 /// A session's name.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionId", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SessionIdJson<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -81,8 +76,7 @@ pub(crate) struct SessionIdJson<'a> {
 }
 
 /// A repair that loses nothing.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Repair", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct RepairJson<'a> {
     /// `backfill`: the session-info.json in the first path is written; `trash`: the paths go to the trash; `fold`: the
     /// records of the first path are added to the log in the second, and the first goes to the trash.
@@ -124,16 +118,14 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
 }
 
 /// The answer of `doctor --list-checks`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DoctorChecks", deny_unknown_fields)]
+#[derive(Serialize)]
 pub(crate) struct ChecksJson {
     /// Every check, in the order of the answers.
     pub checks: List<'static, CheckJson>,
 }
 
 /// One check.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Check", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct CheckJson {
     /// The stable name of what it finds.
     pub code: &'static str,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::command::Plan;
@@ -30,8 +29,7 @@ use crate::view::render::answer::write_object;
 use crate::view::render::json::doctor::SessionIdJson;
 
 /// A directory that a session is launched in.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "LaunchDir", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct LaunchDirJson<'a> {
     /// The directory; with replacement characters where it is not UTF-8.
     pub path: Cow<'a, str>,
@@ -52,8 +50,7 @@ impl<'a> LaunchDirJson<'a> {
 }
 
 /// One place where a session is stored.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Copy", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct CopyJson<'a> {
     /// The transcript, or the session's directory.
     pub path: Cow<'a, str>,
@@ -79,8 +76,7 @@ pub(crate) struct CopyJson<'a> {
 }
 
 /// The command that resumes a session.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Resume", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ResumeJson<'a> {
     /// The program and its arguments.
     pub argv: &'a [String],
@@ -97,8 +93,7 @@ pub(crate) struct ResumeJson<'a> {
 }
 
 /// One conversation as its agent would resume it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Session", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SessionJson<'a> {
     /// The agent that it belongs to.
     pub agent: AgentKind,
@@ -228,8 +223,7 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
 }
 
 /// The answer of `show`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "SessionDetails", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct SessionDetailsJson<'a, M> {
     /// The session, with prompts and replies counted.
     pub session: SessionJson<'a>,
@@ -246,8 +240,7 @@ pub(crate) struct SessionDetailsJson<'a, M> {
 }
 
 /// The answer of `resume --json`: what would be done; nothing is.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ResumePlan", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ResumePlanJson<'a> {
     /// The agent that the session belongs to.
     pub agent: AgentKind,
@@ -274,8 +267,7 @@ pub(crate) struct ResumePlanJson<'a> {
 }
 
 /// A git worktree that is gone and would be made again.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Worktree", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct WorktreeJson<'a> {
     /// Its directory.
     pub dir: Cow<'a, str>,
@@ -298,8 +290,7 @@ impl<'a> From<&'a Lost> for WorktreeJson<'a> {
 }
 
 /// The answer of `resume --last-launch`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "LastLaunch", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct LastLaunchJson<'a> {
     /// When.
     pub at: Timestamp,
@@ -329,8 +320,7 @@ impl<'a> From<&'a Launch> for LastLaunchJson<'a> {
 }
 
 /// Why a resume would be refused.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Refusal", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct RefusalJson<'a> {
     /// A stable name.
     pub code: &'a str,
@@ -352,8 +342,7 @@ impl<'a> RefusalJson<'a> {
 }
 
 /// An error, on standard error.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Error", deny_unknown_fields)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ErrorJson<'a> {
     /// A stable name for the error.
     pub code: &'a str,

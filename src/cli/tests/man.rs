@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use super::{command_of, examples};
+use super::examples;
 use crate::cli::Cli;
 use crate::error::EXIT_CODES;
 
@@ -29,7 +29,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("CLICOLOR_FORCE", "colours in a pipe, too"),
     (
         "REJOIN_COLUMNS, REJOIN_HOST, REJOIN_ASKED",
-        "the width of the screen that an answer ends at, what this host is called there, and that a person answers questions; \
+        "the width of the screen that an answer ends at, what this host is called there, and that questions can be answered; \
          \\-\\-host sets them",
     ),
     ("REJOIN_NOW", "the time that counts as now, for tests"),
@@ -44,8 +44,30 @@ const RELATED: &[&[&str]] = &[
     &["config", "help", "list"],
 ];
 
-/// Writes the page of a command.
-pub(super) fn page(name: &str) -> io::Result<Vec<u8>> {
+/// Lists the page of a command and those of its subcommands.
+pub(super) fn add_pages(command: &Command, name: &str, pages: &mut Vec<String>) {
+    pages.push(name.to_owned());
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        add_pages(part, &format!("{name}-{}", part.get_name()), pages);
+    }
+}
+
+/// Finds the command of a page; names of commands may contain a hyphen.
+fn command_of<'c>(command: &'c Command, name: &str) -> Option<&'c Command> {
+    command.get_subcommands().find_map(|part| match name.strip_prefix(part.get_name())? {
+        "" => Some(part),
+        rest => command_of(part, rest.strip_prefix('-')?),
+    })
+}
+
+/// Returns the page of a command.
+pub(super) fn page(name: &str) -> String {
+    let mut page = Vec::new();
+    write(name, &mut page).expect("a page");
+    String::from_utf8(page).expect("text")
+}
+
+fn write(name: &str, out: &mut Vec<u8>) -> io::Result<()> {
     let mut command = Cli::command();
     command.build();
     let page = match name.strip_prefix("rejoin-").and_then(|name| command_of(&command, name)) {
@@ -56,28 +78,27 @@ pub(super) fn page(name: &str) -> io::Result<Vec<u8>> {
         None => command.clone(),
     };
     let man = Man::new(page.clone().version(env!("CARGO_PKG_VERSION")));
-    let mut out = Vec::new();
-    man.render_title(&mut out)?;
-    man.render_name_section(&mut out)?;
-    synopsis(&mut out, &page)?;
-    man.render_description_section(&mut out)?;
-    man.render_options_section(&mut out)?;
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    synopsis(out, &page)?;
+    man.render_description_section(out)?;
+    man.render_options_section(out)?;
     if page.has_subcommands() {
-        man.render_subcommands_section(&mut out)?;
+        man.render_subcommands_section(out)?;
     }
-    entries(&mut out, "EXIT STATUS", EXIT_CODES.iter().map(|(code, meaning)| (code.to_string(), escaped(meaning))))?;
+    entries(out, "EXIT STATUS", EXIT_CODES.iter().map(|(code, meaning)| (code.to_string(), escaped(meaning))))?;
     let named = |list: &[(&str, &str)]| -> Vec<_> {
         list.iter().map(|(name, meaning)| (escaped(name), (*meaning).to_owned())).collect()
     };
-    entries(&mut out, "ENVIRONMENT", named(ENVIRONMENT))?;
-    entries(&mut out, "FILES", named(FILES))?;
+    entries(out, "ENVIRONMENT", named(ENVIRONMENT))?;
+    entries(out, "FILES", named(FILES))?;
     writeln!(out, ".SH EXAMPLES")?;
     for (command, meaning) in examples::of(name) {
         writeln!(out, ".PP\n{}:\n.PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escaped(meaning), escaped(command))?;
     }
     writeln!(out, ".SH \"SEE ALSO\"\n{}", see_also(name, &command).join(",\n"))?;
-    man.render_version_section(&mut out)?;
-    Ok(out)
+    man.render_version_section(out)?;
+    Ok(())
 }
 
 /// Writes the synopsis: the required arguments, the command's own options with their values, then the global ones.

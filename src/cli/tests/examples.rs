@@ -27,7 +27,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         ],
         "rejoin-search" => &[
             ("rejoin search relay", "where that was said"),
-            ("rejoin search --regex 'relay|queue' --role user", "where a person said one or the other"),
+            ("rejoin search --regex 'relay|queue' --role user", "prompts with one or the other"),
             ("rejoin search relay --sessions", "only the sessions"),
         ],
         "rejoin-stats" => &[
