@@ -6,7 +6,7 @@ pub(crate) const ABOUT: About = About {
     title: "Kimi Code",
     sessions: "`~/.kimi-code/sessions/<project>/session_<uuid>/` with `state.json` and a log for itself and each sub-agent in \
         `agents/`, `ses_<old id>/` for those that it imported from Kimi CLI; the same below `$KIMI_CODE_HOME`",
-    launch_dir: "`cwd` of `state.json`",
+    launch_dir: "`cwd` of `state.json`; it finds no session without a valid one, so that `resume` refuses",
     elsewhere: "refuses, and names the directory",
     starts: "`kimi --session ID`, with `-p TEXT` for one prompt. Nothing if `kimi` is Kimi CLI, which it succeeds and \
         which would begin a session of that id",
