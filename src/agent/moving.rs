@@ -1,14 +1,15 @@
 //! Moving sessions: the directory in which each belongs, and the changes of an agent's files that move or rename one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Unable;
-use super::registry::{Listed, about};
+use super::registry::{Listed, about, by_kind};
 use super::relocation::{Relocation, StoreMove};
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::session::SessionCopy;
 use crate::session::repository::Repository;
+use crate::session::{Located, SessionCopy};
 use crate::system::names;
 
 /// Returns whether a rule accepts a directory as text, in the given spelling or that of the disk. Only a path that
@@ -17,11 +18,18 @@ pub(super) fn encodes(dir: &Path, rule: impl Fn(&str) -> bool) -> bool {
     names::is_either(dir, |dir| dir.to_str().is_some_and(&rule))
 }
 
+/// Returns whether a directory that a session records counts: its project is not known to be that of another directory.
+pub(crate) fn counts(place: &Located, dir: &Path) -> bool {
+    let rule = |project: &Arc<str>| by_kind(place.agent())?.is_filed_under(project, dir);
+    place.project.as_ref().and_then(rule) != Some(false)
+}
+
 /// Decides where the sessions of an agent belong, and moves and renames them.
 pub(crate) trait Moving: Listed + Sync {
-    /// Returns whether the agent files the sessions of a directory under this project.
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
+    /// Returns whether the agent files the sessions of a directory under this project; `None` if that is unknown. Only a
+    /// known project is evidence for a directory that the session itself does not record.
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> Option<bool> {
+        None
     }
 
     /// Returns the facts about the git repository in which a copy was started, to find its current location.

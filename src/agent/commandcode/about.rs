@@ -8,7 +8,8 @@ use crate::agent::usage::UsageAt;
 pub(crate) const ABOUT: About = About {
     title: "Command Code",
     sessions: "`~/.commandcode/projects/<project>/<id>.jsonl`, with `<id>.meta.json` and other files of the same name next to it",
-    launch_dir: "that of the file's header; its project is named after letters and digits alone, so different directories share projects",
+    launch_dir: "that of the file's header, else the one of the project's other sessions, if they agree; different directories may share a \
+        project, which is named after letters and digits alone",
     elsewhere: "it looks only in the project of the current directory: \"No session … found to resume\", exit code 1",
     needs_own_dir: true,
     starts: "`command-code --resume ID`, with `-p TEXT` for one prompt",

@@ -7,7 +7,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.gemini/tmp/<project>/chats/session-<minute>-<id8>.jsonl`, older ones `.json`, and the chats that you \
         saved with `/chat save TAG` (kind `saved`), `~/.gemini/tmp/<project>/checkpoint-TAG.json`; the same below `$GEMINI_CLI_HOME`",
     launch_dir: "the one in `.project_root` or `projects.json`; of a project that is named by a hash, whichever known \
-        directory has that hash: of the registry, of other agents' sessions, or the caller's",
+        directory has that hash: of the registry, of other agents' sessions, or the current one",
     elsewhere: "it looks only in the project of the current directory: \"Invalid session identifier\", exit code 42",
     starts: "`gemini --resume ID`, with a warning: after a resume the client may delete the session; \
         for a saved chat `gemini`, and it says to type `/chat resume TAG` there",

@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     sessions: "`~/.omp/agent/sessions/<project>/<time>_<id>.jsonl`, sub-agents in the folder of the same name, backups as `<name>.jsonl.<number>.bak`, archived ones \
         as `.jsonl.gz` in `~/.omp/agent/archive/sessions`; the same below `$PI_CODING_AGENT_DIR`, `~/$PI_CONFIG_DIR/agent`, \
         `~/.omp/profiles/<name>/agent` and `$XDG_DATA_HOME/omp`",
-    launch_dir: "that of the file's header; `a-b` and `a/b` share a project, so nothing else counts",
+    launch_dir: "that of the file's header, else the one of the project's other sessions, if they agree",
     elsewhere: "it goes on with the session and changes to the header's directory itself; if that is gone, it asks whether \
         to move the session here, and without a terminal it fails",
     starts: "`omp --resume ID`, with `-p TEXT` for one prompt; not an archived session, which `--resume` does not find",

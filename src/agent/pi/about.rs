@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     title: "Pi",
     sessions: "`~/.pi/agent/sessions/<project>/<time>_<id>.jsonl`; the same below `$PI_CODING_AGENT_DIR`; without \
         projects in `$PI_CODING_AGENT_SESSION_DIR` or the `sessionDir` of its settings",
-    launch_dir: "that of the file's header; `a-b` and `a/b` share a project, so nothing else counts",
+    launch_dir: "that of the file's header, else the one of the project's other sessions, if they agree",
     elsewhere: "it asks whether to fork; without a terminal it does nothing and returns 0; if its own directory is gone, 1.5.2 \
         asks whether to continue, to fork or to cancel, and without a terminal ends with an error; the beginning of an id may \
         resume another session",
