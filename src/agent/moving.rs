@@ -1,7 +1,6 @@
 //! Moving sessions: the directory in which each belongs, and the changes of an agent's files that move or rename one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::Unable;
 use super::registry::{Listed, about, by_kind};
@@ -18,10 +17,14 @@ pub(super) fn encodes(dir: &Path, rule: impl Fn(&str) -> bool) -> bool {
     names::is_either(dir, |dir| dir.to_str().is_some_and(&rule))
 }
 
-/// Returns whether a directory that a session records counts: its project is not known to be that of another directory.
+/// Returns whether the agent files the sessions of a directory where this one is; `None` if that is unknown.
+pub(crate) fn leads_back(place: &Located, dir: &Path) -> Option<bool> {
+    by_kind(place.agent())?.is_filed_under(place.project.as_deref()?, dir)
+}
+
+/// Returns whether a directory that a session records counts: it is not known to lead elsewhere.
 pub(crate) fn counts(place: &Located, dir: &Path) -> bool {
-    let rule = |project: &Arc<str>| by_kind(place.agent())?.is_filed_under(project, dir);
-    place.project.as_ref().and_then(rule) != Some(false)
+    leads_back(place, dir) != Some(false)
 }
 
 /// Decides where the sessions of an agent belong, and moves and renames them.

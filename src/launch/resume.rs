@@ -318,10 +318,9 @@ impl Resume {
         let (Some(session), None) = (&self.session, &self.briefed) else { return true };
         let Some(agent) = agent::by_kind(session.agent) else { return true };
         let copy = session.copy();
-        let is_own = || agent.is_filed_under(copy.place.project.as_deref()?, dir);
+        let is_own = || agent::leads_back(&copy.place, dir) == Some(true);
         // A session that is filed right is in its own directory only; another one, in any of its project.
-        (!self.needs_own_dir() || (!copy.is_filed_right && is_own() == Some(true)))
-            && agent.check_start(copy, dir).is_ok()
+        (!self.needs_own_dir() || (!copy.is_filed_right && is_own())) && agent.check_start(copy, dir).is_ok()
     }
 
     /// Plans to recreate the git worktree that the launch directory was.

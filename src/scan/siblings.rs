@@ -29,11 +29,7 @@ pub(super) fn add_project_evidence(
     }
     let mut dirs = ProjectDirs::default();
     // A directory of which the agent's project is unknown says nothing about the others of that project.
-    let leads_back = |place: &Located, dir: &Path| {
-        let (agent, project) = agent::by_kind(place.agent()).zip(place.project.as_deref())?;
-        agent.is_filed_under(project, dir)
-    };
-    let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| leads_back(&copy.place, dir) == Some(true));
+    let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
     copies.iter().flatten().for_each(&mut note);
     let projects: BTreeSet<(&Path, &Arc<str>)> = copies
         .iter()
