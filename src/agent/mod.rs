@@ -84,6 +84,7 @@ pub(crate) use housekeeping::Housekeeping;
 pub(crate) use listing::tree_size;
 use listing::{Listings, each_file_below, is_there};
 pub(crate) use moving::Moving;
+pub(crate) use moving::{counts, leads_back};
 pub(crate) use open_file::mark_writers;
 pub(crate) use programs::Programs;
 pub(crate) use reading::Reading;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::Unable;
-use super::registry::{Listed, about};
+use super::registry::{Listed, about, by_kind};
 use super::relocation::{Relocation, StoreMove};
 use crate::format::edit::Edit;
 use crate::format::shell;
-use crate::session::SessionCopy;
 use crate::session::repository::Repository;
+use crate::session::{Located, SessionCopy};
 use crate::system::names;
 
 /// Returns whether a rule accepts a directory as text, in the given spelling or that of the disk. Only a path that
@@ -17,11 +17,22 @@ pub(super) fn encodes(dir: &Path, rule: impl Fn(&str) -> bool) -> bool {
     names::is_either(dir, |dir| dir.to_str().is_some_and(&rule))
 }
 
+/// Returns whether the agent files the sessions of a directory where this one is; `None` if that is unknown.
+pub(crate) fn leads_back(place: &Located, dir: &Path) -> Option<bool> {
+    by_kind(place.agent())?.is_filed_under(place.project.as_deref()?, dir)
+}
+
+/// Returns whether a directory that a session records counts: it is not known to lead elsewhere.
+pub(crate) fn counts(place: &Located, dir: &Path) -> bool {
+    leads_back(place, dir) != Some(false)
+}
+
 /// Decides where the sessions of an agent belong, and moves and renames them.
 pub(crate) trait Moving: Listed + Sync {
-    /// Returns whether the agent files the sessions of a directory under this project.
-    fn is_filed_under(&self, _project: &str, _dir: &Path) -> bool {
-        true
+    /// Returns whether the agent files the sessions of a directory under this project; `None` if that is unknown. Only a
+    /// known project is evidence for a directory that the session itself does not record.
+    fn is_filed_under(&self, _project: &str, _dir: &Path) -> Option<bool> {
+        None
     }
 
     /// Returns the facts about the git repository in which a copy was started, to find its current location.

@@ -225,7 +225,7 @@ impl Restore<'_> {
         let dir = facts.launch_dir.as_ref().filter(|_| is_from_outside && is_launched)?.0.clone();
         let project = facts.project.as_deref().filter(|project| at.path.iter().any(|name| name == *project))?;
         let created_at = facts.created_at.or(facts.active_at)?;
-        agent::by_kind(manifest.agent)?.is_filed_under(project, &dir).then_some(())?;
+        agent::by_kind(manifest.agent)?.is_filed_under(project, &dir)?.then_some(())?;
         let target =
             layout.path(manifest.entries.iter().find(|entry| (entry.store, &entry.path) == (at.store, &at.path))?)?;
         let target = target.join(session_info::FILE_NAME);

@@ -35,11 +35,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     let plan: Vec<(&Session, Item)> = sessions
         .iter()
         .map(|session| {
-            let encodes = |dir: &std::path::Path| {
-                let agent = agent::by_kind(session.agent);
-                let project = session.copy().place.project.as_deref();
-                agent.zip(project).is_some_and(|(agent, project)| agent.is_filed_under(project, dir))
-            };
+            let encodes = |dir: &std::path::Path| agent::leads_back(&session.copy().place, dir) == Some(true);
             let mut item = backfill::plan(session, given.as_deref().map(|dir| (dir, encodes(dir))));
             if let (Action::Keep, Some(dir)) = (&item.action, &given) {
                 let mut of_file = item.evidence.iter().filter(|evidence| evidence.source == "session-info");

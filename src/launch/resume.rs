@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Plan, Request};
-use crate::agent::{self, Agent, Unable};
+use crate::agent::{self, Unable};
 use crate::change::plan::backfill::{self, Action, Item};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -16,7 +16,7 @@ use crate::scan::git;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, Wanted};
-use crate::session::{AgentKind, Evidence, Health, Pointer, Session, SessionKind};
+use crate::session::{AgentKind, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::reach;
@@ -99,9 +99,7 @@ impl Resume {
             return Err(Refusal::new(RefusalCode::NotResumable, format!("no agent resumes {}", session.id())));
         };
         let mut warnings = Vec::new();
-        find_dir(&mut session, agent, env);
-        let project = session.copy().place.project.clone();
-        let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+        agent::mark_writers(&mut [&mut session.copies[0]]);
         let mut plan = super::plan(&session, request, env).map_err(|unable| {
             let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
             let hint = unable.hint.or_else(|| resume_parent(&session, env));
@@ -112,7 +110,7 @@ impl Resume {
         if let Some(dir) = &options.dir {
             let dir = env.resolve(dir);
             // A missing directory is refused.
-            if project.is_some() && !encodes(&dir) && reach::exists(&dir) != Some(false) {
+            if !agent::counts(&session.copy().place, &dir) && reach::exists(&dir) != Some(false) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
                     session.id(),
@@ -163,9 +161,7 @@ impl Resume {
             return Err(Refusal::new(RefusalCode::Usage, message).hint(hint));
         }
         let mut plan = super::new_session(other, request, env)?;
-        if let Some(agent) = agent::by_kind(session.agent) {
-            find_dir(&mut session, agent, env);
-        }
+        agent::mark_writers(&mut [&mut session.copies[0]]);
         let mut dir_source = session.copy().launch_dir.as_ref().map_or("", |dir| dir.source);
         plan.dir = session.copy().launch_dir.as_ref().map(|dir| dir.value.to_path_buf());
         if let Some(dir) = &options.dir {
@@ -322,7 +318,7 @@ impl Resume {
         let (Some(session), None) = (&self.session, &self.briefed) else { return true };
         let Some(agent) = agent::by_kind(session.agent) else { return true };
         let copy = session.copy();
-        let is_own = || copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
+        let is_own = || agent::leads_back(&copy.place, dir) == Some(true);
         // A session that is filed right is in its own directory only; another one, in any of its project.
         (!self.needs_own_dir() || (!copy.is_filed_right && is_own())) && agent.check_start(copy, dir).is_ok()
     }
@@ -477,19 +473,4 @@ fn resume_parent(session: &Session, env: &Env) -> Option<String> {
     let parent = found.iter().find(|found| found.id() == parent)?;
     super::plan(parent, &Request::default(), env).ok()?;
     Some(format!("run `{}`", checks::resume(parent)))
-}
-
-/// Adds evidence for the launch directory that is too slow for a list.
-fn find_dir(session: &mut Session, agent: &dyn Agent, env: &Env) {
-    agent::mark_writers(&mut [&mut session.copies[0]]);
-    let project = session.copy().place.project.clone();
-    let encodes = |dir: &PathBuf| project.as_deref().is_some_and(|project| agent.is_filed_under(project, dir));
-    // The caller's directory is not evidence, but the agent would look there if it encodes to the project.
-    if session.launch_dir().is_none()
-        && let Some(cwd) = env.cwd.clone().filter(encodes)
-    {
-        let detail = "the caller's directory".into();
-        session.copies[0].evidence.push(Evidence { dir: cwd.into(), source: "caller", detail, counts: true });
-        agent::decide_launch_dir(&mut session.copies[0]);
-    }
 }

@@ -18,9 +18,9 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
     if session.pointers.iter().any(|known| known.path == pointer.path) {
         return;
     }
-    if let (Some(cwd), Some(agent)) = (&pointer.cwd, agent::by_kind(session.agent)) {
+    if let Some(cwd) = &pointer.cwd {
         for copy in &mut session.copies {
-            let counts = copy.place.project.as_deref().is_some_and(|project| agent.is_filed_under(project, cwd));
+            let counts = agent::counts(&copy.place, cwd);
             let detail = pointer.path.display().to_string();
             copy.evidence
                 .insert(0, Evidence { dir: cwd.as_path().into(), source: "pointer", detail: detail.into(), counts });

@@ -28,7 +28,9 @@ pub(super) fn add_project_evidence(
         return;
     }
     let mut dirs = ProjectDirs::default();
-    copies.iter().flatten().for_each(|copy| dirs.note(copy));
+    // A directory of which the agent's project is unknown says nothing about the others of that project.
+    let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
+    copies.iter().flatten().for_each(&mut note);
     let projects: BTreeSet<(&Path, &Arc<str>)> = copies
         .iter()
         .flatten()
@@ -49,7 +51,7 @@ pub(super) fn add_project_evidence(
         &mut Vec::new(),
         watcher,
     );
-    siblings.iter().flatten().for_each(|copy| dirs.note(copy));
+    siblings.iter().flatten().for_each(note);
 
     copies.par_iter_mut().flatten_iter().filter(|copy| lacks(copy)).for_each(|copy| {
         let Some(project) = copy.place.project.clone() else { return };
@@ -83,15 +85,15 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<SessionCopy>], wa
         watcher,
     );
     // Another session may have worked further down.
-    let recorded = copies.iter().chain(&others).flatten().flat_map(SessionCopy::directories);
+    let recorded = copies.iter().chain(&others).flatten().flat_map(SessionCopy::directories).chain(env.cwd.as_deref());
     let dirs: BTreeSet<PathBuf> = recorded.flat_map(Path::ancestors).map(Path::to_owned).collect();
     // Hashing every directory once per project is enough.
     let mut found: HashMap<(AgentKind, Arc<str>), Option<&PathBuf>> = HashMap::new();
     for copy in copies.iter_mut().flatten() {
         let Some((agent, project)) = hashed(copy) else { continue };
-        let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir));
+        let find = || dirs.iter().find(|dir| agent.is_filed_under(&project, dir) == Some(true));
         if let Some(dir) = *found.entry((agent.kind(), Arc::clone(&project))).or_insert_with(find) {
-            let detail = "known from another session, and its hash is the project's name".into();
+            let detail = "a known directory, whose hash is the project's name".into();
             copy.evidence.push(Evidence { dir: dir.as_path().into(), source: "known", detail, counts: true });
             agent::decide_launch_dir(copy);
         }

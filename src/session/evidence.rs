@@ -53,11 +53,12 @@ type IdsByDir = BTreeMap<Arc<Path>, BTreeSet<String>>;
 pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
-    /// Adds the directories that a copy records itself.
-    pub(crate) fn note(&mut self, copy: &SessionCopy) {
+    /// Adds the directories that a copy records itself, and that `leads_back` finds to be those of its project.
+    pub(crate) fn note(&mut self, copy: &SessionCopy, leads_back: impl Fn(&Path) -> bool) {
         let Some(project) = &copy.place.project else { return };
         let key = (copy.place.store.root.clone(), Arc::clone(project));
-        for evidence in copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT) {
+        let own = copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT);
+        for evidence in own.filter(|evidence| leads_back(&evidence.dir)) {
             let by_dir = self.0.entry(key.clone()).or_default();
             by_dir.entry(evidence.dir.clone()).or_default().insert(copy.place.id.clone());
         }

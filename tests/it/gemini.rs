@@ -292,7 +292,7 @@ fn an_unknown_hash_only_matches_the_callers_directory() {
     let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(
         (plan.resume.dir.as_deref(), plan.launch_dir.expect("a directory").source),
-        (app.to_str(), "caller".to_owned())
+        (app.to_str(), "known".to_owned())
     );
 }
 

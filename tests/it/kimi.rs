@@ -298,16 +298,18 @@ fn an_unlisted_directory_comes_from_a_context_with_its_hash() {
 }
 
 #[test]
-fn the_callers_directory_is_tried_if_none_is_known() {
+fn an_unlisted_session_has_no_directory_anywhere() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).unlisted().without("context.jsonl").turn("x", "y"));
-    let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
-    assert_eq!(plan.resume.dir, None);
-    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--json"]).plan();
-    assert_eq!(plan.resume.dir.as_deref(), app.to_str());
+    let codes = |plan: &ResumePlan| plan.refusals.iter().map(|refusal| refusal.code.clone()).collect::<Vec<_>>();
+    for dir in [world.home(), app.clone()] {
+        let plan: ResumePlan = world.from(dir).rejoin(["resume", &id(1), "--json"]).plan();
+        assert_eq!((plan.resume.dir.as_deref(), codes(&plan)), (None, vec!["unknown-directory".to_owned()]));
+    }
     // The directory is right, but the agent would not know it.
-    assert_eq!(plan.refusals.iter().map(|refusal| refusal.code.as_str()).collect::<Vec<_>>(), ["would-start-anew"]);
+    let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--in", ".", "--json"]).plan();
+    assert_eq!(codes(&plan), ["would-start-anew"]);
 }
 
 #[test]

@@ -212,3 +212,24 @@ fn move_changes_only_the_directory_in_the_state_file() {
     let plan: ResumePlan = world.rejoin(["resume", ID, "--json"]).plan();
     assert_eq!(plan.resume.dir.as_deref(), new.to_str());
 }
+
+#[test]
+fn a_session_without_valid_state_is_refused() {
+    let world = World::new();
+    let app = world.dir("app");
+    let state = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]).join("state.json");
+    for contents in [Some(""), Some(r#"{"cwd":"/sr"#), None] {
+        match contents {
+            Some(contents) => put(&state, contents),
+            None => std::fs::remove_file(&state).expect("a file"),
+        }
+        let details: Details = world.rejoin(["show", ID, "--json"]).code(0).json();
+        let health = details.session.health;
+        assert!(health.contains(&"invalid-content".to_owned()), "{contents:?}: {health:?}");
+        assert_eq!(details.session.launch_dir.map(|dir| dir.path), None, "{contents:?}");
+        for args in [&["resume", ID][..], &["resume", ID, "--in", "."]] {
+            let refused = world.from(&app).rejoin(args).code(7).stderr();
+            assert!(refused.contains("its state.json"), "{args:?}: {refused}");
+        }
+    }
+}

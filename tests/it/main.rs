@@ -141,6 +141,7 @@ mod tags;
 mod terminal;
 mod undo;
 mod undo_together;
+mod unknown_dir;
 mod vibe;
 mod with;
 mod wording;

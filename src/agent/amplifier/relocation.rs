@@ -10,8 +10,8 @@ use crate::agent::relocation::text;
 use crate::format::edit::{self, json_string};
 
 impl Moving for Amplifier {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        is_filed_under(project, dir)
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
+        Some(is_filed_under(project, dir))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -73,7 +73,7 @@ impl Reading for Claude {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = read_transcript(place, context)?;
         desktop::entitle(&mut copy);
-        decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
+        decide_launch_dir(&mut copy, relocated);
         (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
     }
@@ -267,20 +267,15 @@ pub(super) fn decide_again(copy: &mut SessionCopy) {
 }
 
 /// Chooses the first recorded directory that encodes to the project, or else the start directory.
-pub(super) fn decide_launch_dir(
-    copy: &mut SessionCopy,
-    relocated: Option<String>,
-    is_filed_under: impl Fn(&str, &Path) -> bool,
-) {
+pub(super) fn decide_launch_dir(copy: &mut SessionCopy, relocated: Option<String>) {
     let relocated: Option<Arc<Path>> = relocated.map(|dir| Arc::from(Path::new(&dir)));
     let SessionCopy { evidence, start_dir, last_dir, place, .. } = copy;
-    let project = place.project.as_deref().unwrap_or_default();
     let relocated = relocated.as_ref().map(|dir| (dir, "relocated"));
     let start = start_dir.as_ref().map(|fact| (&fact.value, "transcript"));
     let last = last_dir.as_ref().map(|fact| (&fact.value, "last-directory"));
     for (dir, source) in relocated.into_iter().chain(start).chain(last) {
         if evidence.iter().all(|evidence| evidence.dir != *dir) {
-            let counts = is_filed_under(project, dir);
+            let counts = counts(place, dir);
             // Nearly every copy has exactly one, and a vector would reserve four.
             evidence.reserve_exact(1);
             evidence.push(Evidence { dir: Arc::clone(dir), source, detail: "transcript".into(), counts });

@@ -22,13 +22,13 @@ const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
 const MAX_RECORD: u64 = 64 * 1024;
 
 impl Moving for Claude {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         // With CLAUDE_CODE_PROJECT_DIR_NAME the user chose the name, which is then unrelated to the directory.
         if !project.starts_with('-') {
-            return true;
+            return None;
         }
         // The client resolves links first.
-        encodes(dir, |dir| is_slug_of(project, dir))
+        Some(encodes(dir, |dir| is_slug_of(project, dir)))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -66,8 +66,9 @@ impl Moving for CommandCode {
         }))
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        encodes(dir, |dir| project_of(dir).is_none_or(|name| name == project))
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
+        let is_its = encodes(dir, |dir| project_of(dir).as_deref() == Some(project));
+        (is_its || !encodes(dir, |dir| project_of(dir).is_none())).then_some(is_its)
     }
 }
 
@@ -90,10 +91,6 @@ impl Dialect for CommandCode {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
             found.add_files(store, dir, Some(project), ".jsonl", only, is_uuid);
         })
-    }
-
-    fn is_filed_under(project: &str, dir: &Path) -> bool {
-        CommandCode.is_filed_under(project, dir)
     }
 }
 
@@ -150,10 +147,10 @@ mod tests {
             ("/", "root"),
         ] {
             assert_eq!(project_of(dir).as_deref(), Some(project), "{dir}");
-            assert!(CommandCode.is_filed_under(project, Path::new(dir)), "{dir}");
-            assert!(!CommandCode.is_filed_under(project, &Path::new(dir).join("x")), "{dir}");
+            assert_eq!(CommandCode.is_filed_under(project, Path::new(dir)), Some(true), "{dir}");
+            assert_eq!(CommandCode.is_filed_under(project, &Path::new(dir).join("x")), Some(false), "{dir}");
         }
         assert_eq!(project_of("/w/ü"), None);
-        assert!(CommandCode.is_filed_under("w-ue", Path::new("/w/ü")), "its name is not known");
+        assert_eq!(CommandCode.is_filed_under("w-ue", Path::new("/w/ü")), None);
     }
 }

@@ -159,8 +159,8 @@ impl Resuming for Crush {
 }
 
 impl Moving for Crush {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        Path::new(project) == dir
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
+        Some(Path::new(project) == dir)
     }
 
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -33,20 +33,20 @@ struct Projects<'a> {
 }
 
 impl Moving for Gemini {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         if is_hash(project) {
             let is_project = |dir: &Path| dir.to_str().is_some_and(|dir| hash(dir) == project);
             // The hash is of the path as the system reports it, which is known only for an existing path.
-            return names::is_either(dir, is_project);
+            return Some(names::is_either(dir, is_project));
         }
         if dir.to_str().is_none() {
-            return false;
+            return Some(false);
         }
         // A second directory of the same name gets a number.
         let slug = slug(dir);
-        project.strip_prefix(&slug).is_some_and(|rest| {
+        Some(project.strip_prefix(&slug).is_some_and(|rest| {
             rest.is_empty() || rest.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-        })
+        }))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
@@ -201,12 +201,12 @@ mod tests {
             ("/home/ana/App", "app-12"),
             ("/", "project"),
         ] {
-            assert!(Gemini.is_filed_under(project, Path::new(dir)), "{dir}");
-            assert!(!Gemini.is_filed_under(&format!("{project}x"), Path::new(dir)), "{dir}");
+            assert_eq!(Gemini.is_filed_under(project, Path::new(dir)), Some(true), "{dir}");
+            assert_eq!(Gemini.is_filed_under(&format!("{project}x"), Path::new(dir)), Some(false), "{dir}");
         }
         // The digest of the standard's example.
         assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")));
-        assert!(!Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")));
+        assert_eq!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app")), Some(true));
+        assert_eq!(Gemini.is_filed_under(&hash("/home/ana/app"), Path::new("/home/ana/app2")), Some(false));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Facts: xai-org/grok-build 19d42e35, xai-grok-shell/src/session: storage/mod.rs and acp_session_impl/turn.rs.
 
-use super::{Grok, MAX_SUMMARY, is_id, summary};
+use super::{MAX_SUMMARY, is_id, summary};
 use crate::agent::claude::liveness;
 use crate::agent::document::{compact, set_title};
 use crate::agent::lines::{self, Ends, Log};
@@ -170,7 +170,6 @@ fn fill(copy: &mut SessionCopy, summary: &RawValue) {
         _ => SessionKind::Main,
     };
     copy.set_dir(text_in(info, "cwd").filled(), "info.cwd of its summary.json");
-    let project = copy.place.project.clone().unwrap_or_default();
     // Grok Build finds it by the name of the project.
-    copy.evidence.iter_mut().for_each(|evidence| evidence.counts = Grok.is_filed_under(&project, &evidence.dir));
+    copy.evidence.iter_mut().for_each(|evidence| evidence.counts = counts(&copy.place, &evidence.dir));
 }

@@ -77,12 +77,11 @@ impl Moving for Grok {
         }))
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
-        encodes(dir, |dir| {
-            let name = encoded(dir);
-            // The hash of a long name cannot be checked.
-            name == project || name.len() > MAX_NAME && !project.starts_with('%')
-        })
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
+        let is_its = encodes(dir, |dir| encoded(dir) == project);
+        // The hash of a long name cannot be checked.
+        let is_hashed = !project.starts_with('%') && encodes(dir, |dir| encoded(dir).len() > MAX_NAME);
+        (is_its || !is_hashed).then_some(is_its)
     }
 }
 
@@ -106,10 +105,10 @@ mod tests {
     #[test]
     fn a_project_is_named_by_its_encoded_directory() {
         assert_eq!(encoded("/home/ana/my app_v1.2~x"), "%2Fhome%2Fana%2Fmy%20app_v1.2~x");
-        assert!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/ü")));
-        assert!(!Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/u")));
+        assert_eq!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/ü")), Some(true));
+        assert_eq!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/u")), Some(false));
         let long = format!("/w/{}", "中".repeat(30));
-        assert!(Grok.is_filed_under("workspace-0123456789abcdef", Path::new(&long)));
-        assert!(!Grok.is_filed_under("workspace-0123456789abcdef", Path::new("/w")));
+        assert_eq!(Grok.is_filed_under("workspace-0123456789abcdef", Path::new(&long)), None);
+        assert_eq!(Grok.is_filed_under("workspace-0123456789abcdef", Path::new("/w")), Some(false));
     }
 }

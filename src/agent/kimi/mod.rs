@@ -96,7 +96,7 @@ impl Reading for Kimi {
         if needs_dir || !has_prompt || copy.active_at.is_none() {
             let dir = read_context(&mut copy, &files.context, has_prompt)?;
             if let Some(dir) = dir.and_then(|dir| recorded::dir(&dir)).filter(|_| needs_dir) {
-                let counts = self.is_filed_under(&project, &dir);
+                let counts = counts(&copy.place, &dir);
                 let detail = "context.jsonl".into();
                 copy.evidence.push(Evidence { dir, source: "system-prompt", detail, counts });
             }

@@ -15,10 +15,10 @@ use crate::format::json_text::elements;
 use crate::system::names;
 
 impl Moving for Kimi {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         let is_project = |dir: &Path| hash(dir.as_os_str().as_encoded_bytes()) == project;
         // Kimi resolves links first. Only a path that exists can be resolved.
-        names::is_either(dir, is_project)
+        Some(names::is_either(dir, is_project))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
@@ -81,8 +81,14 @@ mod tests {
     fn a_project_is_named_after_the_hash_of_its_directory() {
         // The first value is from RFC 1321.
         assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
-        assert!(Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")));
-        assert!(!Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")));
+        assert_eq!(
+            Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop-wt")),
+            Some(true)
+        );
+        assert_eq!(
+            Kimi.is_filed_under("aef0df73f1925593c2dc381597cb291d", Path::new("/home/ana/desk/shop")),
+            Some(false)
+        );
         assert_eq!(remote_kaos("ssh_aef0df73f1925593c2dc381597cb291d"), Some("ssh"));
         assert_eq!(remote_kaos("aef0df73f1925593c2dc381597cb291d"), None);
     }

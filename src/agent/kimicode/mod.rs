@@ -46,6 +46,9 @@ impl Resuming for KimiCode {
     }
 
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
+        if copy.health.contains(Health::InvalidContent) {
+            return Err(copy.notes.first().cloned().unwrap_or_default().into());
+        }
         match Package::of("kimi", env) {
             Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
             Some(package) if package.is(OLDER.0, OLDER.1) => {
@@ -120,16 +123,18 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     places.filter(is_of).collect()
 }
 
-/// Reads the title and the directory, and whether the session was archived.
+/// Reads the title and the directory, and whether the session was archived. Without a valid file, Kimi Code answers
+/// that there is no such session (measured).
 fn read_state(copy: &mut SessionCopy) {
     let path = copy.place.path.join("state.json");
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return copy.notes.push("its state.json is missing, so Kimi Code does not find it".to_owned()),
+        Ok(bytes) => bytes,
         Err(error) => return copy.notes.push(format!("its state.json cannot be read: {}", error.reason())),
     };
-    let Ok(state) = serde_json::from_slice::<State<'_>>(&bytes) else {
-        return copy.notes.push("its state.json cannot be read as JSON".to_owned());
+    let Some(state) = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<State<'_>>(bytes).ok()) else {
+        let why = if bytes.is_some() { "cannot be read as JSON" } else { "is missing" };
+        copy.health.insert(Health::InvalidContent);
+        return copy.notes.insert(0, format!("its state.json {why}, so Kimi Code does not find it"));
     };
     copy.set_dir(state.cwd.get(), "state.json");
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));

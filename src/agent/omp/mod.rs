@@ -104,7 +104,7 @@ impl Moving for Omp {
         ))
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         is_filed_under(project, dir)
     }
 }
@@ -142,10 +142,6 @@ impl Dialect for Omp {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         walk(store, |id| only.is_none_or(|only| only == id))
-    }
-
-    fn is_filed_under(project: &str, dir: &Path) -> bool {
-        is_filed_under(project, dir)
     }
 }
 

@@ -7,30 +7,32 @@ use std::path::Component;
 use crate::agent::pi::records::is_slug_of as is_slug_of_pi;
 use crate::agent::prelude::*;
 
-/// Returns whether the sessions of a directory can be filed under a project.
+/// Returns whether the sessions of a directory are filed under a project; `None` for a hashed name, and for that of the
+/// home, which may be another machine's.
 ///
 /// A name starts at the home or at the directory of temporary files, so the last components of the directory must equal
 /// those of the name. The program itself finds a session in any project, by its header.
-pub(super) fn is_filed_under(project: &str, dir: &Path) -> bool {
-    let Some(dir_text) = dir.to_str() else { return false };
+pub(super) fn is_filed_under(project: &str, dir: &Path) -> Option<bool> {
+    let Some(dir_text) = dir.to_str() else { return Some(false) };
     // Versions 17.2.5 to 17.2.8 ended a name with a hash.
     let is_hashed = |end: &str| end.len() == 64 && end.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if recorded::encodes(project, dir_text, is_slug_of_pi)
-        || project.rsplit_once('-').is_some_and(|(_, end)| is_hashed(end))
-    {
-        return true;
+    if recorded::encodes(project, dir_text, is_slug_of_pi) {
+        return Some(true);
     }
-    let Some(name) = project.strip_prefix('-') else { return false };
+    if project == "-" || project.rsplit_once('-').is_some_and(|(_, end)| is_hashed(end)) {
+        return None;
+    }
+    let Some(name) = project.strip_prefix('-') else { return Some(false) };
     let ends_so = |name: &str| {
         let mut rest = Path::new("").to_owned();
-        let mut ends = vec![String::new()];
+        let mut ends = Vec::new();
         for component in dir.components().rev().filter(|component| matches!(component, Component::Normal(_))) {
             rest = Path::new(component.as_os_str()).join(rest);
             ends.push(encoded(rest.to_str().unwrap_or_default().trim_end_matches('/')));
         }
         ends.iter().any(|end| end == name)
     };
-    ends_so(name) || name.strip_prefix("tmp-").is_some_and(ends_so)
+    Some(ends_so(name) || name.strip_prefix("tmp-").is_some_and(ends_so))
 }
 
 /// Returns the project name of a directory, relative to a home and a directory of temporary files.
@@ -67,7 +69,7 @@ mod tests {
             ("/tmp", "--tmp--"),
         ] {
             assert_eq!(project_of(dir, home, temp), project);
-            assert!(is_filed_under(project, Path::new(dir)), "{dir}");
+            assert_ne!(is_filed_under(project, Path::new(dir)), Some(false), "{dir}");
         }
     }
 
@@ -80,9 +82,10 @@ mod tests {
             ("/home/ana/desk/shop", "desk-shop"),
             ("/home/ana/desk/shop", ""),
         ] {
-            assert!(!is_filed_under(project, Path::new(dir)), "{project}");
+            assert_eq!(is_filed_under(project, Path::new(dir)), Some(false), "{project}");
         }
         let hashed = format!("home-repo-{}", "0f".repeat(32));
-        assert!(is_filed_under(&hashed, Path::new("/anywhere")), "nothing tells which directory it was");
+        assert_eq!(is_filed_under(&hashed, Path::new("/anywhere")), None);
+        assert_eq!(is_filed_under("-", Path::new("/anywhere")), None);
     }
 }

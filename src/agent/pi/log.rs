@@ -21,9 +21,6 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
 
     /// Finds every copy in a store, or every copy of one full id.
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found;
-
-    /// Returns whether sessions of a directory are filed under a project.
-    fn is_filed_under(project: &str, dir: &Path) -> bool;
 }
 
 /// Facts from the records for which a copy has no member.
@@ -115,8 +112,7 @@ fn note_header<D: Dialect>(header: &PiRecord<'_>, copy: &mut SessionCopy) {
     if let Some(dir) = header.cwd.filled().and_then(recorded::dir) {
         copy.start_dir = Some(Fact::new(dir.clone(), "header"));
         copy.last_dir = copy.start_dir.clone();
-        let project = copy.place.project.as_deref();
-        let counts = project.is_none_or(|project| D::is_filed_under(project, &dir));
+        let counts = counts(&copy.place, &dir);
         copy.evidence.push(Evidence { dir, source: "header", detail: "its header".into(), counts });
     }
     let Some(forked_from) = header.parent_session.filled() else { return };

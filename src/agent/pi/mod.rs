@@ -72,9 +72,9 @@ impl Moving for Pi {
         Ok(relocation::relocation(slug, |_| Vec::new()))
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         // Pi uses the name of a directory on disk. Only for an existing path can that be determined.
-        encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of))
+        Some(encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of)))
     }
 }
 
@@ -88,10 +88,6 @@ impl Dialect for Pi {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         walk(store, |id| only.is_none_or(|only| only == id))
-    }
-
-    fn is_filed_under(project: &str, dir: &Path) -> bool {
-        Pi.is_filed_under(project, dir)
     }
 }
 

@@ -36,7 +36,7 @@ impl Reading for Qoder {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = claude::read_transcript(place, context)?;
-        claude::decide_launch_dir(&mut copy, relocated, |project, dir| self.is_filed_under(project, dir));
+        claude::decide_launch_dir(&mut copy, relocated);
         let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
         judge_by_age(&mut copy, last, context.env.clock.now);
         Ok(copy)
@@ -92,9 +92,9 @@ impl Moving for Qoder {
         }))
     }
 
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         // Qoder resolves links first.
-        encodes(dir, |dir| project_of(dir) == project)
+        Some(encodes(dir, |dir| project_of(dir) == project))
     }
 }
 
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(project_of("/w/a.b_c"), "-w-a-b-c");
         let long = format!("/work/{}", "a".repeat(250));
         assert_eq!(project_of(&long), format!("-work-{}-fj9ozg", "a".repeat(194)));
-        assert!(Qoder.is_filed_under(&project_of(&long), Path::new(&long)));
-        assert!(!Qoder.is_filed_under(&project_of(&long), Path::new(&format!("{long}a"))));
+        assert_eq!(Qoder.is_filed_under(&project_of(&long), Path::new(&long)), Some(true));
+        assert_eq!(Qoder.is_filed_under(&project_of(&long), Path::new(&format!("{long}a"))), Some(false));
     }
 
     #[test]

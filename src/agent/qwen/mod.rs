@@ -267,7 +267,6 @@ fn add_evidence(copy: &mut SessionCopy, runtime: Option<&Runtime<'_>>) {
     });
     let work_dir = runtime.and_then(|runtime| runtime.work_dir.filled()).and_then(recorded::dir);
     let last = copy.last_dir.as_ref().map(|fact| fact.value.clone());
-    let project = copy.place.project.clone().unwrap_or_default();
     let sources = [
         (start, "transcript", "transcript"),
         (repository, "worktree", "the repository of the worktree"),
@@ -276,7 +275,7 @@ fn add_evidence(copy: &mut SessionCopy, runtime: Option<&Runtime<'_>>) {
     ];
     for (dir, source, detail) in sources {
         let Some(dir) = dir.filter(|dir| copy.evidence.iter().all(|evidence| evidence.dir != *dir)) else { continue };
-        let counts = Qwen.is_filed_under(&project, &dir);
+        let counts = counts(&copy.place, &dir);
         copy.evidence.push(Evidence { dir, source, detail: detail.into(), counts });
     }
 }

@@ -16,9 +16,9 @@ use crate::format::jsonl::Jsonl;
 use crate::session::mapping::Mapping;
 
 impl Moving for Qwen {
-    fn is_filed_under(&self, project: &str, dir: &Path) -> bool {
+    fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
         // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
-        encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of))
+        Some(encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of)))
     }
 
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

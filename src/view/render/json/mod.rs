@@ -36,7 +36,7 @@ pub(crate) struct LaunchDirJson<'a> {
     /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
     pub path_bytes_base64: Option<String>,
     /// The source of the directory: `session-info`, `metadata`, `events`, `pointer`, `project`, `transcript`,
-    /// `relocated`, `last-directory`, `session`, `caller` or `option`.
+    /// `relocated`, `last-directory`, `session`, `known` or `option`.
     pub source: &'a str,
     /// True if the directory exists on this machine now; `null` if it was not checked, or its mount does not answer.
     pub exists: Option<bool>,
