@@ -3,4 +3,4 @@
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About =
-    About { title: "Auggie", tested_version: Some("0.36.0"), root: ".augment", ..About::NONE };
+    About { title: "Auggie", program: Some("auggie"), tested_version: Some("0.36.0"), root: ".augment", ..About::NONE };

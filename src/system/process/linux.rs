@@ -133,7 +133,9 @@ impl Table for Proc<'_> {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let words = self.strings(pid, "cmdline").filter(|words| is_wanted(words))?;
             let own = self.strings(pid, "environ").zip(entry.path().join("cwd").read_link().ok());
-            Some(Running { pid, words, own })
+            // The environment of a process that ended meanwhile was read as empty.
+            let is_alive = self.strings(pid, "cmdline").as_ref() == Some(&words);
+            is_alive.then_some(Running { pid, words, own })
         });
         running.collect()
     }
