@@ -175,8 +175,8 @@ fn man_pages_are_fresh() {
     for page in &pages {
         assert_fresh(&format!("man/{page}.1"), &man::page(page));
     }
-    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("man")).expect("pages");
-    for file in files.map(|file| file.expect("a page").file_name().into_string().expect("a name")) {
+    let files = walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("man")).min_depth(1);
+    for file in files.into_iter().map(|file| file.expect("a page").file_name().display().to_string()) {
         let is_known = file.strip_suffix(".1").is_some_and(|name| pages.iter().any(|page| page == name));
         assert!(is_known, "man/{file} is the page of no command: remove it");
     }
