@@ -101,11 +101,12 @@ impl Env {
         self.variables.get(OsStr::new(name)).is_some_and(|value| value.is_empty())
     }
 
-    /// Returns the command for another program, with the variables and in the directory of this run.
+    /// Returns the command for another program, with the variables and in the directory of this run. The directory of a
+    /// process is inherited: it may be one that cannot be entered again, as after `sudo -u`.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(&self.variables);
-        if let Some(cwd) = &self.cwd {
+        if let (Streams::Captured(_), Some(cwd)) = (&self.streams, &self.cwd) {
             command.current_dir(cwd);
         }
         command
