@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::change::apply::bounds::Bounds;
 use crate::change::apply::lock::Lock;
 use crate::change::apply::{private_dir, tree};
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::{PathError, Refusal, RefusalCode, reason};
 use crate::format::command_line;
 use crate::system::disk::{self, Disk, Handle, System};
 use crate::system::env::Env;
@@ -113,7 +113,10 @@ impl StateDir {
 
 /// Refuses to change the home of another user, who may have planted a journal or a link there.
 pub(crate) fn refuse_other_owner(env: &Env) -> Result<(), Refusal> {
-    let owner = reach::metadata(&env.home).map(|home| home.uid()).unwrap_or_default();
+    let owner = reach::metadata(&env.home).map(|home| home.uid()).map_err(|error| {
+        let message = format!("the owner of {} is unknown: {}", env.home.display(), reason(&error));
+        Refusal::new(RefusalCode::OtherOwner, message)
+    })?;
     if links::is_trusted(owner) {
         return Ok(());
     }
