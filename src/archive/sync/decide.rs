@@ -93,15 +93,18 @@ impl<'a> Shared<'a> {
         let relate = Relate { is_archived: &is_archived, ..self.relate(agent, &copy.place) };
         let mut newer: Vec<(&Snapshot, Behind)> = Vec::new();
         for head in heads {
-            let related = self.state(head, &copy.place, agent).ok_or_else(|| "it has several copies there".to_owned());
-            match related.and_then(|theirs| relate.relate(&ours, &theirs)) {
+            let Some(theirs) = self.state(head, &copy.place, agent) else {
+                decision.left = Some(Left::new(REFUSED, format!("it has several copies on {}", self.label(head))));
+                continue;
+            };
+            match relate.relate(&ours, &theirs) {
                 Ok(Relation::Same | Relation::Ahead) => decision.contained.push(head.digest().to_owned()),
                 Ok(Relation::Behind(behind)) => newer.push((head, behind)),
                 Ok(Relation::Diverged(why)) => {
                     let reason = format!("{why} here and on {}", self.label(head));
                     decision.left = Some(Left::new(DIVERGED, reason).with_state(head, self.archive));
                 }
-                Err(why) => decision.left = Some(Left::new(INCOMPLETE, format!("{} ({why})", self.not_there(head)))),
+                Err(why) => decision.left = Some(Left::new(INCOMPLETE, why)),
             }
         }
         if decision.left.is_none() {
@@ -188,10 +191,6 @@ impl<'a> Shared<'a> {
     fn label(&self, snapshot: &Snapshot) -> String {
         let Manifest { hostname, home, .. } = &snapshot.manifest;
         if *hostname == self.env.hostname { format!("{hostname} ({})", home.0.display()) } else { hostname.clone() }
-    }
-
-    fn not_there(&self, head: &Snapshot) -> String {
-        format!("the archive does not have the whole state of {} yet", self.label(head))
     }
 
     /// Returns every session that another machine has archived.
