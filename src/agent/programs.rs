@@ -73,7 +73,9 @@ fn runs(words: &[String], about: &About) -> bool {
         let stem = name.strip_suffix(".js").or(name.strip_suffix(".mjs")).or(name.strip_suffix(".py")).unwrap_or(name);
         let package = word.rsplit_once("/node_modules/").map(|(_, path)| path.rsplit_once('@').map_or(path, |it| it.1));
         let mut package = package.into_iter().flat_map(|path| path.split('/').take(2));
-        stem == program || stem.eq_ignore_ascii_case(about.title) || package.any(|part| part.starts_with(program))
+        let is_its =
+            |part: &str| part.strip_prefix(program).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        stem == program || stem.eq_ignore_ascii_case(about.title) || package.any(is_its)
     };
     let Some(first) = words.first() else { return false };
     let name = first.rsplit('/').next().unwrap_or_default();
@@ -127,6 +129,8 @@ mod tests {
             (AgentKind::Pi, "python3 train.py pi", false),
             (AgentKind::Pi, "vim /usr/bin/pi", false),
             (AgentKind::Pi, "pip install x", false),
+            (AgentKind::Pi, "node /srv/node_modules/pino/bin.js", false),
+            (AgentKind::Pi, "node /srv/node_modules/@x/pi-coding-agent/dist/cli.js", true),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let words = if line == "Kimi CLI" { vec![line.to_owned()] } else { words };
