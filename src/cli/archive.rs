@@ -38,7 +38,7 @@ pub(crate) struct ArchiveArgs {
 
     /// Read every file again and compare it with the archive, even if its size and times did not change
     ///
-    /// This replaces what is damaged in the archive, and forgets states that are missing from it.
+    /// This replaces what is damaged in the archive. With --every, states that are missing from it are forgotten.
     #[arg(long)]
     pub full: bool,
 

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let options = ArchiveOptions {
         is_dry_run: args.dry_run,
         is_full: args.full,
-        forgets_missing: args.full,
+        // A command that repairs one session may run while a part of the archive has not arrived.
+        forgets_missing: args.full && args.every,
         patience: args.lock.lock_timeout,
     };
     let mut progress = ui.progress("Archiving", sessions.len());

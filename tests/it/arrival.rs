@@ -120,6 +120,15 @@ fn own_files_that_arrive_again_are_not_removed() {
     machines.copy(&whole, "ana");
     machines.run("ana", JUNE, &["archive", "--verify"]).code(0);
     machines.run("ana", JUNE, &["restore", &id(2)]).code(0);
+    // States that are gone for good are forgotten with the printed command.
+    std::fs::remove_dir_all(machines.copy_of("ana")).expect("a removal");
+    std::fs::create_dir(machines.copy_of("ana")).expect("a directory");
+    machines.run("ana", JUNE, &["delete", &id(2), "--yes"]).code(0);
+    machines.run("ana", JUNE, &["archive", "--every"]).code(0);
+    let said = machines.run("ana", JUNE, &["archive", "--verify"]).code(4).stdout();
+    assert!(said.contains("`rejoin archive --every --full` forgets"), "{said}");
+    machines.run("ana", JUNE, &["archive", "--every", "--full"]).code(0);
+    machines.run("ana", JUNE, &["archive", "--verify"]).code(0);
 }
 
 #[test]

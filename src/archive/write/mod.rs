@@ -107,7 +107,7 @@ pub(crate) fn archive<'a>(
     let dir = archive.root().to_owned();
     let (items, warnings) = (Vec::new(), Vec::new());
     let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run };
-    if sessions.is_empty() {
+    if sessions.is_empty() && (is_dry_run || !options.forgets_missing) {
         return Ok(report);
     }
     refuse_stores(sessions, archive)?;
@@ -226,7 +226,9 @@ fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Re
         return Err(unread(first, archive, env));
     }
     if let Some((path, number)) = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id)).next() {
-        return Err(unread(&Problem { path, reason: format!("state {number} is missing") }, archive, env));
+        let option = Archive::option(archive.root(), env);
+        let forget = format!("`rejoin archive --every --full{option}` forgets states that are gone for good");
+        return Err(unread(&Problem { path, reason: format!("state {number} is missing; {forget}") }, archive, env));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());
     let needed: HashSet<&str> = chunks.flat_map(|(_, _, chunks)| chunks).map(String::as_str).collect();

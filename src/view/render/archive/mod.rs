@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::archive::Archive;
-use crate::archive::verify::Verdict;
+use crate::archive::verify::{FaultKind, Verdict};
 use crate::archive::write::{Item, Report, in_use};
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Unplanned;
@@ -153,6 +153,11 @@ impl Answer for Verdict {
             let command = format!("rejoin archive --full {}{option}", shell::word(&name));
             let command = in_home(&command, &env.invocation.elsewhere);
             writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
+        }
+        if self.faults.iter().any(|fault| fault.kind == FaultKind::MissingManifest) {
+            let command =
+                in_home(&format!("rejoin archive --every --full{option}"), &env.invocation.elsewhere).into_owned();
+            writeln!(out, "{faint}`{command}` forgets states that are gone for good.{faint:#}")?;
         }
         let Self { archive, sessions, snapshots: states, blobs, stored_bytes, unneeded, .. } = self;
         let verdict = match self.faults.len() {
