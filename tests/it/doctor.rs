@@ -635,7 +635,7 @@ fn a_changed_session_of_jidocode_has_an_invalid_signature() {
 
 #[test]
 fn temporary_files_of_a_dead_writer_are_repaired() {
-    let world = world();
+    let world = world().with_processes();
     let app = world.dir("app");
     let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
     let dir = world.add(session.file(".transcript_x1y2.tmp", "half").file("notes.tmp", "a person's"));
