@@ -28,6 +28,8 @@ pub(crate) const ABOUT: About = About {
     decide: super::decide_again,
     link: super::upkeep::link,
     is_move_record: Some(is_relocated),
+    // At the end of each turn and of the session (2.1.332). The client writes a title of the user again, too; that counts.
+    untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],
     marks_use: true,
     ..About::NONE
 };

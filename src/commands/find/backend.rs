@@ -26,7 +26,7 @@ use crate::launch;
 use crate::launch::resume::{Left, Options, Resume};
 use crate::scan::{self, Places, Wanted, processes};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
-use crate::session::{AgentKind, Located, Session};
+use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
 use crate::view::pick::{Backend, How, Ready, Refused};
@@ -152,10 +152,13 @@ impl SessionBackend {
         Self { env, filter, options, request, copy: None, with: None, is_started: false }
     }
 
-    /// Keeps the sessions that pass the filters, newest activity first, and marks pinned ones.
+    /// Keeps the sessions that pass the filters, newest activity first, those that a script ran last, and marks pinned
+    /// ones.
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
         select::sort(&mut sessions, SortKey::Active, false);
+        // An app runs a session for its user.
+        sessions.sort_by_key(|session| session.copy().kind == SessionKind::Exec && session.pointers.is_empty());
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
         processes::note(&mut sessions);
