@@ -7,6 +7,8 @@ pub(crate) const ABOUT: About = About {
     program: Some("claude"),
     title: "Claude Code",
     tested_version: Some("2.1.332"),
+    variables: &[("CLAUDE_CONFIG_DIR", None)],
+    has_forks: true,
     // The scripts that hooks write into `$CLAUDE_ENV_FILE`, sourced before each command of a tool.
     runs: &["session-env"],
     version_at: Some("/version"),
