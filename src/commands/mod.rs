@@ -56,7 +56,7 @@ use crate::system::env::Env;
 use crate::system::names;
 use crate::system::reach;
 use crate::view::ui::Ui;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// Converts the options of a command to a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
@@ -99,11 +99,21 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
-/// Returns a directory as typed, as the caller's shell names it, and, if it exists, with its links resolved.
-fn directory_names(dir: &Path, env: &Env) -> Vec<std::path::PathBuf> {
+/// Returns a directory as typed, as the caller's shell names it, if it exists, with its links resolved, and as the config
+/// file maps it.
+fn directory_names(dir: &Path, env: &Env) -> Vec<PathBuf> {
     let typed = env.absolute(dir);
     let (shell, resolved) = (env.through_link(&typed), names::on_disk(&typed));
-    [typed].into_iter().chain(shell).chain(resolved).collect()
+    let mut names: Vec<PathBuf> = [typed].into_iter().chain(shell).chain(resolved).collect();
+    let plain = || names.iter().filter(|name| !name.components().any(|part| part == Component::ParentDir));
+    let mapped = env.config.list.map.iter().flat_map(|(there, here)| {
+        let here = env.absolute(here);
+        let below = plain().find_map(|name| Some(there.join(name.strip_prefix(&here).ok()?).components().collect()));
+        below.or_else(|| plain().any(|name| here.starts_with(name)).then(|| there.clone()))
+    });
+    let mapped: Vec<PathBuf> = mapped.collect();
+    names.extend(mapped);
+    names
 }
 
 /// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.

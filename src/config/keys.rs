@@ -65,6 +65,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("list.sort", "\"size\"", "\"active\"", "order of the rows, the default for --sort"),
     key("list.wide", "true", "false", "true for marks as words in narrow tables too, the default for --wide"),
     key(
+        "list.map",
+        "[\"/workspaces/shop=~/code/shop\"]",
+        "",
+        "directories in a container or on another machine, and the same ones here: --dir and --here find both",
+    ),
+    key(
         "cleanup.older-than",
         "\"60d\"",
         "\"30d\"",

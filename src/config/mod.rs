@@ -57,6 +57,8 @@ pub(crate) struct ListConfig {
     pub sort: Option<SortKey>,
     /// Set to show marks as words in narrow tables, too.
     pub is_wide: bool,
+    /// Directories that sessions record, each with the directory here that has the same files.
+    pub map: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Defaults for `cleanup`.
@@ -133,6 +135,7 @@ impl Config {
                 fields: list.take("fields", |value| value::names(value, "field"))?.unwrap_or_default(),
                 sort: list.take("sort", |value| value::name(value, "key"))?,
                 is_wide: list.take("wide", value::flag)?.unwrap_or_default(),
+                map: list.take("map", value::mappings)?.unwrap_or_default(),
             };
             root.done(list)?;
         }

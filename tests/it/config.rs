@@ -57,6 +57,7 @@ list.limit          3                                           line 4
 list.fields         agent, id, title, dir, active, size, marks  default
 list.sort           active                                      default
 list.wide           false                                       default
+list.map                                                        default
 cleanup.older-than  30d                                         default
 cleanup.keep-last   0                                           default
 cleanup.trash-keep  14d                                         default
@@ -348,4 +349,29 @@ fn further_stores_of_the_config_file_are_like_usual_ones() {
     // The file of another home starts no program and reads nothing outside.
     let foreign = world.rejoin(["list", "--json", "--home", &home]).sessions();
     assert_eq!(foreign.len(), 1, "{foreign:#?}");
+}
+
+#[test]
+fn mapped_directory_is_the_same_for_filters() {
+    let world = World::new();
+    let shop = world.dir("code/shop");
+    add(&world, 1, "/workspaces/shop", "2026-02-01");
+    add(&world, 2, "/workspaces/shop/api", "2026-02-01");
+    add(&world, 3, &shop.display().to_string(), "2026-02-01");
+    add(&world, 4, "/workspaces/shop2", "2026-02-01");
+    let listed = |args: &[&str]| -> Vec<String> {
+        let args = ["list", "--json"].iter().chain(args);
+        let found = world.from(&shop).rejoin(args).code(0).sessions();
+        found.into_iter().map(|session| session.id).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    assert_eq!(listed(&["--here"]), [id(3)]);
+    put(&file(&world), format!("[list]\nmap = [\"/workspaces/shop={}\"]\n", shop.display()));
+    for args in [&["--here"][..], &["--dir", "."], &["--dir", ".."]] {
+        assert_eq!(listed(args), [1, 2, 3].map(id), "{args:?}");
+    }
+    assert_eq!(listed(&["--dir", "api"]), [id(2)]);
+    assert_eq!(listed(&["--dir", "/workspaces/shop2"]), [id(4)]);
+    // A plan for this directory is a plan for the mapped one, too.
+    let plan: Cleanup = world.from(&shop).rejoin(["cleanup", "--here", "--any-age", "--dry-run", "--json"]).json();
+    assert_eq!(plan.ids(), [1, 2, 3].map(id));
 }

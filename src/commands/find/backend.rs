@@ -198,15 +198,17 @@ impl SessionBackend {
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
                 let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let Left { moved, worktree, instead, made } = left;
+                let Left { moved, worktree, instead, may_move, made } = left;
                 let made = made.map(|made| (made, "creates it again, empty".to_owned()));
-                let [moved, made] = [moved, made].map(|way| way.map(|(line, why)| Ready { line, why, how: None }));
+                let command = |(line, why)| Ready { line, why, how: None };
+                let (moved, made) = (moved.map(command), made.map(command));
+                let may_move = may_move.into_iter().map(command);
                 let worktree = worktree.map(|lost| {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
-                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(made).collect()
+                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(may_move).chain(made).collect()
             }
             RefusalCode::Live => {
                 vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]
