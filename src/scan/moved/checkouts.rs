@@ -175,7 +175,9 @@ impl Checkouts {
     /// Lists the directories below those of sessions outside of the home, up to some thousand entries in all.
     fn near_known(&self) -> &[PathBuf] {
         self.near_known.get_or_init(|| {
-            let outside = self.known.iter().filter(|dir| !dir.starts_with(&self.home) && dir.parent().is_some());
+            // Anything may be below /tmp or /usr.
+            let is_own = |dir: &&PathBuf| dir.ancestors().nth(2).is_some() && !dir.starts_with(&self.home);
+            let outside = self.known.iter().filter(is_own);
             list_near(outside.cloned().collect())
         })
     }
