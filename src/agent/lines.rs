@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 
 use super::engine::Engine;
 use super::ids::is_argument;
-use super::tree::note_branches;
+use super::tree::{note_branches, note_cut_off};
 use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
@@ -312,7 +312,8 @@ impl<L: Log> Engine for Lines<L> {
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
-        let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
+        let (mut prompts, mut replies, mut hidden, mut cut_off) = (0, 0, 0, 0);
+        let (mut number, mut has_bad_lines) = (0, false);
         // The records of one turn count once.
         let mut counted = HashSet::new();
         each_line(&log, &mut |line| {
@@ -323,6 +324,7 @@ impl<L: Log> Engine for Lines<L> {
                     let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
                     let id = turn.as_mut().and_then(|turn| turn.id.take());
                     match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
+                        Some(_) if branches.is_cut_off(branches.of(number)) => cut_off += 1,
                         Some(_) if branches.of(number) != ACTIVE => hidden += 1,
                         Some(turn) if turn.is_reply() => replies += 1,
                         Some(_) => prompts += 1,
@@ -336,7 +338,9 @@ impl<L: Log> Engine for Lines<L> {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
+        note_cut_off(copy, cut_off);
         note_branches(copy, &branches, hidden, L::WAY_TO_BRANCHES);
+        hidden += cut_off;
         match copy.kind {
             SessionKind::Empty if prompts + replies + hidden > 0 => {
                 copy.kind = SessionKind::Main;

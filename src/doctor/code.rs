@@ -44,6 +44,7 @@ pub(crate) enum Code {
     UnknownFormat,
     TornTranscript,
     BadLines,
+    BrokenChain,
     OtherBranches,
     StuckSession,
     OrphanBelongings,
@@ -115,6 +116,9 @@ impl Code {
             Self::UnknownFormat => (&[Warning], Health::UnknownFormat.meaning()),
             Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
+            Self::BrokenChain => {
+                (&[Warning], "a record names a parent that is missing, so a resume loses the messages before it")
+            }
             Self::OtherBranches => {
                 (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
             }

@@ -23,6 +23,7 @@ mod auggie;
 mod backfill;
 mod bad_input;
 mod branches;
+mod broken_chain;
 mod choosing;
 mod claude_desktop;
 mod cleanup;

@@ -27,6 +27,7 @@ pub(crate) const ABOUT: About = About {
         .unset(super::launch_args::NESTED),
     decide: super::decide_again,
     link: super::upkeep::link,
+    parent_at: Some("parentUuid"),
     is_move_record: Some(is_relocated),
     marks_use: true,
     ..About::NONE

@@ -1,6 +1,7 @@
 //! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left.
 //!
-//! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape; the `active-leaf` of
+//! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape (2.1.332 for missing
+//! parents); the `active-leaf` of
 //! Qoder CLI from its bundle (1.1.52).
 
 use std::collections::HashMap;
@@ -20,10 +21,9 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     }
     let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
     each_line(&copy.place.path, &mut |line| {
-        tree.see(
-            line.and_then(|line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?)))
-                .as_ref(),
-        );
+        let record = |line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?));
+        tree.has_unread |= line.is_none();
+        tree.see(line.and_then(record).as_ref());
         ControlFlow::Continue(())
     })?;
     Ok(tree.branches())
@@ -66,16 +66,19 @@ const PARENT: &[u8] = b"{\"parentUuid\":";
 pub(super) struct Tree {
     counts_sidechains: bool,
     nodes: Vec<Node>,
-    /// The first node with each id, because a file may be concatenated with itself.
-    places: HashMap<Id, usize>,
+    /// The first node with each id, because a file may be concatenated with itself; `None` for a sub-agent's record.
+    places: HashMap<Id, Option<usize>>,
     /// The node that the last `last-prompt` names, if known, and the number of nodes at that time.
     named: Option<(usize, usize)>,
     lines: usize,
+    /// Set if a line was not read, which may be the missing parent of a record.
+    pub(super) has_unread: bool,
 }
 
 impl Tree {
     pub(super) fn new(counts_sidechains: bool) -> Self {
-        Self { counts_sidechains, nodes: Vec::new(), places: HashMap::new(), named: None, lines: 0 }
+        let (nodes, places) = Default::default();
+        Self { counts_sidechains, nodes, places, named: None, lines: 0, has_unread: false }
     }
 
     /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
@@ -84,7 +87,7 @@ impl Tree {
         self.lines += 1;
         let Some(record) = record else { return true };
         if record.kind.is("last-prompt") || record.kind.is("active-leaf") {
-            let place = record.leaf_uuid.filled().and_then(|leaf| self.places.get(&hash(&leaf)).copied());
+            let place = record.leaf_uuid.filled().and_then(|leaf| self.places.get(&hash(&leaf)).copied().flatten());
             self.named = place.map(|place| (place, self.nodes.len())).or(self.named);
             return true;
         }
@@ -92,15 +95,19 @@ impl Tree {
         if self.places.contains_key(&id) {
             return false;
         }
-        self.places.insert(id, self.nodes.len());
-        if self.nodes.len() > MAX_NODES || (record.is_sidechain.0 && !self.counts_sidechains) {
+        let is_node = self.nodes.len() <= MAX_NODES && (!record.is_sidechain.0 || self.counts_sidechains);
+        self.places.insert(id, is_node.then_some(self.nodes.len()));
+        if !is_node {
             return true;
         }
-        let parent = record.parent_uuid.filled().or_else(|| record.logical_parent_uuid.filled());
-        let parent = match parent {
-            Some(parent) => Parent::Record(hash(&parent)),
+        let hashed = |id: Option<String>| id.map(|id| hash(&id));
+        let (parent, logical) = (hashed(record.parent_uuid.filled()), hashed(record.logical_parent_uuid.filled()));
+        let parent = match parent.or(logical) {
+            Some(parent) if self.places.get(&parent) == Some(&None) => Parent::Previous,
             // The records before a compaction belong to the same conversation.
+            Some(id) if parent.is_none() && !self.places.contains_key(&id) => Parent::Previous,
             None if record.subtype.is("compact_boundary") => Parent::Previous,
+            Some(parent) => Parent::Record(parent),
             None => Parent::None,
         };
         self.nodes.push(Node { line, id: Some(id), parent, part: record.part() });
@@ -124,7 +131,7 @@ impl Tree {
             Some((named, seen)) => Some(self.last_after(named, seen)),
             None => self.nodes.len().checked_sub(1),
         };
-        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines)
+        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines, !self.has_unread)
     }
 
     /// Returns the last node that follows from `named`, among those from index `seen` on.
@@ -136,7 +143,7 @@ impl Tree {
             let parent = match self.nodes[at].parent {
                 Parent::None => None,
                 Parent::Previous => at.checked_sub(1),
-                Parent::Record(id) => self.places.get(&id).copied(),
+                Parent::Record(id) => self.places.get(&id).copied().flatten(),
             };
             if parent.and_then(|parent| follows.get(parent)) == Some(&true) {
                 follows[at] = true;
@@ -231,6 +238,8 @@ mod tests {
             ("a b<a=m c<a=n", &[1, 2, 1]),
             ("a b<a a b<a c<b", &[1; 5]),
             ("a b<a=m c<b !c d<c", &[1; 5]),
+            ("a b<a c<x d<c e<y f<e", &[3, 3, 2, 2, 1, 1]),
+            ("a b<a c<x !c d<c", &[2, 2, 1, 1, 1]),
         ] {
             let found = numbers(text);
             let of_messages: Vec<(u16, u16)> = text
