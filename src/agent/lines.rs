@@ -11,15 +11,20 @@ use jiff::tz::TimeZone;
 use super::engine::Engine;
 use super::ids::is_argument;
 use super::tree::{note_branches, note_cut_off};
-use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
+use super::{Found, ReadContext, about, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
+use crate::session::obstacle::Obstacle;
 use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
 
 /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
+
+/// The longest text of Node.js, in bytes at least: V8's `String::kMaxLength`. An agent that reads a log into one text
+/// cannot open a longer one.
+pub(super) const MAX_NODE_TEXT: u64 = 0x1fff_ffe8;
 
 /// The log of an agent.
 pub(super) trait Log: Sync + 'static {
@@ -36,6 +41,8 @@ pub(super) trait Log: Sync + 'static {
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
+    /// The longest log that the agent can open, in bytes.
+    const MAX_BYTES: u64 = u64::MAX;
     /// Set if [`Log::branches`] can find more than one.
     const HAS_BRANCHES: bool = false;
 
@@ -305,6 +312,12 @@ impl<L: Log> Engine for Lines<L> {
         copy.size_bytes = L::size(&copy, context);
         ends.fill::<L>(&mut copy, context.env.clock.now);
         L::finish(&mut copy, &ends, facts, context)?;
+        if copy.transcript_bytes > L::MAX_BYTES {
+            let agent = about(copy.place.agent()).title;
+            copy.obstruct(Obstacle::new(format!(
+                "its log has more than 512 MiB, the longest text of Node.js, so {agent} cannot read it"
+            )));
+        }
         decide_launch_dir(&mut copy);
         Ok(copy)
     }

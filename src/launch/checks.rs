@@ -55,6 +55,20 @@ pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<Strin
     })
 }
 
+/// Refuses to start an agent that cannot open the session.
+pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
+    let Some(obstacle) = session.copy().obstacle.as_deref() else { return Ok(()) };
+    let message = format!("{} session {} cannot be opened: {}", session.agent, session.id(), obstacle.why);
+    let name = name(session);
+    let mend = match &obstacle.hint {
+        Some(hint) => format!("{hint}, or "),
+        None if obstacle.is_mendable => "run `rejoin doctor --fix --check cannot-open`, or ".to_owned(),
+        None => String::new(),
+    };
+    let hint = format!("{mend}keep it with `rejoin export {name} -o conversation.md`");
+    Err(Refusal::new(RefusalCode::NotResumable, message).hint(hint))
+}
+
 /// Refuses to continue a conversation that anyone may have written.
 pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::session::obstacle::Obstacle;
 use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
@@ -72,6 +73,8 @@ pub(crate) struct SessionCopy {
     pub evidence: Vec<Evidence>,
     /// Further remarks, one line each.
     pub notes: Vec<String>,
+    /// The reason for which its agent cannot open it, if one is known.
+    pub obstacle: Option<Box<Obstacle>>,
 }
 
 impl SessionCopy {
@@ -104,7 +107,15 @@ impl SessionCopy {
             health: HealthSet::default(),
             evidence: Vec::new(),
             notes: Vec::new(),
+            obstacle: None,
         }
+    }
+
+    /// Records that its agent cannot open it.
+    pub(crate) fn obstruct(&mut self, obstacle: Obstacle) {
+        self.health.insert(Health::CannotOpen);
+        self.notes.insert(0, obstacle.why.clone());
+        self.obstacle = Some(Box::new(obstacle));
     }
 
     /// Sets the only directory that the session records.

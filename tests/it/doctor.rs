@@ -881,6 +881,7 @@ unsupported-version    error                 it was written by a newer version o
 missing-fields         error                 fields that its agent requires are missing
 oversize               error                 it is too large for its agent to load
 invalid-content        error                 its content is not in its agent's format
+cannot-open            error                 its agent cannot open it as it is
 unlisted               warning, info         its agent's own list does not lead to it, so the agent does not find it, or not all of it
 archive-mismatch       warning               its agent's list and its place disagree whether it is archived
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
@@ -893,9 +894,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 34);
+    assert_eq!(listed.checks.len(), 36);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 36);
+    assert_eq!(lines.lines().count(), 38);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

@@ -24,6 +24,7 @@ mod backfill;
 mod bad_input;
 mod branches;
 mod broken_chain;
+mod cannot_open;
 mod choosing;
 mod claude_desktop;
 mod cleanup;

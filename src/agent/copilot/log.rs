@@ -4,7 +4,7 @@ use super::workspace::Workspace;
 use super::{Copilot, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::agent::ids::is_uuid;
-use crate::agent::lines::{Ends, Log};
+use crate::agent::lines::{Ends, Log, MAX_NODE_TEXT};
 use crate::agent::prelude::*;
 use crate::format::json::record;
 
@@ -26,6 +26,8 @@ impl Log for Copilot {
     /// A client that was opened and closed at once writes every file but this one.
     const FILE: Option<&'static str> = Some("events.jsonl");
     const SOURCE: &'static str = "events";
+    /// By github/copilot-cli #4325 and github/app #2309: "Cannot create a string longer than 0x1fffffe8 characters".
+    const MAX_BYTES: u64 = MAX_NODE_TEXT;
     const DIR: &'static str = "session-state";
     /// The last resume can be far from the end.
     const TAIL: usize = usize::MAX;

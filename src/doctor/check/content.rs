@@ -49,7 +49,46 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         }
     }
     findings.extend(unlisted(survey));
+    findings.extend(obstructed(survey));
     findings
+}
+
+/// Reports the sessions that their agents cannot open: one finding per cause, and one for each that can be mended.
+fn obstructed(survey: &Survey) -> Vec<Finding> {
+    let mut by_cause: BTreeMap<(AgentKind, &Path, &str), Vec<&Session>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for session in &survey.scan.sessions {
+        let copy = session.copy();
+        let Some(obstacle) = &copy.obstacle else { continue };
+        if obstacle.is_mendable && copy.liveness == Liveness::Idle {
+            let evidence = format!("{} cannot be opened: {}.", name(session), obstacle.why);
+            let finding = Finding::about(session, Code::CannotOpen, Severity::Error, evidence)
+                .measured(&obstacle.why, "a session that its agent opens")
+                .repaired_by(Repair::Mend { path: copy.place.path.to_path_buf() });
+            findings.push(kept(finding, session));
+        } else {
+            by_cause.entry((session.agent, &copy.place.store.root, &obstacle.why)).or_default().push(session);
+        }
+    }
+    let of_cause = |((agent, _, why), sessions): ((AgentKind, &Path, &str), Vec<&Session>)| {
+        let evidence = match sessions.as_slice() {
+            [session] => format!("{} cannot be opened: {why}.", name(session)),
+            _ => format!("{} of {agent} cannot be opened: {why}.", count(sessions.len(), "session")),
+        };
+        let finding = sessions.iter().fold(Finding::new(Code::CannotOpen, Severity::Error, evidence), |finding, session| {
+            finding.session(session).path(&session.copy().place.path)
+        });
+        let finding = finding.measured(why, "sessions that their agent opens");
+        sessions.first().map_or(finding.clone(), |session| kept(finding, session))
+    };
+    findings.extend(by_cause.into_iter().map(of_cause));
+    findings
+}
+
+/// Adds the command that keeps a conversation that its agent cannot open.
+fn kept(finding: Finding, session: &Session) -> Finding {
+    let command = format!("rejoin export {} -o conversation.md", selector(session));
+    finding.remedy(command, "keeps the conversation")
 }
 
 fn empty(session: &Session) -> Option<Finding> {
