@@ -17,8 +17,11 @@ use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
 use crate::session::obstacle::Obstacle;
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::{Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor};
+use crate::system::fsio;
 
+/// Maximum size in bytes of a text file that is left of a session.
+const MAX_TEXT: u64 = 4 * 1024 * 1024;
 /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
 
@@ -71,6 +74,11 @@ pub(super) trait Log: Sync + 'static {
     /// Reads the branches of the conversation.
     fn branches(_log: &Path) -> Result<Branches, PathError> {
         Ok(Branches::default())
+    }
+
+    /// Implements [`Reading::texts`](super::Reading::texts). The text files among them are shown if the log is lost.
+    fn texts(_place: &Located) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Returns whether a record is part of the conversation, and not of a sub-agent's conversation in the same log.
@@ -373,6 +381,15 @@ impl<L: Log> Engine for Lines<L> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
         let mut number = 0;
+        if copy.obstacle.is_some() {
+            for text in L::texts(&copy.place) {
+                if let Some(message) = text_file(&text)
+                    && see(message).is_break()
+                {
+                    return Ok(());
+                }
+            }
+        }
         each_line(&log, &mut |line| {
             let branch = branches.other(number);
             let is_wanted = branches.has(number, wanted);
@@ -395,6 +412,17 @@ impl<L: Log> Engine for Lines<L> {
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(Self::log(place))
     }
+
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        L::texts(place)
+    }
+}
+
+/// Reads a text file as a message with its name; `None` for one that is not a text.
+fn text_file(path: &Path) -> Option<Message> {
+    let bytes = fsio::read_if_present(path, MAX_TEXT).ok()??;
+    let (name, text) = (path.file_name()?.to_string_lossy(), String::from_utf8(bytes).ok()?);
+    Some(Message::new(Role::System, format!("{name}\n\n{text}"), None))
 }
 
 fn messages<L: Log>(line: &[u8], copy: &SessionCopy) -> Option<Vec<Message>> {

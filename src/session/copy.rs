@@ -114,7 +114,10 @@ impl SessionCopy {
     /// Records that its agent cannot open it.
     pub(crate) fn obstruct(&mut self, obstacle: Obstacle) {
         self.health.insert(Health::CannotOpen);
-        self.notes.insert(0, obstacle.why.clone());
+        // Reading and counting may each find it.
+        if self.obstacle.as_deref() != Some(&obstacle) {
+            self.notes.insert(0, obstacle.why.clone());
+        }
         self.obstacle = Some(Box::new(obstacle));
     }
 
@@ -173,6 +176,11 @@ impl SessionCopy {
         if self.kind.is_listed() {
             self.kind = SessionKind::Empty;
         }
+    }
+
+    /// Returns whether nothing that belongs to it was written by a person or a model.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kind == SessionKind::Empty || self.health.contains(Health::EmptySession)
     }
 
     /// Adds a problem if the condition holds.

@@ -49,6 +49,7 @@ mod delete;
 mod doctor;
 mod drift;
 mod droid;
+mod empty;
 mod examples;
 mod export;
 mod facts;

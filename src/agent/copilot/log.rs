@@ -34,6 +34,17 @@ impl Log for Copilot {
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;
 
+    /// The plan and the summaries of compactions; a list of no checkpoints is not a text.
+    fn texts(place: &Located) -> Vec<PathBuf> {
+        let checkpoints = place.path.join("checkpoints");
+        let entries = Found::default().entries(&checkpoints).into_iter().filter(|(_, kind)| kind.is_file());
+        let mut files: Vec<PathBuf> = entries.map(|(entry, _)| entry.path()).collect();
+        files.retain(|path| path.file_name().is_some_and(|name| name != "index.md"));
+        files.sort();
+        files.insert(0, place.path.join("plan.md"));
+        files
+    }
+
     fn is_id(name: &str) -> bool {
         is_uuid(name)
     }

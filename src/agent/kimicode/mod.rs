@@ -177,7 +177,7 @@ fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
         copy.evidence.extend(listed);
         let is_mendable = copy.start_dir.is_some() && copy.transcript_bytes > 0;
         let why = format!("its state.json {why}, so Kimi Code answers that the session is not found");
-        return copy.obstruct(Obstacle { is_mendable, ..Obstacle::new(why) });
+        return copy.obstruct(Obstacle { is_mendable, ..Obstacle::damage(why) });
     };
     copy.set_dir(state.cwd.get(), "state.json");
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));

@@ -26,6 +26,7 @@ fn candidate(id: &str) -> Candidate<'_> {
         modified_at: Some(before(1000)),
         size_bytes: 10,
         liveness: &LIVENESS[0],
+        is_empty: false,
         is_unparsable: false,
         is_unknown_format: false,
         is_pinned: false,
@@ -215,6 +216,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         modified_at: any.modified.map(at),
         size_bytes: any.size,
         liveness: &LIVENESS[usize::from(any.is_live)],
+        is_empty: any.kind == SessionKind::Empty,
         is_unparsable: any.flags[0],
         is_unknown_format: any.flags[5],
         is_pinned: any.flags[1],
@@ -290,7 +292,7 @@ proptest! {
                 let active = one.active_at.expect("what has no time stays");
                 let newest = one.modified_at.map_or(active, |modified| modified.max(active));
                 prop_assert!(policy.now.duration_since(newest) >= RECENT);
-                prop_assert!(!policy.only_empty || one.kind == SessionKind::Empty);
+                prop_assert!(!policy.only_empty || one.is_empty);
                 match family.verdict {
                     Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
                     Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
