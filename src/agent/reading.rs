@@ -104,7 +104,7 @@ pub(crate) trait Reading: Listed + Sync {
         files
     }
 
-    /// Returns files and directories of a copy outside of its conversation files that contain text of a person or a model;
+    /// Returns files and directories of a copy outside of its conversation files that contain text of the user or a model;
     /// not all of them need to exist. A session is not empty if one of them has a file with contents.
     fn texts(&self, place: &Located) -> Vec<PathBuf> {
         self.engine_of(place).texts(place)

@@ -178,7 +178,7 @@ impl SessionCopy {
         }
     }
 
-    /// Returns whether nothing that belongs to it was written by a person or a model.
+    /// Returns whether nothing that belongs to it was written by the user or a model.
     pub(crate) fn is_empty(&self) -> bool {
         self.kind == SessionKind::Empty || self.health.contains(Health::EmptySession)
     }

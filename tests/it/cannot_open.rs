@@ -28,12 +28,38 @@ const DAMAGES: [Damage; 6] = [
 
 /// Agents for which no obstacle is known that their own refusals, or the codes of `doctor` for them, do not name.
 const NONE_KNOWN: [&str; 26] = [
-    "aider", "amplifier", "auggie", "claude", "cline", "commandcode", "continue", "crush", "droid", "gemini", "goose",
-    "gptme", "hermes", "jido", "kilo", "kimi", "leo", "letta", "nanocoder", "omp", "opencode", "openhands", "pi", "qoder",
-    "qwen", "vibe",
+    "aider",
+    "amplifier",
+    "auggie",
+    "claude",
+    "cline",
+    "commandcode",
+    "continue",
+    "crush",
+    "droid",
+    "gemini",
+    "goose",
+    "gptme",
+    "hermes",
+    "jido",
+    "kilo",
+    "kimi",
+    "leo",
+    "letta",
+    "nanocoder",
+    "omp",
+    "opencode",
+    "openhands",
+    "pi",
+    "qoder",
+    "qwen",
+    "vibe",
 ];
 
-fn of_codex(provider: &str) -> Codex {
+/// A provider, the text of config.toml, and a further change.
+type Case<'a> = (&'static str, &'a str, &'a dyn Fn(&World));
+
+fn codex_with(provider: &str) -> Codex {
     Codex::session(id(1)).in_dir("/usr/bin").meta("model_provider", json!(provider)).turn("look", "ok")
 }
 
@@ -42,7 +68,7 @@ fn config(world: &World, text: &str) {
 }
 
 fn lose_provider(world: &World) {
-    world.add(of_codex("oldgate"));
+    world.add(codex_with("oldgate"));
     config(world, "model_provider = \"newgate\"\n[model_providers.newgate]\nname = \"New\"\n");
 }
 
@@ -165,12 +191,12 @@ fn sessions_of_one_lost_provider_are_one_finding() {
 }
 
 #[test]
-fn an_unknown_place_of_a_provider_is_no_obstacle() {
+fn unknown_place_of_a_provider_blocks_nothing() {
     let lost = "[model_providers.newgate]\nname = \"New\"\n";
     let table = "[model_providers.oldgate]\nname = \"Old\"\n";
     let project = |world: &World| put(&world.dir("app").join(".codex/config.toml"), table);
     let profile = |world: &World| put(&world.home().join(".codex/work.config.toml"), table);
-    let cases: [(&str, &str, &dyn Fn(&World)); 6] = [
+    let cases: [Case<'_>; 6] = [
         ("oldgate", "", &|world| std::fs::remove_file(world.home().join(".codex/config.toml")).expect("a file")),
         ("oldgate", "model = \"x", &|_| ()),
         ("oldgate", lost, &project),

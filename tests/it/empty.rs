@@ -1,4 +1,4 @@
-//! Empty sessions: one judgement for all commands, and nothing that a person or a model wrote belongs to one.
+//! Empty sessions: one judgement for all commands, and nothing that the user or a model wrote belongs to one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,8 @@ fn no_session_of_any_agent_is_empty_while_a_file_has_its_words() {
             if !taken.is_subset(&marked) {
                 faults.push(format!("{agent}: without {cut}, cleanup takes {taken:?}, and list marks {marked:?}"));
             }
-            let own = sessions(&world).into_iter().filter(|session| session.agent.to_string() == *agent && is_empty(session));
+            let own =
+                sessions(&world).into_iter().filter(|session| session.agent.to_string() == *agent && is_empty(session));
             if has_words(&world.home()) && own.count() > 0 {
                 faults.push(format!("{agent}: without {cut}, its session is empty, and a file has the words"));
             }
@@ -166,7 +167,7 @@ fn a_transcript_without_messages_keeps_its_subagents() {
     let session = Claude::session(id(1)).in_dir("/usr/bin").record("custom-title", &json!({"customTitle": "Bridge"}));
     world.add(session.clone());
     assert_eq!(taken(&world), BTreeSet::from([id(1)]));
-    world.add(session.subagent("agent-a1", "look at the bridge", "It stands."));
+    world.add(session.subagent("agent-a1", "look at the bridge", "It is old."));
     age_tree(&world.home());
     assert!(!taken(&world).contains(&id(1)) && !marked(&world).contains(&id(1)));
 }
@@ -265,6 +266,10 @@ mod opencode {
         age_tree(&world.home());
         assert_eq!(texts(&world, &session), ["test the balloon"]);
         let report: DoctorReport = world.rejoin(["doctor", "--check", "cannot-open", "--json"]).code(4).json();
-        assert!(report.findings[0].evidence.contains("Unexpected end of JSON input"), "{}", report.findings[0].evidence);
+        assert!(
+            report.findings[0].evidence.contains("Unexpected end of JSON input"),
+            "{}",
+            report.findings[0].evidence
+        );
     }
 }

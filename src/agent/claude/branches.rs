@@ -2,10 +2,11 @@
 //!
 //! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape (2.1.332 for missing
 //! parents); the `active-leaf` of
-//! Qoder CLI from its bundle (1.1.52).
+//! Qoder CLI and its bridges from its bundle (1.1.52).
 
 use std::collections::HashMap;
 
+use jiff::SignedDuration;
 use memchr::{memchr, memmem};
 
 use super::records::ClaudeRecord;
@@ -19,7 +20,7 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     if is_chain(&copy.place.path)? {
         return Ok(Branches::default());
     }
-    let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
+    let mut tree = Tree::of(copy);
     each_line(&copy.place.path, &mut |line| {
         let record = |line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?));
         tree.has_unread |= line.is_none();
@@ -59,6 +60,8 @@ fn is_chain(path: &Path) -> Result<bool, PathError> {
     Ok(is_chain)
 }
 
+/// The largest difference of time for which Qoder CLI takes a record for a missing parent (its bundle, 1.1.52).
+const NEAR: SignedDuration = SignedDuration::from_secs(5);
 /// The beginning of a record of a conversation, as the client writes it.
 const PARENT: &[u8] = b"{\"parentUuid\":";
 
@@ -73,12 +76,23 @@ pub(super) struct Tree {
     lines: usize,
     /// Set if a line was not read, which may be the missing parent of a record.
     pub(super) has_unread: bool,
+    /// The times of the nodes, if the agent takes a record of nearly the same time for a missing parent.
+    times: Option<Vec<(Id, Option<Timestamp>)>>,
 }
 
 impl Tree {
-    pub(super) fn new(counts_sidechains: bool) -> Self {
+    pub(super) fn of(copy: &SessionCopy) -> Self {
+        let times = (copy.place.agent() == AgentKind::Qoder).then(Vec::new);
         let (nodes, places) = Default::default();
-        Self { counts_sidechains, nodes, places, named: None, lines: 0, has_unread: false }
+        let counts_sidechains = copy.kind == SessionKind::Subagent;
+        Self { counts_sidechains, nodes, places, named: None, lines: 0, has_unread: false, times }
+    }
+
+    /// Returns the record that the agent takes for a missing parent, the nearest one of up to 5 seconds earlier.
+    fn substitute(&self, record: &ClaudeRecord<'_>) -> Option<Id> {
+        let at = record.at()?;
+        let ages = self.times.iter().flatten().filter_map(|(id, time)| Some((at.duration_since((*time)?), *id)));
+        ages.filter(|(age, _)| !age.is_negative() && *age <= NEAR).min_by_key(|(age, _)| *age).map(|(_, id)| id)
     }
 
     /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
@@ -107,9 +121,13 @@ impl Tree {
             // The records before a compaction belong to the same conversation.
             Some(id) if parent.is_none() && !self.places.contains_key(&id) => Parent::Previous,
             None if record.subtype.is("compact_boundary") => Parent::Previous,
-            Some(parent) => Parent::Record(parent),
+            Some(parent) if self.places.contains_key(&parent) => Parent::Record(parent),
+            Some(parent) => Parent::Record(self.substitute(record).unwrap_or(parent)),
             None => Parent::None,
         };
+        if let Some(times) = &mut self.times {
+            times.push((id, record.at()));
+        }
         self.nodes.push(Node { line, id: Some(id), parent, part: record.part() });
         true
     }
@@ -213,7 +231,7 @@ mod tests {
         copy.place.path = path.into();
         let branches = read(&copy).expect("branches");
         if is_chain(&copy.place.path).expect("a file") {
-            let mut tree = Tree::new(false);
+            let mut tree = Tree::of(&copy);
             lines.iter().for_each(|line| _ = tree.see(ClaudeRecord::of_line(line.as_bytes()).as_ref()));
             assert_eq!(tree.branches().count(), 1, "{text}");
         }

@@ -58,7 +58,7 @@ impl Count {
     fn of(copy: &SessionCopy) -> Self {
         let counts_sidechains = copy.kind == SessionKind::Subagent;
         let (prompts, replies, whole) = Default::default();
-        let tree = Tree::new(counts_sidechains);
+        let tree = Tree::of(copy);
         Self { counts_sidechains, prompts, replies, tree, lines: 0, whole, has_bad_lines: false }
     }
 

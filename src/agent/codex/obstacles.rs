@@ -67,7 +67,8 @@ pub(super) fn of_ordinal(path: &Path) -> Obstacle {
         }
     }
     let is_mendable = path.extension().is_some_and(|extension| extension == "jsonl");
-    let why = format!("its last record, line {last}, has no ordinal, and Codex refuses to continue a rollout without it");
+    let why =
+        format!("its last record, line {last}, has no ordinal, and Codex refuses to continue a rollout without it");
     Obstacle { is_mendable, ..Obstacle::new(why) }
 }
 

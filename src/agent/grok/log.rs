@@ -143,7 +143,8 @@ impl Log for Updates {
         let bytes = fsio::read_if_present(&summary(&copy.place), MAX_SUMMARY)?.unwrap_or_default();
         match record::<&RawValue>(&bytes) {
             Some(summary) => fill(copy, summary),
-            None => copy.obstruct(Obstacle::damage("it has no summary.json that can be read, so Grok Build does not find it")),
+            None => copy
+                .obstruct(Obstacle::damage("it has no summary.json that can be read, so Grok Build does not find it")),
         }
         Ok(())
     }

@@ -7,12 +7,12 @@ use std::ffi::OsStr;
 
 use serde_json::Value;
 
+use crate::agent::Depth;
 use crate::agent::database;
 use crate::agent::ids::is_argument;
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
 use crate::agent::prelude::*;
-use crate::agent::Depth;
 use crate::format::sqlite;
 use crate::session::branches::BranchFilter;
 use crate::session::obstacle::Obstacle;
@@ -57,7 +57,9 @@ impl Engine for Tree {
         let messages = store.root.join("storage/message");
         let dirs = only.map_or_else(|| found.dirs(&messages), |id| vec![messages.join(id)]);
         for dir in dirs {
-            let Some(id) = dir.file_name().and_then(|name| name.to_str()).filter(|id| is_argument(id)) else { continue };
+            let Some(id) = dir.file_name().and_then(|name| name.to_str()).filter(|id| is_argument(id)) else {
+                continue;
+            };
             if !known.contains(id) && !files_in(&dir).is_empty() {
                 found.places.push(Located::new(store, id, dir.clone()));
             }
@@ -139,7 +141,9 @@ fn rest(place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathEr
     copy.set_dir(dir.as_deref(), "path of a message");
     copy.created_at = first.map(|at| Fact::new(at, "message"));
     copy.active_at = last.map(|at| Fact::new(at, "message"));
-    copy.obstruct(Obstacle::damage("its file in storage/session is gone, so OpenCode does not have it; its messages are left"));
+    copy.obstruct(Obstacle::damage(
+        "its file in storage/session is gone, so OpenCode does not have it; its messages are left",
+    ));
     database::judge_liveness(&mut copy, context.env.clock.now);
     decide_launch_dir(&mut copy);
     Ok(copy)

@@ -83,9 +83,8 @@ pub(super) fn plan<'a>(
         places.read_with_dirs(env, &filter, Wanted::GLANCE)
     });
     let inner = inner(&scan.sessions);
-    scan.sessions.retain(|session| {
-        !inner.contains(&session.key()) && !session.copy().is_empty() && filter.matches(session)
-    });
+    scan.sessions
+        .retain(|session| !inner.contains(&session.key()) && !session.copy().is_empty() && filter.matches(session));
     processes::verify_for_change(&mut scan.sessions);
     let Known { archive, holdings, notes, mapping } = known;
     let mut plan = Plan {

@@ -75,9 +75,10 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
             [session] => format!("{} cannot be opened: {why}.", name(session)),
             _ => format!("{} of {agent} cannot be opened: {why}.", count(sessions.len(), "session")),
         };
-        let finding = sessions.iter().fold(Finding::new(Code::CannotOpen, Severity::Error, evidence), |finding, session| {
-            finding.session(session).path(&session.copy().place.path)
-        });
+        let finding =
+            sessions.iter().fold(Finding::new(Code::CannotOpen, Severity::Error, evidence), |finding, session| {
+                finding.session(session).path(&session.copy().place.path)
+            });
         let finding = finding.measured(why, "sessions that their agent opens");
         sessions.first().map_or(finding.clone(), |session| kept(finding, session))
     };
@@ -444,8 +445,8 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         let glued = count(lines.glued.len(), "whole record");
         evidence.push_str(&format!(" {glued} on a line with half of another can be moved to a separate line."));
     }
-    let finding = transcript(session, Code::BadLines, Severity::Warning, evidence)
-        .measured(measured, "one record per line");
+    let finding =
+        transcript(session, Code::BadLines, Severity::Warning, evidence).measured(measured, "one record per line");
     let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
     let can_split = !lines.glued.is_empty() && session.copy().liveness == Liveness::Idle;
     Some(match path.filter(|_| can_split) {

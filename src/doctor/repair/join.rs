@@ -32,7 +32,9 @@ pub(super) fn edits(copy: &SessionCopy, path: &Path) -> Result<Vec<Edit>, String
     })
     .map_err(|error| error.to_string())?;
     if edits.is_empty() || edits.len() != breaks.len() {
-        return Err("a record where the chain is broken is not on a separate line, or its chain is whole now".to_owned());
+        return Err(
+            "a record where the chain is broken is not on a separate line, or its chain is whole now".to_owned()
+        );
     }
     Ok(edits)
 }

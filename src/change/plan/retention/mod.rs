@@ -66,7 +66,7 @@ pub(crate) struct Candidate<'a> {
     pub size_bytes: u64,
     /// Use by a process.
     pub liveness: &'a Liveness,
-    /// Set if nothing in any copy was written by a person or a model.
+    /// Set if nothing in any copy was written by the user or a model.
     pub is_empty: bool,
     /// Set if a part of it could not be read or parsed.
     pub is_unparsable: bool,
