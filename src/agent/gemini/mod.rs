@@ -16,7 +16,7 @@ mod relocation;
 mod saved;
 mod usage;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 
 use memchr::memmem;
@@ -192,13 +192,17 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
     let dirs: HashSet<String> =
         dirs.into_iter().filter_map(|(entry, _)| entry.file_name().into_string().ok()).collect();
     // A sub-agent's file may bear the id of the session that started it.
-    let names: Vec<PathBuf> = files.iter().map(|(entry, _)| entry.path()).collect();
+    let short = |path: &Path| path.file_stem().and_then(|stem| Some(stem.to_str()?.rsplit_once('-')?.1.to_owned()));
+    let mut by_short: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    for path in files.iter().map(|(entry, _)| entry.path()) {
+        by_short.entry(short(&path).unwrap_or_default()).or_default().push(path);
+    }
     let is_main = |path: &Path, id: &str| {
         head_of(path).is_ok_and(|head| head.is_some_and(|head| head.id == id && !head.is_subagent))
     };
     let has_main = |path: &Path, id: &str| {
-        let short = |path: &Path| path.file_stem().and_then(|stem| Some(stem.to_str()?.rsplit_once('-')?.1.to_owned()));
-        names.iter().any(|other| other != path && short(other) == short(path) && is_main(other, id))
+        let others = short(path).and_then(|short| by_short.get(&short));
+        others.into_iter().flatten().any(|other| other != path && is_main(other, id))
     };
     for (entry, kind) in files {
         let path = entry.path();
