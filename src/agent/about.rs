@@ -51,6 +51,11 @@ pub(crate) struct About {
     /// Checks whether a line of a transcript is a record of a move, which continues no conversation; `None` if a move adds
     /// no record.
     pub is_move_record: Option<fn(&[u8]) -> bool>,
+    /// Set if forks of it keep sessions of the same form in other homes.
+    pub has_forks: bool,
+    /// Types of records without a time that the agent itself writes at the end of a transcript. Other records without a time may
+    /// be newer than the conversation.
+    pub untimed: &'static [&'static str],
     /// Names of a session's files and directories that the agent executes, sources or loads as settings, in lower case;
     /// one that starts with a dot is the ending of a name. They are restored from an archive only on `--trust`.
     pub runs: &'static [&'static str],
@@ -129,6 +134,8 @@ impl About {
         renames: &[],
         is_state: |_| false,
         is_move_record: None,
+        has_forks: false,
+        untimed: &[],
         runs: &[],
         half_line: HalfLine::PassedOver,
         api_error: None,

@@ -23,9 +23,14 @@ use crate::system::env::Env;
 
 /// Finds and reads the sessions of an agent. The engine implements most methods.
 pub(crate) trait Reading: Listed + Sync {
-    /// Returns the roots of its sessions, by default from the variables and the root in its description; they need not
-    /// exist.
+    /// Returns the roots of its sessions; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::with_configured(self.kind(), env, |env| self.usual_stores(env))
+    }
+
+    /// Returns the roots of its sessions without those of the config file, by default from the variables and the root in its
+    /// description.
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         stores::of(self.kind(), env)
     }
 

@@ -43,7 +43,12 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     let mut unset = command.unset;
     unset.extend(store.unset.iter().filter(|name| env.variable(name).is_some()));
     if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
+        set.insert("HOME".into(), env.home.clone().into_os_string());
+    }
+    if let (Some(program), Some(first)) = (&store.program, command.argv.first_mut())
+        && agent.about().program == Some(&**first)
+    {
+        *first = program.to_string();
     }
     let dir = copy.launch_dir.as_ref().map(|fact| fact.value.to_path_buf());
     let has_prompt = request.prompt.is_some();
@@ -74,7 +79,7 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
     argv.extend(first.option.iter().map(|&word| word.to_owned()));
     let mut set = BTreeMap::new();
     if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
+        set.insert("HOME".into(), env.home.clone().into_os_string());
     }
     let unset = agent::about(agent).new_session.unset.to_vec();
     Ok(Plan { argv, dir: None, unset, set, then_type: None, has_prompt })
@@ -193,7 +198,7 @@ impl Plan {
         for name in &self.unset {
             command.env_remove(name);
         }
-        command.envs(&self.set);
+        command.envs(self.set.iter().map(|(name, value)| (&**name, value)));
         Ok(command)
     }
 }
@@ -253,7 +258,7 @@ mod tests {
             argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
             dir: Some("/x/it's $(touch y)".into()),
             unset: vec!["CLAUDECODE"],
-            set: BTreeMap::from([("HOME", "/h o".into())]),
+            set: BTreeMap::from([("HOME".into(), "/h o".into())]),
             then_type: None,
             has_prompt: false,
         };

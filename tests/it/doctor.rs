@@ -635,7 +635,7 @@ fn a_changed_session_of_jidocode_has_an_invalid_signature() {
 
 #[test]
 fn temporary_files_of_a_dead_writer_are_repaired() {
-    let world = world();
+    let world = world().with_processes();
     let app = world.dir("app");
     let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
     let dir = world.add(session.file(".transcript_x1y2.tmp", "half").file("notes.tmp", "a person's"));
@@ -686,7 +686,9 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     };
     assert_eq!((within("1"), within("2")), (0, 1));
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 10}"#);
+    world.rejoin(["archive", &id(2)]).code(0);
     let findings = found(&world, "expires-soon");
+    assert_eq!((findings[0].sessions.len(), &*findings[0].sessions[0].id), (1, &*id(1)), "the archive holds the other");
     assert_eq!(findings[0].measured, "deleted at its next start");
     assert!(findings[0].evidence.contains("cleanupPeriodDays in "), "{}", findings[0].evidence);
     put(&world.home().join(".claude/settings.json"), "{");

@@ -50,7 +50,7 @@ const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
 pub(super) struct Claude;
 
 impl Reading for Claude {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         places::stores(env)
     }
 

@@ -50,7 +50,7 @@ const LOCKS: &str = "thread-writer-locks";
 pub(super) struct Codex;
 
 impl Reading for Codex {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::of(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {

@@ -35,7 +35,7 @@ const DATABASE: Database = Database { schema: &Tables, agent_managed: &AGENT_MAN
 pub(super) struct OpenCode;
 
 impl Reading for OpenCode {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         PROGRAM.stores(env)
     }
 

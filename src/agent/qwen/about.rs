@@ -9,6 +9,7 @@ pub(crate) const ABOUT: About = About {
     program: Some("qwen"),
     title: "Qwen Code",
     tested_version: Some("0.24.4"),
+    variables: &[("QWEN_HOME", None)],
     needs_own_dir: true,
     version_at: Some("/version"),
     // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.

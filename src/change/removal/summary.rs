@@ -73,7 +73,7 @@ impl Summary {
             is_unknown_format: copy.health.contains(Health::UnknownFormat),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
-            is_asked_for: is_of_dir && filter.has_agent(agent) && filter.has_tags(agent, &copy.place.id),
+            is_asked_for: is_of_dir && filter.has_agent(agent) && filter.is_chosen(agent, &copy.place.id),
             rules: (!rules.is_empty()).then_some(rules),
             liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
             parent_id: copy.parent_id.map(Into::into),

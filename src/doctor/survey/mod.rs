@@ -18,6 +18,8 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
+use crate::archive::Archive;
+use crate::archive::coverage::held;
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::off_branch::OffBranch;
@@ -89,6 +91,8 @@ pub(crate) struct Survey {
     pub held: BTreeSet<PathBuf>,
     /// The rules by which agents delete sessions themselves, by the roots of their stores.
     pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
+    /// Sessions that their agent deletes soon and that the archive holds completely.
+    pub archived: BTreeSet<(AgentKind, String)>,
     /// Records of directories that sessions were working in, and whether each directory exists.
     pub cwd_records: Vec<(CwdRecord, bool)>,
     /// Runs of this program that did not finish.
@@ -297,5 +301,16 @@ impl Survey {
                 copy.modified_at = modified_at(&copy.place.path);
             }
         }
+        let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
+        self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
+    }
+
+    /// Returns when the agent of a session will delete it, if that is soon.
+    pub(crate) fn expiry(&self, session: &Session) -> Option<Timestamp> {
+        let copy = session.copy();
+        let (_, retention) = self.retentions.get(&copy.place.store.root)?;
+        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
+        let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
+        retention.expiry(copy).filter(|_| is_own).filter(is_soon)
     }
 }
