@@ -41,6 +41,9 @@ pub(crate) struct About {
     pub decide: fn(&mut SessionCopy),
     /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
     pub link: fn(&[u8]) -> Option<Link<'_>>,
+    /// The member of a record with the id of its parent, if a missing parent cuts off what comes before, and another
+    /// value there joins both parts.
+    pub parent_at: Option<&'static str>,
     /// The agent's command that renames a session; the words `ID` and `TITLE` are replaced. Empty if there is none.
     pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
@@ -127,6 +130,7 @@ impl About {
         version_at: None,
         decide: |copy| evidence::decide(copy, |_| true),
         link: |line| is_object(line).then(Link::default),
+        parent_at: None,
         renames: &[],
         is_state: |_| false,
         is_move_record: None,

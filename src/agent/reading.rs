@@ -109,6 +109,12 @@ pub(crate) trait Reading: Listed + Sync {
         files
     }
 
+    /// Returns files and directories of a copy outside of its conversation files that contain text of the user or a model;
+    /// not all of them need to exist. A session is not empty if one of them has a file with contents.
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        self.engine_of(place).texts(place)
+    }
+
     /// Returns whether a record of its files is known to carry no conversation. A session is empty only if all its
     /// records are silent, so an unknown type or key must give `false`.
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -21,7 +21,9 @@ pub(super) struct Link {
 /// it.
 pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
     let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
+    let mut is_whole = true;
     each_line(log, &mut |line| {
+        is_whole &= line.is_some();
         if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
             last = if is_leaf { Some(lines) } else { last };
             // Most other lines simply follow the line before, and need no node.
@@ -32,7 +34,7 @@ pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Resu
         lines += 1;
         ControlFlow::Continue(())
     })?;
-    Ok(Branches::divide(&nodes, last, lines))
+    Ok(Branches::divide(&nodes, last, lines, is_whole))
 }
 
 /// The turns of a log, in which a record can roll back the last ones.
@@ -76,18 +78,29 @@ impl Turns {
 
     /// Divides a log with this number of lines.
     pub(super) fn branches(&self, lines: usize) -> Branches {
-        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines)
+        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines, true)
     }
 }
 
 /// Adds a note with the number of messages on other branches, and the agent's own way to reach them.
 pub(super) fn note_branches(copy: &mut SessionCopy, branches: &Branches, hidden: u64, way: Option<&str>) {
     let are = if hidden == 1 { "message is" } else { "messages are" };
-    let on = match branches.count() {
+    let on = match branches.count() - branches.cut_off() {
         1 => return,
         2 => "another branch",
         _ => "other branches",
     };
     let way = way.map(|way| format!("; {way}")).unwrap_or_default();
     copy.notes.push(format!("{hidden} more {are} on {on}; --branches lists them{way}"));
+}
+
+/// Adds a note with the number of messages before a record that has lost its parent.
+pub(super) fn note_cut_off(copy: &mut SessionCopy, cut_off: u64) {
+    let are = if cut_off == 1 { "message is" } else { "messages are" };
+    if cut_off > 0 {
+        copy.notes.push(format!(
+            "{cut_off} more {are} before a record whose parent is missing, so a resume does not send them; `rejoin doctor \
+             --check broken-chain` names the way out"
+        ));
+    }
 }

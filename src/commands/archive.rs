@@ -71,7 +71,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
         let until = args.expiring.map(|time| env.clock.later(time));
         scan.sessions.retain(|session| {
             !inner.contains(&session.key())
-                && session.copy().kind != SessionKind::Empty
+                && !session.copy().is_empty()
                 && filter.matches(session)
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
         });

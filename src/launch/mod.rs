@@ -86,11 +86,12 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
 }
 
 /// Returns whether `resume` would start a session, from the facts in a list: its copy is decided, its directory exists
-/// and belongs to its project, and no process holds it.
+/// and belongs to its project, its agent can open it, and no process holds it.
 pub(crate) fn starts(session: &Session) -> bool {
     let joins = (agent::about(session.agent).joins)(session.copy());
     session.choice.is_decided
         && session.launch_dir_exists == Some(true)
+        && session.copy().obstacle.is_none()
         && (joins || checks::check_liveness(session).is_ok())
         && checks::check_origin(session).is_ok()
         && checks::check_trust(session).is_ok()

@@ -69,6 +69,8 @@ pub(crate) struct Resume {
     pub is_unsure: bool,
     /// The agent to start in place of the session's.
     pub briefed: Option<Briefed>,
+    /// Set if the user added arguments for the agent.
+    pub has_arguments: bool,
 }
 
 /// Choices of the user.
@@ -146,6 +148,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: None,
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -181,6 +184,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: Some(Briefed { agent: other, file: None, noted: String::new() }),
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -213,6 +217,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: None,
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -230,6 +235,10 @@ impl Resume {
                 }
             }
             if self.briefed.is_none() {
+                // Further arguments may remove the obstacle.
+                if !self.has_arguments {
+                    refusals.extend(checks::check_opens(session).err());
+                }
                 match checks::check_program(session, env) {
                     Ok(warning) => {
                         self.is_unsure = warning.is_some();

@@ -29,6 +29,7 @@ pub(crate) const ABOUT: About = About {
         .unset(super::launch_args::NESTED),
     decide: super::decide_again,
     link: super::upkeep::link,
+    parent_at: Some("parentUuid"),
     is_move_record: Some(is_relocated),
     // At the end of each turn and of the session (2.1.332). The client writes a title of the user again, too; that counts.
     untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],

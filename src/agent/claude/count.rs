@@ -7,7 +7,7 @@ use super::ends::Ends;
 use super::records::ClaudeRecord;
 use super::usage::Usages;
 use crate::agent::prelude::*;
-use crate::agent::tree::note_branches;
+use crate::agent::tree::{note_branches, note_cut_off};
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{BranchFilter, Id, hash};
@@ -58,7 +58,7 @@ impl Count {
     fn of(copy: &SessionCopy) -> Self {
         let counts_sidechains = copy.kind == SessionKind::Subagent;
         let (prompts, replies, whole) = Default::default();
-        let tree = Tree::new(counts_sidechains);
+        let tree = Tree::of(copy);
         Self { counts_sidechains, prompts, replies, tree, lines: 0, whole, has_bad_lines: false }
     }
 
@@ -67,6 +67,7 @@ impl Count {
         let record = line.and_then(ClaudeRecord::of_sound_line);
         self.has_bad_lines |= record.is_none();
         let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line?)?));
+        self.tree.has_unread |= line.is_none();
         let is_new = self.tree.see(record.as_ref());
         self.lines += 1;
         let (record, number) = (record?, self.lines - 1);
@@ -90,15 +91,20 @@ impl Count {
             (prompts.iter().filter(|line| is_counted(**line)).count() as u64, replies.len() as u64)
         };
         let (prompts, replies) = counted(&|line| branches.has(line, BranchFilter::Active));
-        let (other_prompts, other_replies) = counted(&|line| !branches.has(line, BranchFilter::Active));
-        let hidden = other_prompts + other_replies;
+        let hidden_on = |cut_off: bool| {
+            let (prompts, replies) =
+                counted(&|line| branches.other(line).is_some_and(|number| branches.is_cut_off(number) == cut_off));
+            prompts + replies
+        };
+        let (cut_off, hidden) = (hidden_on(true), hidden_on(false));
+        note_cut_off(copy, cut_off);
         note_branches(copy, &branches, hidden, None);
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // Records between the two windows of the first read may contain a title, or show how the session was started.
         copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
-            copy.kind = match (prompts + replies + hidden, whole.is_exec && !whole.is_interactive) {
+            copy.kind = match (prompts + replies + cut_off + hidden, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,
                 (_, true) => SessionKind::Exec,
                 (_, false) => SessionKind::Main,

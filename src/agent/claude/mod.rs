@@ -94,6 +94,10 @@ impl Reading for Claude {
         usage::usage(&copy.place)
     }
 
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
+    }
+
     fn is_silent(&self, record: &[u8]) -> bool {
         is_silent(record)
     }

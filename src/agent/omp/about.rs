@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     usage: Some(crate::agent::pi::about::USAGE),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    parent_at: Some("parentId"),
     marks_use: true,
     ..About::NONE
 };

@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     usage: Some(USAGE),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    parent_at: Some("parentId"),
     ..About::NONE
 };
 

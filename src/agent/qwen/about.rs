@@ -1,5 +1,6 @@
 //! The description of Qwen Code.
 
+use crate::agent::claude;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
@@ -25,6 +26,8 @@ pub(crate) const ABOUT: About = About {
         ..UsageAt::NONE
     }),
     decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
+    link: claude::link,
+    parent_at: Some("parentUuid"),
     marks_use: true,
     ..About::NONE
 };

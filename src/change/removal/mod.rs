@@ -304,6 +304,7 @@ impl Summaries {
                 undated_at: inspection.and_then(|inspection| inspection.undated_at),
                 size_bytes: if self.is_inside_parent(at) { 0 } else { self.size_bytes(at) },
                 liveness: used.or_else(|| inspection?.liveness()).unwrap_or(IDLE),
+                is_empty: copies.iter().all(|copy| copy.is_empty),
                 is_unparsable: is_unread || copies.iter().any(|copy| copy.is_unparsable),
                 is_unknown_format: copies.iter().any(|copy| copy.is_unknown_format),
                 is_pinned: pins.has(agent, id),

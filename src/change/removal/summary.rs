@@ -30,6 +30,7 @@ pub(crate) struct Summary {
     pub(super) transcript_bytes: u64,
     /// `None` if no process uses it.
     pub(super) liveness: Option<Box<Liveness>>,
+    pub(super) is_empty: bool,
     pub(super) is_unparsable: bool,
     pub(super) is_unknown_format: bool,
     pub(super) title: Option<Box<str>>,
@@ -65,7 +66,9 @@ impl Summary {
             active_at,
             size_bytes: copy.size_bytes,
             transcript_bytes: copy.transcript_bytes,
-            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(&health))
+            is_empty: copy.is_empty(),
+            is_unparsable: copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_damage)
+                || copy.health.iter().any(|health| UNPARSABLE.contains(&health))
                 || is_nothing_but_damage(&copy),
             is_unknown_format: copy.health.contains(Health::UnknownFormat),
             title,

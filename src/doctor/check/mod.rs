@@ -98,6 +98,16 @@ pub(crate) enum Repair {
         /// Offsets of these records, in bytes.
         at: Vec<u64>,
     },
+    /// Changes the files that keep an agent from opening a session.
+    Mend {
+        /// The session.
+        path: PathBuf,
+    },
+    /// Gives each record of the active branch whose parent is missing the record before it as its parent.
+    JoinChain {
+        /// The transcript.
+        path: PathBuf,
+    },
     /// Removes the last line of a transcript, which was cut off.
     CutLine {
         /// The transcript.

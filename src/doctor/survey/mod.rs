@@ -48,6 +48,10 @@ pub(crate) struct Wanted {
     pub expires_within: SignedDuration,
 }
 
+/// The checks that need the lines of transcripts.
+const OF_LINES: [Code; 5] =
+    [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
+
 impl Wanted {
     fn has(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.codes.contains(code))
@@ -123,7 +127,7 @@ pub(crate) struct InterruptedRun {
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines, Code::OtherBranches, Code::StuckSession]);
+    let wants_lines = wanted.has(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);

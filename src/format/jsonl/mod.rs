@@ -22,7 +22,9 @@ use memchr::{memchr, memmem, memrchr};
 
 use crate::error::PathError;
 use crate::system::fsio;
-pub(crate) use lines::{Line, Lines, each_line, each_line_with, each_message, is_too_long, last_messages, too_long};
+pub(crate) use lines::{
+    Line, Lines, each_line, each_line_at, each_line_with, each_message, is_too_long, last_messages, too_long,
+};
 use unpacked::{Source, Unpacked};
 use window::Window;
 

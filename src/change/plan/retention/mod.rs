@@ -68,6 +68,8 @@ pub(crate) struct Candidate<'a> {
     pub size_bytes: u64,
     /// Use by a process.
     pub liveness: &'a Liveness,
+    /// Set if nothing in any copy was written by the user or a model.
+    pub is_empty: bool,
     /// Set if a part of it could not be read or parsed.
     pub is_unparsable: bool,
     /// Set if its records are in an unknown format.
@@ -128,7 +130,7 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
     for family in &mut families {
         let not_asked_for = (!candidates[family.root()].is_asked_for).then_some(Keep::NotAskedFor);
         let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
-        let not_empty = policy.only_empty && family.members.iter().any(|at| candidates[*at].kind != SessionKind::Empty);
+        let not_empty = policy.only_empty && family.members.iter().any(|at| !candidates[*at].is_empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
         // A record may be newer than the time in a list.
         let newest = |time: fn(&Candidate<'_>) -> Option<Timestamp>| {

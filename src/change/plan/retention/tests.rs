@@ -27,6 +27,7 @@ fn candidate(id: &str) -> Candidate<'_> {
         undated_at: None,
         size_bytes: 10,
         liveness: &LIVENESS[0],
+        is_empty: false,
         is_unparsable: false,
         is_unknown_format: false,
         is_pinned: false,
@@ -229,6 +230,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         undated_at: any.modified.map(at).filter(|_| number % 3 == 0),
         size_bytes: any.size,
         liveness: &LIVENESS[usize::from(any.is_live)],
+        is_empty: any.kind == SessionKind::Empty,
         is_unparsable: any.flags[0],
         is_unknown_format: any.flags[5],
         is_pinned: any.flags[1],
@@ -304,7 +306,7 @@ proptest! {
                 let active = one.active_at.expect("what has no time stays");
                 let newest = one.recorded_at.max(one.undated_at).map_or(active, |at| at.max(active));
                 prop_assert!(policy.now.duration_since(newest) >= RECENT);
-                prop_assert!(!policy.only_empty || one.kind == SessionKind::Empty);
+                prop_assert!(!policy.only_empty || one.is_empty);
                 match family.verdict {
                     Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
                     Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
