@@ -69,6 +69,8 @@ pub(crate) struct About {
     pub has_open_file_only: bool,
     /// Set if a register, a lock or an open file shows that a session is open, also while its client waits for a prompt.
     pub marks_use: bool,
+    /// Set if the agent refuses a whole log for a byte that is not UTF-8; others replace it.
+    pub refuses_bytes: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
@@ -132,6 +134,7 @@ impl About {
         needs_own_dir: false,
         needs_session_info: false,
         asks_elsewhere: false,
+        refuses_bytes: false,
         is_anywhere: false,
         keeps_in_projects: false,
         has_verbatim_titles: false,

@@ -22,7 +22,7 @@ pub(super) struct Link {
 pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
     let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
     each_line(log, &mut |line| {
-        if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
+        if let Some(Link { id, parent, part, is_leaf }) = link(line) {
             last = if is_leaf { Some(lines) } else { last };
             // Most other lines simply follow the line before, and need no node.
             if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {

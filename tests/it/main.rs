@@ -87,6 +87,7 @@ mod letter;
 mod links;
 mod list;
 mod listing;
+mod long_lines;
 #[cfg(target_os = "linux")]
 mod mac_disk;
 mod machines;

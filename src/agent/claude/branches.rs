@@ -20,10 +20,8 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     }
     let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
     each_line(&copy.place.path, &mut |line| {
-        tree.see(
-            line.and_then(|line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?)))
-                .as_ref(),
-        );
+        let whole = || ClaudeRecord::of_line(last_object(line)?);
+        tree.see(ClaudeRecord::of_line(line).or_else(whole).as_ref());
         ControlFlow::Continue(())
     })?;
     Ok(tree.branches())
@@ -34,10 +32,6 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
 fn is_chain(path: &Path) -> Result<bool, PathError> {
     let (mut last, mut is_chain): (Vec<u8>, bool) = (Vec::new(), true);
     each_line(path, &mut |line| {
-        let Some(line) = line else {
-            is_chain = false;
-            return ControlFlow::Break(());
-        };
         let member = |name: &[u8]| -> Option<Vec<u8>> {
             let value = &line[memmem::rfind(line, name)? + name.len()..];
             Some(value[..memchr(b'"', value)?].to_vec())

@@ -28,7 +28,7 @@ pub(in crate::agent) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
 pub(super) fn measure(copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
     let (mut count, mut usages) = (Count::of(copy), Usages::of(&copy.place));
     each_line(&copy.place.path, &mut |line| {
-        line.into_iter().for_each(|line| usages.see(line));
+        usages.see(line);
         if let Some(record) = count.see(line)
             && let Some(at) = record.at().filter(|at| days.lacks(*at))
             && !record.messages().is_empty()
@@ -63,10 +63,10 @@ impl Count {
     }
 
     /// Counts a line. Returns its record if it is new and belongs to the conversation.
-    fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<ClaudeRecord<'l>> {
-        let record = line.and_then(ClaudeRecord::of_sound_line);
+    fn see<'l>(&mut self, line: &'l [u8]) -> Option<ClaudeRecord<'l>> {
+        let record = ClaudeRecord::of_sound_line(line);
         self.has_bad_lines |= record.is_none();
-        let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line?)?));
+        let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line)?));
         let is_new = self.tree.see(record.as_ref());
         self.lines += 1;
         let (record, number) = (record?, self.lines - 1);

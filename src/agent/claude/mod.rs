@@ -30,7 +30,7 @@ use super::upkeep::{Retention, Strays};
 use super::{Interest, Said, last_activity};
 use crate::agent::prelude::*;
 use crate::format::json::last_object;
-use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
 use crate::session::stats::Days;
@@ -132,7 +132,6 @@ impl Reading for Claude {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         let mut repeats = Repeats::default();
         each_line(&copy.place.path, &mut |line| {
-            let Some(line) = line else { return see(Said::Message(too_long())) };
             let interest = interest(line);
             // A record and its repetition have the same relevance.
             if interest == Interest::Nothing || repeats.has(line) {
@@ -232,7 +231,6 @@ pub(super) fn show(copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'
     each_line(&copy.place.path, &mut |line| {
         let (at, branch) = (number, branches.other(number));
         number += 1;
-        let Some(line) = line else { return see(too_long().on(branch)) };
         if !branches.has(at, wanted) || repeats.has(line) {
             return ControlFlow::Continue(());
         }

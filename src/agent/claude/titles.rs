@@ -112,7 +112,7 @@ pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     }
     let Ok(mut lines) = Jsonl::open(path).and_then(|file| file.lines_within(LEAF_WINDOW)) else { return own };
     while let Ok(Some(line)) = lines.next_line() {
-        let line = line.bytes.unwrap_or_default();
+        let line = line.bytes;
         // Inside a JSON string the quotes are escaped.
         for at in memmem::find_iter(line, br#""uuid":""#) {
             let rest = &line[at + br#""uuid":""#.len()..];

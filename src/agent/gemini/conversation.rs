@@ -19,7 +19,7 @@ pub(crate) struct Place {
     /// Offset of the line, in bytes.
     pub start: u64,
     /// Length of the line in bytes.
-    pub length: usize,
+    pub length: u64,
     /// Index in the list of a checkpoint.
     pub nth: Option<usize>,
 }
@@ -73,9 +73,9 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Adds the next line.
-    pub(crate) fn see(&mut self, line: &[u8], start: u64) {
+    pub(crate) fn see(&mut self, line: &[u8], place: Place) {
         match record(line) {
-            Some(record) => self.take(&record, Place { start, length: line.len(), nth: None }),
+            Some(record) => self.take(&record, place),
             None => self.has_bad_lines = true,
         }
     }
@@ -272,7 +272,7 @@ mod tests {
 
     fn conversation(lines: &[&str]) -> Conversation {
         let mut conversation = Conversation::default();
-        lines.iter().for_each(|line| conversation.see(line.as_bytes(), 0));
+        lines.iter().for_each(|line| conversation.see(line.as_bytes(), Place::default()));
         conversation
     }
 

@@ -8,7 +8,6 @@ use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
-use crate::format::jsonl::MAX_LINE;
 use crate::format::text::{self, count};
 use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
@@ -336,7 +335,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
 }
 
 fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
-    if lines.bad_count + lines.long_count + lines.lost_count == 0 {
+    if lines.bad_count + lines.lost_count == 0 {
         return None;
     }
     let mut parts = Vec::new();
@@ -344,12 +343,6 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
         let (lines_are, record) =
             if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
         parts.push(format!("{lines_are} {} {record}", numbers(&lines.bad, lines.bad_count)));
-    }
-    if lines.long_count > 0 {
-        let (lines_are, record) =
-            if lines.long_count == 1 { ("line", "is a record") } else { ("lines", "are records") };
-        let (known, limit) = (numbers(&lines.long, lines.long_count), MAX_LINE >> 20);
-        parts.push(format!("{lines_are} {known} {record} of more than {limit} MiB, which rejoin does not read"));
     }
     if lines.lost_count > 0 {
         let known = lines.lost.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -360,7 +353,6 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
     let measured = parts.join(" and ");
     let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
     let effect = match (lines.bad_count, lines.lost_count) {
-        (0, 0) => "`show`, `search` and `export` leave its messages out.",
         (_, 0) if fails => "Its agent fails on every session of this store while there is such a line.",
         (_, 0) => "Its agent skips such lines.",
         _ => "Its agent does not see what comes before a record whose parent is missing.",
