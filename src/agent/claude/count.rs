@@ -5,6 +5,7 @@ use foldhash::HashSet;
 use super::branches::Tree;
 use super::ends::Ends;
 use super::records::ClaudeRecord;
+use super::titles::is_from_other_file;
 use super::usage::Usages;
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
@@ -96,7 +97,9 @@ impl Count {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // Records between the two windows of the first read may contain a title, or show how the session was started.
-        copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
+        if !copy.title.as_ref().is_some_and(is_from_other_file) {
+            copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
+        }
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies + hidden, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,

@@ -16,6 +16,7 @@ mod live;
 mod places;
 mod relocation;
 mod rewind;
+mod sidecar;
 pub(crate) mod slug;
 mod titles;
 mod trailer;
@@ -58,8 +59,8 @@ impl Reading for Claude {
         locate(store, only)
     }
 
-    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
-        let mut notes = StoreNotes::default();
+    fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
+        let mut notes = desktop::notes(store, env);
         let mut found = Found::default();
         each_registration(store, &mut found, |_, id, process| {
             if let Some(id) = id {
@@ -72,7 +73,8 @@ impl Reading for Claude {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = read_transcript(place, context)?;
-        desktop::entitle(&mut copy);
+        desktop::entitle(&mut copy, context.notes);
+        sidecar::mark_archived(&mut copy, context.env);
         decide_launch_dir(&mut copy, relocated);
         (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)

@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use memchr::memmem;
 
+use super::{desktop, sidecar};
 use crate::agent::claude::records::ClaudeRecord;
 use crate::agent::prelude::*;
 use crate::format::jsonl::Jsonl;
@@ -102,6 +103,11 @@ impl Titles {
         let sources = [(self.custom, "custom-title"), (self.ai, "ai-title"), (summary, "summary")];
         sources.into_iter().find_map(|(title, source)| Some(Fact::new(title?, source)))
     }
+}
+
+/// Returns whether a title is from another file, which the client or the app prefers to an earlier record.
+pub(super) fn is_from_other_file(title: &Fact<Arc<str>>) -> bool {
+    [sidecar::TITLE, desktop::TITLE].contains(&title.source)
 }
 
 /// Returns those of the ids that are records of a transcript; empty if it is unreadable.

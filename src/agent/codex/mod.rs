@@ -285,7 +285,7 @@ impl Moving for Codex {
         start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
     }
 
-    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
     }
 }
