@@ -879,15 +879,16 @@ planted                warning               it came with a directory that its a
 future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a program that died left a file behind
 unread-file            info                  a file next to sessions may hold a conversation, and no session is read from it
+gone-session           info                  a list of its agent names sessions that have no files
 expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 34);
+    assert_eq!(listed.checks.len(), 35);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 36);
+    assert_eq!(lines.lines().count(), 37);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

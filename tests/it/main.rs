@@ -101,6 +101,7 @@ mod omp;
 mod one_process;
 mod opencode;
 mod openhands;
+mod other_files;
 mod other_owner;
 mod package;
 mod pager;

@@ -1,5 +1,6 @@
 //! The description of Claude Code.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
 
@@ -29,5 +30,6 @@ pub(crate) const ABOUT: About = About {
     link: super::upkeep::link,
     is_move_record: Some(is_relocated),
     marks_use: true,
+    lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
     ..About::NONE
 };

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::sidecar;
 use crate::agent::ids::is_uuid;
+use crate::agent::mentions::Mention;
 use crate::agent::prelude::*;
 
 const TASKS: &str = "local-agent-mode-sessions";
@@ -75,6 +76,21 @@ pub(super) fn notes(store: &Store, env: &Env) -> StoreNotes {
         }
     }
     notes
+}
+
+/// Returns the sessions in the index of the Code tab.
+pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
+    let (list, entries) = if store.is_default { index(env) } else { Default::default() };
+    let mention = |(path, entry): (PathBuf, Entry)| Mention {
+        agent: AgentKind::Claude,
+        id: entry.cli_session_id,
+        list: list.clone(),
+        entry: Some(path),
+        dir: entry.cwd.map(PathBuf::from),
+        at: None,
+        text: entry.title.unwrap_or_default(),
+    };
+    entries.into_iter().map(mention).collect()
 }
 
 /// Finds the configuration directories of all tasks with transcripts. The names of organisations and accounts are

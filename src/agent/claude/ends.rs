@@ -50,6 +50,8 @@ pub(super) struct Ends {
     is_torn: bool,
     records_from_end: u32,
     bytes_from_end: usize,
+    /// Set if the title window has a name that the user gave.
+    is_named_at_end: bool,
     /// The trailer of the first record with a directory, or the last trailer that was read without its content.
     trailer: Trailer,
     pub(super) early: Titles,
@@ -160,6 +162,7 @@ impl Ends {
         self.branch = self.branch.take().or_else(|| record.git_branch.filled());
         self.model = self.model.take().or_else(|| record.model());
         self.late.see_earlier(record);
+        self.is_named_at_end |= self.bytes_from_end <= TITLE_WINDOW && self.late.has_custom();
     }
 
     fn knows_end(&self) -> bool {
@@ -206,7 +209,7 @@ impl Ends {
         }
         copy.mark_if(self.is_torn, Health::TornTranscript);
         // The client prefers a name in the last records, then that in the file next to the transcript.
-        let named = if self.late.has_custom() { None } else { sidecar::title(&copy.place) };
+        let named = if self.is_named_at_end { None } else { sidecar::title(&copy.place) };
         let mut titles = self.late.or(self.early);
         let relocated = titles.take_relocated();
         let own = own_records(&copy.place.path, &titles.leaves());

@@ -27,6 +27,7 @@ use ends::{Ends, TAIL};
 use foldhash::HashSet;
 use jiff::SignedDuration;
 
+use super::mentions::{self, Mention};
 use super::upkeep::{Retention, Strays};
 use super::{Interest, Said, last_activity};
 use crate::agent::prelude::*;
@@ -174,6 +175,12 @@ impl Housekeeping for Claude {
 
     fn orphans(&self, store: &Store, env: &Env) -> Strays {
         upkeep::orphans(self, store, env)
+    }
+
+    fn mentions(&self, store: &Store, env: &Env) -> Vec<Mention> {
+        let mut mentions = mentions::in_lists(AgentKind::Claude, about::ABOUT.lists, store);
+        mentions.extend(desktop::mentions(store, env));
+        mentions
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {

@@ -1,5 +1,6 @@
 //! The description of Qwen Code.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
@@ -25,5 +26,6 @@ pub(crate) const ABOUT: About = About {
     }),
     decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
     marks_use: true,
+    lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
     ..About::NONE
 };

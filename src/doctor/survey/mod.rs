@@ -16,10 +16,12 @@ use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
+use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
 use crate::scan::aliases::drop_repeated;
+use crate::scan::deleted;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
@@ -81,6 +83,8 @@ pub(crate) struct Survey {
     pub orphans: Vec<Orphan>,
     /// Logs that may hold a conversation and are not read, by their directories.
     pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
+    /// Sessions that a list of their agent names, and that have no files.
+    pub gone_sessions: Vec<Mention>,
     /// Temporary files that some process holds open.
     pub held: BTreeSet<PathBuf>,
     /// The rules by which agents delete sessions themselves, by the roots of their stores.
@@ -144,7 +148,12 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         survey.look_at_databases();
     }
     survey.look_around(wanted, env);
-    if wanted.has(&[Code::ExpiresSoon]) {
+    if wanted.has(&[Code::GoneSession]) {
+        let ids = |session: &Session| (session.agent, session.id().to_owned());
+        let has = || survey.scan.sessions.iter().map(ids).collect();
+        survey.gone_sessions = deleted::without_files(env, |_| true, has);
+    }
+    if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
     }
     survey.scan.problems.sort();
