@@ -43,6 +43,7 @@ mod crush;
 mod databases;
 #[cfg(target_os = "linux")]
 mod dead_mount;
+mod debris;
 mod delete;
 mod doctor;
 mod drift;

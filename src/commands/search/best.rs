@@ -87,7 +87,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         };
         answer = Answer { replaced, ..best.count(loaded, &sieve, ui) };
     }
-    super::super::warn_of_problems(ui, &answer.problems);
+    super::super::warn_of_problems(ui, env, &answer.problems);
     if !args.archived && best.query.is_empty() {
         answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
     }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut holdings = archive.holdings();
     let problems = std::mem::take(&mut holdings.problems);
     let mut sessions = holdings.newest_sessions();
-    super::warn_of_problems(ui, &problems);
+    super::warn_of_problems(ui, env, &problems);
     let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
     let deleted = Vec::new();
@@ -201,7 +201,7 @@ impl Search<'_> {
             if ui.is_paged() {
                 showing.end();
             }
-            super::warn_of_problems(ui, &problems[known..]);
+            super::warn_of_problems(ui, env, &problems[known..]);
             Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let mut part = Vec::with_capacity(PART);

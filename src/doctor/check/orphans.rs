@@ -26,7 +26,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     for orphan in &survey.orphans {
         findings.extend(match orphan.kind {
             OrphanKind::Belongings | OrphanKind::UnreadBelongings => belongings(orphan, survey),
-            OrphanKind::Temporary => temporary(orphan, survey),
+            OrphanKind::Temporary | OrphanKind::Debris => temporary(orphan, survey),
             OrphanKind::Registration => Some(registration(orphan)),
         });
     }
@@ -139,14 +139,14 @@ fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     if is_busy || survey.held.contains(&orphan.path) || !is_older(orphan, WRITERS_TIME, survey) {
         return None;
     }
-    let evidence = format!(
-        "{} ({}) is a temporary file of a program that died before it finished; no process has it open.",
-        orphan.path.display(),
-        orphan.holds
-    );
+    let (is, what) = match orphan.kind {
+        OrphanKind::Debris => ("was begun as a session, and has no message", "an empty file"),
+        _ => ("is a temporary file of a program that died before it finished", "a temporary file"),
+    };
+    let evidence = format!("{} ({}) {is}; no process has it open.", orphan.path.display(), orphan.holds);
     let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = session.into_iter().fold(finding, Finding::session);
-    Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, "a temporary file")))
+    Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, what)))
 }
 
 /// Reports the logs of a directory from which no session is read.

@@ -20,6 +20,7 @@ use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
 use crate::doctor::code::Code;
+use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::deleted;
 use crate::scan::off_branch::OffBranch;
@@ -28,6 +29,7 @@ use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::process;
 use crate::system::reach;
 use crate::system::watch::Watcher;
@@ -156,6 +158,10 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
     }
+    for Problem { path, reason } in &mut survey.scan.problems {
+        let owner = fsio::other_owner(path, reason);
+        reason.extend(owner.map(|owner| command_line::chown(owner, path, false)));
+    }
     survey.scan.problems.sort();
     // Stores that share a directory report the same problem.
     drop_repeated(&mut survey.scan.problems);
@@ -201,7 +207,8 @@ impl Survey {
         self.scan.problems.append(&mut problems);
         (self.cwd_records, problems) = records.unwrap_or_default();
         self.scan.problems.append(&mut problems);
-        let temporary = self.orphans.iter().filter(|orphan| orphan.kind == OrphanKind::Temporary);
+        let is_file = |kind| matches!(kind, OrphanKind::Temporary | OrphanKind::Debris);
+        let temporary = self.orphans.iter().filter(|orphan| is_file(orphan.kind));
         self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 
