@@ -207,7 +207,7 @@ mod tests {
         let kept = &data[..RUN];
         let note = format!("[{}{OF_DATA}", data.len() - RUN);
         let expected = json!({"a": format!("before {kept}{note} after"), "uuid": "x".repeat(RUN), "data": format!("{kept}{note}")});
-        assert_eq!(text(&line, usize::MAX / 2), expected.to_string());
+        assert_eq!(text(&line, 1 << 20), expected.to_string());
     }
 
     #[test]
