@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::agent::Unable;
 use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
+use crate::agent::mentions::ListAt;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::Rewind;
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
@@ -77,6 +78,10 @@ pub(crate) struct About {
     pub has_open_file_only: bool,
     /// Set if a register, a lock or an open file shows that a session is open, also while its client waits for a prompt.
     pub marks_use: bool,
+    /// The lists that name sessions apart from the sessions' own files.
+    pub lists: &'static [ListAt],
+    /// Set if the agent refuses a whole log for a byte that is not UTF-8; others replace it.
+    pub refuses_bytes: bool,
     /// Set if sessions can be in any working directory.
     pub is_anywhere: bool,
     /// Set if all sessions are files in the directories that they belong to, so that a store contains none.
@@ -143,6 +148,8 @@ impl About {
         needs_own_dir: false,
         needs_session_info: false,
         asks_elsewhere: false,
+        lists: &[],
+        refuses_bytes: false,
         is_anywhere: false,
         keeps_in_projects: false,
         has_verbatim_titles: false,

@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
+use super::mentions::{self, Mention};
 use super::upkeep::{Retention, Strays};
-use super::{Listings, Reading, Unable, is_there};
+use super::{Listings, Reading, Unable, about, is_there};
 use crate::session::{Belongings, Located, Store};
 use crate::system::env::Env;
 
@@ -27,6 +28,11 @@ pub(crate) trait Housekeeping: Reading {
     /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
     fn orphans(&self, _store: &Store, _env: &Env) -> Strays {
         Strays::default()
+    }
+
+    /// Finds the sessions that the agent's lists of prompts and indexes name.
+    fn mentions(&self, store: &Store, _env: &Env) -> Vec<Mention> {
+        mentions::in_lists(self.kind(), about(self.kind()).lists, store)
     }
 
     /// Returns the period after which the agent deletes the sessions of a store by itself; `None` if it never does.

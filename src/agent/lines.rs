@@ -13,7 +13,7 @@ use super::ids::is_argument;
 use super::tree::{note_branches, note_cut_off};
 use super::{Found, ReadContext, about, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
-use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
 use crate::session::obstacle::Obstacle;
@@ -191,7 +191,7 @@ impl Counts {
         turn_of: impl Fn(&[u8]) -> Option<Option<Turn>>,
     ) -> Result<(), PathError> {
         each_line(path, &mut |line| {
-            match line.and_then(&turn_of) {
+            match turn_of(line) {
                 Some(turn) => turn.iter().for_each(|turn| self.add(turn)),
                 None => self.has_bad_lines = true,
             }
@@ -338,7 +338,7 @@ impl<L: Log> Engine for Lines<L> {
         // The records of one turn count once.
         let mut counted = HashSet::new();
         each_line(&log, &mut |line| {
-            match line.and_then(L::parse) {
+            match L::parse(line) {
                 Some(record) => {
                     L::see_counted(&record, copy);
                     let turn = record.turn().filter(|_| L::is_own(&record, copy));
@@ -394,13 +394,8 @@ impl<L: Log> Engine for Lines<L> {
             let branch = branches.other(number);
             let is_wanted = branches.has(number, wanted);
             number += 1;
-            match line {
-                Some(line) if is_wanted => {
-                    messages::<L>(line, copy).into_iter().flatten().try_for_each(|message| see(message.on(branch)))
-                }
-                Some(_) => ControlFlow::Continue(()),
-                None => see(too_long().on(branch)),
-            }
+            let messages = is_wanted.then(|| messages::<L>(line, copy)).flatten();
+            messages.into_iter().flatten().try_for_each(|message| see(message.on(branch)))
         })
     }
 

@@ -47,6 +47,7 @@ mod letta;
 mod lines;
 mod listing;
 mod locks;
+pub(crate) mod mentions;
 mod moving;
 mod nanocoder;
 mod omp;

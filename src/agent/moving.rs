@@ -47,7 +47,7 @@ pub(crate) trait Moving: Listed + Sync {
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         let word = |word: &&'static str| match *word {
             "ID" => shell::word(&copy.place.id),
             "TITLE" => shell::word(title),

@@ -21,10 +21,8 @@ pub(super) struct Link {
 /// it.
 pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
     let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
-    let mut is_whole = true;
     each_line(log, &mut |line| {
-        is_whole &= line.is_some();
-        if let Some(Link { id, parent, part, is_leaf }) = line.and_then(&link) {
+        if let Some(Link { id, parent, part, is_leaf }) = link(line) {
             last = if is_leaf { Some(lines) } else { last };
             // Most other lines simply follow the line before, and need no node.
             if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {
@@ -34,7 +32,7 @@ pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Resu
         lines += 1;
         ControlFlow::Continue(())
     })?;
-    Ok(Branches::divide(&nodes, last, lines, is_whole))
+    Ok(Branches::divide(&nodes, last, lines))
 }
 
 /// The turns of a log, in which a record can roll back the last ones.
@@ -78,7 +76,7 @@ impl Turns {
 
     /// Divides a log with this number of lines.
     pub(super) fn branches(&self, lines: usize) -> Branches {
-        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines, true)
+        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines)
     }
 }
 

@@ -121,10 +121,8 @@ impl Seen {
                 let mut has_line = false;
                 each_line(path, &mut |line| {
                     has_line = true;
-                    match line {
-                        Some(line) if line.trim_ascii().is_empty() => {}
-                        Some(line) => self.record(agent, line),
-                        None => self.unknown += 1,
+                    if !line.trim_ascii().is_empty() {
+                        self.record(agent, line);
                     }
                     ControlFlow::Continue(())
                 })?;
@@ -135,8 +133,7 @@ impl Seen {
             }
             // A text format: every unknown line counts.
             _ => each_line(path, &mut |line| {
-                self.unknown +=
-                    u64::from(!line.is_some_and(|line| line.trim_ascii().is_empty() || agent.is_silent(line)));
+                self.unknown += u64::from(!line.trim_ascii().is_empty() && !agent.is_silent(line));
                 ControlFlow::Continue(())
             }),
         }

@@ -55,6 +55,8 @@ pub(crate) enum OrphanKind {
     Temporary,
     /// The registration of a process that has ended.
     Registration,
+    /// A file in place of a session, in which a writer wrote nothing, or a part of the first record.
+    Debris,
 }
 
 /// The results of a search for strays.

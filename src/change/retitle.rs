@@ -3,6 +3,7 @@
 use crate::agent::{self, Unable};
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
+use crate::format::edit::Edit;
 use crate::session::Session;
 use crate::system::stamp;
 
@@ -13,10 +14,12 @@ pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
         return Err(why.into());
     }
     let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
-    let (path, edit) = agent.retitle(copy, title)?;
-    let stamp = stamp::take(&path)?;
-    let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
-    let steps = vec![Step::Write { path, contents, stamp: Some(Box::new(stamp)) }];
+    let step = |(path, edit): (std::path::PathBuf, Edit)| {
+        let stamp = Some(Box::new(stamp::take(&path)?));
+        let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
+        Ok(Step::Write { path, contents, stamp })
+    };
+    let steps = agent.retitle(copy, title)?.into_iter().map(step).collect::<Result<_, Unable>>()?;
     let item = Item { seen: [Seen::of(copy)].into(), ..Item::new(session.into(), "title", title, steps) };
     Ok(Change::new("rename", vec![item]))
 }

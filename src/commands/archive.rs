@@ -145,7 +145,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let archive = Archive::of(env, args.archive_dir.as_deref());
     must_be_there(&archive, env)?;
     let holdings = archive.holdings();
-    super::warn_of_problems(ui, &holdings.problems);
+    super::warn_of_problems(ui, env, &holdings.problems);
     let mut sessions = holdings.newest_sessions();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     super::labels(env, ui).mark(&mut sessions);

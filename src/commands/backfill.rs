@@ -76,7 +76,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 /// Reads every Amplifier session that a user would resume.
 fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
     let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
-    super::warn_of_problems(ui, &scan.problems);
+    super::warn_of_problems(ui, env, &scan.problems);
     problems.append(&mut scan.problems);
     scan.sessions.retain(|session| {
         filter.matches(session) && !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)

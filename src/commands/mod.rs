@@ -42,6 +42,9 @@ pub(crate) mod undo;
 pub(crate) mod version;
 mod via_agent;
 
+use indexmap::IndexMap;
+
+use crate::agent;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
 use crate::change::labels::Labels;
@@ -53,6 +56,7 @@ use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::names;
 use crate::system::reach;
 use crate::view::ui::Ui;
@@ -121,21 +125,48 @@ fn read(agents: &[AgentKind], env: &Env, ui: &mut Ui, read: impl FnOnce(Places) 
     let showing = ui.watch("Reading");
     let scan = read(scan::locate(env, agents).watched(showing.watcher()));
     drop(showing);
-    warn_of_problems(ui, &scan.problems);
+    warn_of_problems(ui, env, &scan.problems);
     scan
 }
 
 /// Reads the earlier runs, and warns of unreadable journals.
 fn history(env: &Env, ui: &mut Ui) -> Result<History, PathError> {
     let history = History::read(env)?;
-    warn_of_problems(ui, &history.problems);
+    warn_of_problems(ui, env, &history.problems);
     Ok(history)
 }
 
-/// Warns of paths that could not be read, one line each.
-fn warn_of_problems(ui: &mut Ui, problems: &[Problem]) {
-    for problem in problems {
-        ui.warn(&format!("cannot read {}: {}", problem.path.display(), problem.reason));
+/// Number of paths with the same reason in one store that are listed; more are counted.
+const MOST_LISTED: usize = 3;
+
+/// Warns of paths that could not be read: one line each, or one per reason and store if there are many.
+fn warn_of_problems(ui: &mut Ui, env: &Env, problems: &[Problem]) {
+    let roots = if problems.len() > MOST_LISTED { agent::roots(env, &[]) } else { Vec::new() };
+    let mut kinds = IndexMap::<_, Vec<&Path>>::new();
+    for Problem { path, reason } in problems {
+        let root = roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
+        let owner = fsio::other_owner(path, reason);
+        kinds.entry((root.map(PathBuf::as_path), reason, owner)).or_default().push(path);
+    }
+    for ((root, reason, owner), paths) in kinds {
+        match root.filter(|_| paths.len() > MOST_LISTED) {
+            Some(root) => {
+                let list =
+                    command_line::in_home("rejoin doctor --check unreadable --all-findings", &env.invocation.elsewhere);
+                let help = owner.map(|owner| command_line::chown(owner, root, true)).unwrap_or_default();
+                let count = paths.len();
+                ui.warn(&format!(
+                    "cannot read {count} files below {}: {reason}{help}; `{list}` lists them",
+                    root.display()
+                ));
+            }
+            None => {
+                for path in paths {
+                    let help = owner.map(|owner| command_line::chown(owner, path, false)).unwrap_or_default();
+                    ui.warn(&format!("cannot read {}: {reason}{help}", path.display()));
+                }
+            }
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     };
     let read: Vec<_> = scan.sessions.par_iter_mut().map(read).collect();
     drop(showing);
-    super::warn_of_problems(ui, &scan.problems);
+    super::warn_of_problems(ui, env, &scan.problems);
     let (mut sessions, mut exit) = (Vec::with_capacity(read.len()), Exit::Ok);
     for (measured, failed) in read {
         sessions.push(measured);

@@ -63,6 +63,7 @@ pub(crate) enum Code {
     FutureTime,
     LeftoverTemp,
     UnreadFile,
+    GoneSession,
     ExpiresSoon,
     Unreadable,
     InterruptedRun,
@@ -143,6 +144,7 @@ impl Code {
             Self::UnreadFile => {
                 (&[Info], "a file next to sessions may hold a conversation, and no session is read from it")
             }
+            Self::GoneSession => (&[Info], "a list of its agent names sessions that have no files"),
             Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
             Self::Unreadable => (&[Error], "it could not be read"),
             Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),

@@ -14,6 +14,7 @@ use crate::change::plan::backfill as plan;
 use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
+use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
 use crate::session::{Health, Session, SessionCopy};
@@ -189,21 +190,18 @@ fn edited(path: &Path, edits: impl FnOnce(u64) -> Result<Vec<Edit>, String>) -> 
 
 /// Returns the length of the unterminated last line of a file. Fails if the line has become a valid record since.
 fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
-    let mut half = None;
-    let last = Jsonl::open(path).and_then(|file| {
-        file.lines_backward(|line, is_ended| {
-            half = (!is_ended && !is_object(line)).then(|| line.to_owned());
-            true
-        })
-    });
-    last.map_err(|error| error.to_string())?;
-    let half = half.ok_or_else(|| "its last line is whole now".to_owned())?;
-    // Lines are read without the NUL bytes around them, so the half record need not be the end of the file.
-    let end = Jsonl::open(path).and_then(|file| file.again(file.len().saturating_sub(half.len() as u64), half.len()));
-    if end.map_err(|error| error.to_string())? == half {
-        Ok(half.len() as u64)
-    } else {
-        Err("NUL bytes follow its last line".to_owned())
+    let fail = |error: PathError| error.to_string();
+    let file = Jsonl::open(path).map_err(fail)?;
+    let start = file.last_line_start().map_err(fail)?.ok_or("its last line is too long")?;
+    let mut lines = file.lines_from(start, u64::MAX).map_err(fail)?;
+    match lines.next_line().map_err(fail)? {
+        Some(half) if !half.is_ended && !is_object(half.bytes) => {
+            // Lines are read without the NUL bytes around them, which may follow the half record.
+            let end = half.offset(half.bytes.len());
+            let length = end.checked_sub(half.start).filter(|_| end == file.len());
+            length.ok_or_else(|| "NUL bytes follow its last line".to_owned())
+        }
+        _ => Err("its last line is whole now".to_owned()),
     }
 }
 

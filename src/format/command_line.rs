@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::format::shell;
 use crate::system::env::{Elsewhere, Env};
+use crate::system::fsio::Owner;
 
 /// Returns the command line of this run, quoted for a shell, without the options in `left_out` and with those in
 /// `with`.
@@ -116,6 +117,13 @@ pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, st
         (None, Some(host)) => Cow::Owned(format!("ssh -t {} {}", shell::word(host), shell::word(command))),
         (None, None) => Cow::Borrowed(command),
     }
+}
+
+/// Returns the end of a sentence about a path that another user owns: the command that makes it the user's own.
+pub(crate) fn chown(Owner { of_file, user }: Owner, path: &Path, is_tree: bool) -> String {
+    let owner = if of_file == 0 { "root".to_owned() } else { format!("user {of_file}") };
+    let (option, word) = (if is_tree { "-R " } else { "" }, shell::word(&path.to_string_lossy()).into_owned());
+    format!("; it belongs to {owner}: `sudo chown {option}{user} {word}` makes it yours")
 }
 
 /// Returns the options, each followed by a blank, that make a rejoin command act on the host and home of this run.

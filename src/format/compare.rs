@@ -29,9 +29,8 @@ pub(crate) fn compare_by(
             (None, None) => return Ok(Comparison::Identical),
             (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),
             (None, Some(_)) => return Ok(Comparison::Shorter { common: record - 1 }),
-            // Lines that are too long to load cannot be compared, so they count as different.
             (Some(our), Some(their)) => {
-                if !our.bytes.zip(their.bytes).is_some_and(|(our, their)| is_same(our, their)) {
+                if our.left_out != their.left_out || !is_same(our.bytes, their.bytes) {
                     return Ok(Comparison::Diverged { record });
                 }
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod aliases;
 mod commits;
+pub(crate) mod deleted;
 mod first;
 mod gap;
 pub(crate) mod git;

@@ -12,7 +12,7 @@ use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around, problem};
 use super::sieve::Sieve;
 use super::texts::Text;
 use crate::agent::{self, Agent, Interest, Said};
-use crate::format::jsonl::is_too_long;
+use crate::format::jsonl::{is_shortened, lacks_text};
 use crate::session::terms::{Place, Words};
 use crate::session::{AgentKind, Message, Role, SessionCopy};
 
@@ -138,7 +138,7 @@ impl Tally {
     ) {
         let (mut number, mut best, mut has_skipped) = (0, Best::new(), false);
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
-        let interest = |record: &[u8]| match (sieve.may_be_in(record), counts.get()) {
+        let interest = |record: &[u8]| match (sieve.may_be_in(record) || lacks_text(record), counts.get()) {
             (true, _) => Interest::Messages,
             (false, true) => Interest::Count,
             (false, false) => Interest::Nothing,
@@ -146,9 +146,9 @@ impl Tally {
         let looked = agent.messages_with(copy, &interest, &mut |said| {
             match said {
                 Said::Uninteresting(count) => number += count,
-                Said::Message(message) if is_too_long(&message) => (number, has_skipped) = (number + 1, true),
                 Said::Message(message) => {
                     number += 1;
+                    has_skipped |= is_shortened(&message);
                     let Message { role, at, text, .. } = &message;
                     self.see_message((number, *role, *at), text, sieve.words, wish, &mut best);
                 }

@@ -13,7 +13,7 @@ use super::probe::Probes;
 use super::{Places, Scan, Wanted};
 use crate::agent::{self, Agent, Interest, Said};
 use crate::error::PathError;
-use crate::format::jsonl::{self, is_too_long};
+use crate::format::jsonl::{self, is_shortened, lacks_text};
 use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Problem, Role, SessionCopy};
@@ -146,10 +146,7 @@ fn look_through(
             }
         };
         number += 1;
-        if is_too_long(&message) {
-            has_skipped = true;
-            return ControlFlow::Continue(());
-        }
+        has_skipped |= is_shortened(&message);
         let is_asked_for = wish.roles.is_empty() || wish.roles.contains(&message.role);
         if let Some(place) = Some(&message.text).filter(|_| is_asked_for).and_then(|text| pattern.find(text)) {
             found.messages += 1;
@@ -183,7 +180,8 @@ fn look_through(
 
 /// Returns the reason why not everything in a copy was searched.
 pub(super) fn problem(copy: &SessionCopy, looked: Result<(), PathError>, has_skipped: bool) -> Option<Problem> {
-    let skipped = || format!("it has a record of more than {} MiB, which is not searched", jsonl::MAX_LINE >> 20);
+    let skipped =
+        || format!("it has a record of more than {} MiB, which is not searched to its end", jsonl::MAX_LINE >> 20);
     let reason = looked.err().map(|error| error.reason()).or_else(|| has_skipped.then(skipped))?;
     Some(Problem { path: copy.place.path.to_path_buf(), reason })
 }
@@ -206,7 +204,7 @@ pub(crate) fn mark_branches(copy: &SessionCopy, hits: &mut [Hit]) {
 
 /// Decides which parts of a record are wanted.
 fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
-    match (probes.may_be_in(record), counts) {
+    match (probes.may_be_in(record) || lacks_text(record), counts) {
         (true, _) => Interest::Messages,
         (false, true) => Interest::Count,
         (false, false) => Interest::Nothing,

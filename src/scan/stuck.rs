@@ -25,7 +25,7 @@ pub(crate) fn of(copy: &SessionCopy) -> Option<Stuck> {
         watch.see(&message);
         ControlFlow::Continue(())
     });
-    let mut stuck = read.ok().and_then(|()| watch.finish())?;
+    let mut stuck = read.ok().and_then(|()| watch.finish(copy.transcript_bytes))?;
     stuck.causes = agent.stuck_causes(copy).unwrap_or_default();
     stuck.causes.retain(|found| found.cause.fits(&stuck.error));
     Some(stuck)

@@ -133,8 +133,8 @@ pub(crate) struct Branches {
 
 impl Branches {
     /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. It begins at a
-    /// record whose parent is missing, unless that may be in a line that was not read (`is_whole`).
-    pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize, is_whole: bool) -> Self {
+    /// record whose parent is missing.
+    pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
         let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
         let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };
         let (parents, orphans) = parents(nodes);
@@ -149,12 +149,8 @@ impl Branches {
             let part;
             (part, end) = dividing.chain(before);
             root = part.last().copied();
-            if is_whole {
-                breaks.push(Break { line: nodes[at].line, before: nodes[before].line });
-                dividing.take(before);
-            } else {
-                dividing.assign(&part, ACTIVE);
-            }
+            breaks.push(Break { line: nodes[at].line, before: nodes[before].line });
+            dividing.take(before);
         }
         let cut_off = u16::try_from(dividing.forks.len()).unwrap_or(u16::MAX);
         for at in (0..nodes.len()).rev() {
@@ -359,7 +355,7 @@ mod tests {
 
     fn divided(text: &str, leaf: usize) -> Branches {
         let nodes = nodes(text);
-        Branches::divide(&nodes, Some(leaf), nodes.len(), true)
+        Branches::divide(&nodes, Some(leaf), nodes.len())
     }
 
     fn numbers(text: &str, leaf: usize) -> Vec<u16> {
@@ -421,7 +417,7 @@ mod tests {
     fn a_broken_tree_is_read_in_the_order_of_the_file() {
         assert_eq!(numbers("a b<b", 1), [2, 1]);
         assert_eq!(numbers("a<b b<a", 1), [1, 1]);
-        let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len(), true);
+        let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len());
         assert_eq!(divide(&[], Some(0)).count(), 1);
         assert_eq!(divide(&nodes("a b<a"), None).of(1), ACTIVE);
     }
@@ -434,9 +430,6 @@ mod tests {
         let breaks = [Break { line: 4, before: 3 }, Break { line: 2, before: 1 }];
         assert_eq!((branches.breaks(), branches.count()), (&breaks[..], 3));
         assert_eq!([1, 2, 3, 4].map(|number| branches.is_cut_off(number)), [false, true, true, false]);
-        let nodes = nodes(text);
-        let unread = Branches::divide(&nodes, Some(5), 6, false);
-        assert_eq!((unread.breaks(), unread.count()), (&[][..], 1));
         assert_eq!(divided("a<x b<a", 1).breaks(), [], "no record is before the first one");
         assert_eq!(divided("a* b<x", 1).count(), 1, "no message is cut off");
     }

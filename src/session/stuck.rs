@@ -1,6 +1,6 @@
 //! Stuck conversations: every reply since some message is an API error that a retry does not fix. Pure.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::session::causes::CauseLine;
 use crate::session::{Message, Role};
@@ -35,10 +35,21 @@ pub(crate) struct Watch {
     good: Option<Good>,
     errors: u64,
     since: Option<Timestamp>,
+    until: Option<Timestamp>,
     error: String,
     /// Set if a retry may fix an error since the last good reply.
     may_pass: bool,
+    /// Set if one of the errors is not about the connection.
+    has_answer: bool,
 }
+
+/// Number of lost connections in a row, and their shortest duration, from which a large request is the likely cause.
+const LOST: u64 = 5;
+const LOST_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// Size of a transcript from which its request may be too large for a connection: the API takes 32 MB.
+const LARGE: u64 = 8 * 1024 * 1024;
+/// Words of an error without an answer of the API.
+const CONNECTION: [&str; 4] = ["econnreset", "epipe", "socket hang up", "connection reset"];
 
 impl Watch {
     /// Adds the next message.
@@ -49,7 +60,10 @@ impl Watch {
                 self.since = message.at;
             }
             self.errors += 1;
+            self.until = message.at;
             self.may_pass |= !is_final(&message.text);
+            let text = message.text.to_lowercase();
+            self.has_answer |= !CONNECTION.iter().any(|word| text.contains(word));
             self.error.clone_from(&message.text);
         } else if message.role == Role::Assistant {
             let good = Good { number: self.seen, at: message.at };
@@ -62,10 +76,13 @@ impl Watch {
         self.good.is_some_and(|good| good.number == self.seen)
     }
 
-    /// Returns the stuck conversation, if it is one. Without a good reply, nothing is lost with it.
-    pub(crate) fn finish(self) -> Option<Stuck> {
-        let Self { good, errors, since, error, may_pass, .. } = self;
-        let good = good.filter(|_| errors > 0 && !may_pass)?;
+    /// Returns the stuck conversation in a transcript of this size, if it is one. Without a good reply, nothing is lost
+    /// with it.
+    pub(crate) fn finish(self, bytes: u64) -> Option<Stuck> {
+        let Self { good, errors, since, until, error, may_pass, has_answer, .. } = self;
+        let lasts = since.zip(until).is_some_and(|(since, until)| until.duration_since(since) >= LOST_FOR);
+        let is_lost = !has_answer && errors >= LOST && lasts && bytes >= LARGE;
+        let good = good.filter(|_| errors > 0 && (!may_pass || is_lost))?;
         Some(Stuck { errors, since, error, good, causes: Vec::new() })
     }
 }
@@ -99,7 +116,7 @@ mod tests {
             let message = Message::new(*role, *text, None);
             watch.see(&if text.contains("rror") { message.into_error() } else { message });
         }
-        watch.finish()
+        watch.finish(0)
     }
 
     #[test]
@@ -126,6 +143,23 @@ mod tests {
         ] {
             assert!(!is_final(error), "{error}");
         }
+    }
+
+    #[test]
+    fn a_large_request_that_loses_every_connection_is_stuck() {
+        let finished = |errors: i64, minutes: i64, error: &str, bytes| {
+            let mut watch = Watch::default();
+            watch.see(&Message::new(Role::Assistant, "seen", None));
+            for number in 0..errors {
+                let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(number * minutes);
+                watch.see(&Message::new(Role::Assistant, error, Some(at)).into_error());
+            }
+            watch.finish(bytes).is_some()
+        };
+        let lost = "API Error: Unable to connect to API (ECONNRESET)";
+        assert!(finished(5, 15, lost, LARGE));
+        assert!(!finished(4, 60, lost, LARGE) && !finished(5, 10, lost, LARGE) && !finished(5, 15, lost, LARGE - 1));
+        assert!(!finished(5, 15, "API Error: 529 Overloaded", LARGE));
     }
 
     #[test]

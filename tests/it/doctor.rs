@@ -37,7 +37,7 @@ fn sound(world: &World) -> Claude {
 }
 
 #[test]
-fn doctor_reports_the_lines_that_show_cannot_read() {
+fn long_records_and_bytes_that_are_not_utf8_are_not_damage() {
     let world = world();
     let picture = json!({"role": "user", "content": [
         {"type": "text", "text": "look at this"},
@@ -49,18 +49,11 @@ fn doctor_reports_the_lines_that_show_cannot_read() {
     let at = bytes.windows(5).position(|part| part == b"one X").expect("the text") + 4;
     bytes[at] = 0xff;
     std::fs::write(&path, bytes).expect("a byte that is not UTF-8");
-    for n in [1, 2] {
+    for (n, prompts) in [(1, 3), (2, 1)] {
         let shown: serde_json::Value = world.rejoin(["show", &id(n), "--json"]).code(0).json();
-        assert_ne!(shown["session"]["health"], json!([]), "{}", shown["session"]);
+        assert_eq!((&shown["session"]["health"], &shown["session"]["prompts"]), (&json!([]), &json!(prompts)));
     }
-    let report: DoctorReport = world.rejoin(["doctor", "--deep", "--check", "bad-lines", "--json"]).json();
-    let mut evidence: Vec<&str> = report.findings.iter().map(|finding| finding.evidence.as_str()).collect();
-    evidence.sort_unstable();
-    let long = "line 5 is a record of more than 8 MiB, which rejoin does not read";
-    assert!(
-        evidence.len() == 2 && evidence[0].contains(long) && evidence[1].contains("is not a record"),
-        "{evidence:?}"
-    );
+    world.rejoin(["doctor", "--deep", "--check", "bad-lines"]).code(0);
 }
 
 #[test]
@@ -890,15 +883,16 @@ planted                warning               it came with a directory that its a
 future-time            warning               it holds a time that is still to come
 leftover-temp          info                  a program that died left a file behind
 unread-file            info                  a file next to sessions may hold a conversation, and no session is read from it
+gone-session           info                  a list of its agent names sessions that have no files
 expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 36);
+    assert_eq!(listed.checks.len(), 37);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 38);
+    assert_eq!(lines.lines().count(), 39);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

@@ -363,12 +363,13 @@ fn a_message_of_seven_megabytes_is_written_whole() {
 }
 
 #[test]
-fn an_overlong_record_is_left_out_with_a_note() {
+fn the_end_of_an_overlong_text_is_replaced_by_a_note() {
     let world = World::new();
     let long = "word ".repeat(2_000_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long).turn("on", "here"));
     let shown = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
-    assert!(shown.contains("[a record of more than 8 MiB, which is left out]") && shown.contains("here"), "{shown}");
+    assert!(shown.contains("word word [") && shown.contains("bytes of text left out by rejoin]\n"), "{}", shown.len());
+    assert!(shown.ends_with("here\n\n") && (4 << 20..5 << 20).contains(&shown.len()));
 }
 
 /// Returns a page as a real browser renders it; `None` if there is no browser.

@@ -45,6 +45,7 @@ mod crush;
 mod databases;
 #[cfg(target_os = "linux")]
 mod dead_mount;
+mod debris;
 mod delete;
 mod doctor;
 mod drift;
@@ -90,6 +91,7 @@ mod letter;
 mod links;
 mod list;
 mod listing;
+mod long_lines;
 #[cfg(target_os = "linux")]
 mod mac_disk;
 mod machines;
@@ -103,6 +105,7 @@ mod omp;
 mod one_process;
 mod opencode;
 mod openhands;
+mod other_files;
 mod other_owner;
 mod package;
 mod pager;

@@ -196,7 +196,7 @@ fn last_model(line: &[u8]) -> Option<String> {
     Some(line.split(" with ").next().unwrap_or(line).to_owned())
 }
 
-/// Calls `see` with the pieces of a history until it breaks. A line that is too long to load is skipped.
+/// Calls `see` with the pieces of a history until it breaks.
 fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Result<(), PathError> {
     let (mut history, mut pieces, mut number) = (History::default(), Vec::new(), 0);
     let mut lines = Jsonl::open(path)?.into_lines()?;
@@ -217,7 +217,7 @@ fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn 
     let empty = line.number - *number - 1;
     *number = line.number;
     (0..empty.min(MAX_EMPTY)).for_each(|_| history.line("", see));
-    history.line(&String::from_utf8_lossy(line.bytes.unwrap_or_default()), see);
+    history.line(&String::from_utf8_lossy(line.bytes), see);
 }
 
 /// Finds the history of a directory. Each directory is a separate store: Aider keeps no other files in it.

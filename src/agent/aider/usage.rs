@@ -10,7 +10,7 @@ pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
     let mut costs = Costs::default();
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        costs.line(&String::from_utf8_lossy(line.bytes.unwrap_or_default()));
+        costs.line(&String::from_utf8_lossy(line.bytes));
     }
     Ok(Usage::from_cost(costs.sum()))
 }

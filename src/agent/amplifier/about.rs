@@ -14,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     // Sources of modules in the settings of one session, and in the snapshots of older versions.
     runs: &["settings.yaml", "config.md", "config.md.backup", "profile.md", "profile.toml"],
     is_state: super::upkeep::is_state,
+    refuses_bytes: true,
     needs_own_dir: true,
     needs_session_info: true,
     // On exit, the client prints its own resume command with this prefix of the id.

@@ -96,7 +96,7 @@ impl Reading for Amplifier {
             // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-                let turn = line.and_then(json::record::<Event<'_>>).and_then(|event| event.turn());
+                let turn = json::record::<Event<'_>>(line).and_then(|event| event.turn());
                 turn.filter(|turn| seen.insert(turn.id.clone())).iter().for_each(|turn| counts.add(turn));
                 ControlFlow::Continue(())
             })?;

@@ -51,16 +51,14 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
     let hasher = RandomState::new();
     let (mut known, mut last) = (HashSet::new(), None);
     each_line(&into.join(LOG), &mut |line| {
-        if let Some(line) = line {
-            known.insert(hasher.hash_one(line));
-            last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time()));
-        }
+        known.insert(hasher.hash_one(line));
+        last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time()));
         ControlFlow::Continue(())
     })?;
     let (mut all_known, mut all_newer) = (true, true);
     each_line(&from.join(LOG), &mut |line| {
-        all_known &= line.is_some_and(|line| known.contains(&hasher.hash_one(line)));
-        let at = line.and_then(|line| serde_json::from_slice::<Event<'_>>(line).ok()).and_then(|event| event.time());
+        all_known &= known.contains(&hasher.hash_one(line));
+        let at = serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time());
         all_newer &= at.is_some_and(|at| Some(at) > last);
         if all_known || all_newer { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;

@@ -1,5 +1,6 @@
 //! The description of Claude Code.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
 
@@ -34,5 +35,6 @@ pub(crate) const ABOUT: About = About {
     // At the end of each turn and of the session (2.1.332). The client writes a title of the user again, too; that counts.
     untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],
     marks_use: true,
+    lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
     ..About::NONE
 };

@@ -22,9 +22,8 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     }
     let mut tree = Tree::of(copy);
     each_line(&copy.place.path, &mut |line| {
-        let record = |line| ClaudeRecord::of_line(line).or_else(|| ClaudeRecord::of_line(last_object(line)?));
-        tree.has_unread |= line.is_none();
-        tree.see(line.and_then(record).as_ref());
+        let whole = || ClaudeRecord::of_line(last_object(line)?);
+        tree.see(ClaudeRecord::of_line(line).or_else(whole).as_ref());
         ControlFlow::Continue(())
     })?;
     Ok(tree.branches())
@@ -35,10 +34,6 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
 fn is_chain(path: &Path) -> Result<bool, PathError> {
     let (mut last, mut is_chain): (Vec<u8>, bool) = (Vec::new(), true);
     each_line(path, &mut |line| {
-        let Some(line) = line else {
-            is_chain = false;
-            return ControlFlow::Break(());
-        };
         let member = |name: &[u8]| -> Option<Vec<u8>> {
             let value = &line[memmem::rfind(line, name)? + name.len()..];
             Some(value[..memchr(b'"', value)?].to_vec())
@@ -74,8 +69,6 @@ pub(super) struct Tree {
     /// The node that the last `last-prompt` names, if known, and the number of nodes at that time.
     named: Option<(usize, usize)>,
     lines: usize,
-    /// Set if a line was not read, which may be the missing parent of a record.
-    pub(super) has_unread: bool,
     /// The times of the nodes, if the agent takes a record of nearly the same time for a missing parent.
     times: Option<Vec<(Id, Option<Timestamp>)>>,
 }
@@ -85,7 +78,7 @@ impl Tree {
         let times = (copy.place.agent() == AgentKind::Qoder).then(Vec::new);
         let (nodes, places) = Default::default();
         let counts_sidechains = copy.kind == SessionKind::Subagent;
-        Self { counts_sidechains, nodes, places, named: None, lines: 0, has_unread: false, times }
+        Self { counts_sidechains, nodes, places, named: None, lines: 0, times }
     }
 
     /// Returns the record that the agent takes for a missing parent, the nearest one of up to 5 seconds earlier.
@@ -149,7 +142,7 @@ impl Tree {
             Some((named, seen)) => Some(self.last_after(named, seen)),
             None => self.nodes.len().checked_sub(1),
         };
-        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines, !self.has_unread)
+        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines)
     }
 
     /// Returns the last node that follows from `named`, among those from index `seen` on.

@@ -56,13 +56,12 @@ pub(in crate::agent) fn read(
         if !branches.has(at - 1, BranchFilter::Active) {
             continue;
         }
-        let record = line.bytes.and_then(ClaudeRecord::of_line);
-        let (Some(record), Some(bytes)) = (record, line.bytes) else {
+        let Some(record) = ClaudeRecord::of_line(line.bytes).filter(|_| line.left_out.is_none()) else {
             suspects.see(Part::Unknown, line.number);
             continue;
         };
-        if !repeats.has(bytes) && (shows_sidechains || !record.is_sidechain.0) {
-            see(&record, bytes, line.number, &mut suspects, &is_silent);
+        if !repeats.has(line.bytes) && (shows_sidechains || !record.is_sidechain.0) {
+            see(&record, line.bytes, line.number, &mut suspects, &is_silent);
         }
     }
     Ok(suspects.finish())

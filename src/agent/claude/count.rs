@@ -5,6 +5,7 @@ use foldhash::HashSet;
 use super::branches::Tree;
 use super::ends::Ends;
 use super::records::ClaudeRecord;
+use super::titles::is_from_other_file;
 use super::usage::Usages;
 use crate::agent::prelude::*;
 use crate::agent::tree::{note_branches, note_cut_off};
@@ -28,7 +29,7 @@ pub(in crate::agent) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
 pub(super) fn measure(copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
     let (mut count, mut usages) = (Count::of(copy), Usages::of(&copy.place));
     each_line(&copy.place.path, &mut |line| {
-        line.into_iter().for_each(|line| usages.see(line));
+        usages.see(line);
         if let Some(record) = count.see(line)
             && let Some(at) = record.at().filter(|at| days.lacks(*at))
             && !record.messages().is_empty()
@@ -63,11 +64,10 @@ impl Count {
     }
 
     /// Counts a line. Returns its record if it is new and belongs to the conversation.
-    fn see<'l>(&mut self, line: Option<&'l [u8]>) -> Option<ClaudeRecord<'l>> {
-        let record = line.and_then(ClaudeRecord::of_sound_line);
+    fn see<'l>(&mut self, line: &'l [u8]) -> Option<ClaudeRecord<'l>> {
+        let record = ClaudeRecord::of_sound_line(line);
         self.has_bad_lines |= record.is_none();
-        let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line?)?));
-        self.tree.has_unread |= line.is_none();
+        let record = record.or_else(|| ClaudeRecord::of_sound_line(last_object(line)?));
         let is_new = self.tree.see(record.as_ref());
         self.lines += 1;
         let (record, number) = (record?, self.lines - 1);
@@ -102,7 +102,9 @@ impl Count {
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
         // Records between the two windows of the first read may contain a title, or show how the session was started.
-        copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
+        if !copy.title.as_ref().is_some_and(is_from_other_file) {
+            copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
+        }
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
             copy.kind = match (prompts + replies + cut_off + hidden, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,

@@ -1,4 +1,8 @@
-//! Tasks of Claude Desktop's local agent mode ("Cowork"), each with a separate configuration directory for Claude Code.
+//! Claude Desktop: tasks of its local agent mode ("Cowork"), each with a separate configuration directory for Claude Code,
+//! and the index of its Code tab, whose sessions are in the client's own directory.
+//!
+//! `<config>/Claude/claude-code-sessions/<account>/<organisation>/local_<id>.json` names a session of the Code tab, with
+//! the title and the archive mark that the app shows.
 //!
 //! `<config>/Claude/local-agent-mode-sessions/<organisation>/<account>/[agent/]local_<id>/.claude`, with
 //! `local_<id>.json` about the task next to its folder. Facts: skillsynchq/txcript 6699e3ed, docs/formats/cowork.md;
@@ -9,27 +13,92 @@ use std::ffi::OsStr;
 
 use serde_json::Value;
 
+use super::sidecar;
 use crate::agent::ids::is_uuid;
+use crate::agent::mentions::Mention;
 use crate::agent::prelude::*;
 
 const TASKS: &str = "local-agent-mode-sessions";
+const INDEX: &str = "claude-code-sessions";
+/// The source of a title in the index.
+pub(super) const TITLE: &str = "desktop-app";
 /// The record of a task also contains the system prompt.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
+
+/// Returns the directories in a directory whose names are wanted.
+fn dirs(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut dirs = Found::default().dirs(dir);
+    dirs.retain(|dir| dir.file_name().and_then(OsStr::to_str).is_some_and(&is_wanted));
+    dirs
+}
+
+/// Returns a directory of the app, and the directories two levels below it, whose names are UUIDs.
+fn accounts(env: &Env, name: &str) -> (PathBuf, Vec<PathBuf>) {
+    let config =
+        if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
+    let top = config.join("Claude").join(name);
+    let accounts = dirs(&top, is_uuid).iter().flat_map(|dir| dirs(dir, is_uuid)).collect();
+    (top, accounts)
+}
+
+/// An entry of the index of the Code tab.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Entry {
+    cli_session_id: Option<String>,
+    title: Option<String>,
+    cwd: Option<String>,
+    is_archived: bool,
+}
+
+/// Reads the index of the Code tab, without the files that cannot be read. Returns its directory, and each entry with its
+/// path.
+fn index(env: &Env) -> (PathBuf, Vec<(PathBuf, Entry)>) {
+    let (top, accounts) = accounts(env, INDEX);
+    let mut entries = Vec::new();
+    for account in accounts {
+        Found::default().each_json(&account, MAX_RECORD, |path, bytes| {
+            entries.extend(serde_json::from_slice(bytes).ok().map(|entry| (path, entry)));
+        });
+    }
+    (top, entries)
+}
+
+/// Returns the titles and archive marks of the Code tab, whose sessions are in the client's default directory.
+pub(super) fn notes(store: &Store, env: &Env) -> StoreNotes {
+    let mut notes = StoreNotes::default();
+    if store.is_default {
+        for (_, Entry { cli_session_id, title, is_archived, .. }) in index(env).1 {
+            let Some(id) = cli_session_id else { continue };
+            let title = title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+            notes.names.extend(title.map(|title| (id.clone(), Fact::new(title, TITLE))));
+            notes.archived.insert(id, is_archived);
+        }
+    }
+    notes
+}
+
+/// Returns the sessions in the index of the Code tab.
+pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
+    let (list, entries) = if store.is_default { index(env) } else { Default::default() };
+    let mention = |(path, entry): (PathBuf, Entry)| Mention {
+        agent: AgentKind::Claude,
+        id: entry.cli_session_id,
+        list: list.clone(),
+        entry: Some(path),
+        dir: entry.cwd.map(PathBuf::from),
+        at: None,
+        text: entry.title.unwrap_or_default(),
+    };
+    entries.into_iter().map(mention).collect()
+}
 
 /// Finds the configuration directories of all tasks with transcripts. The names of organisations and accounts are
 /// UUIDs.
 pub(super) fn roots(env: &Env) -> Vec<PathBuf> {
-    let config =
-        if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
-    let dirs = |dir: &Path, is_wanted: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
-        let mut dirs = Found::default().dirs(dir);
-        dirs.retain(|dir| dir.file_name().and_then(OsStr::to_str).is_some_and(is_wanted));
-        dirs
-    };
-    let organisations = dirs(&config.join("Claude").join(TASKS), &is_uuid);
-    let accounts = organisations.iter().flat_map(|organisation| dirs(organisation, &is_uuid));
-    let folders = accounts.flat_map(|account| [account.join("agent"), account]);
-    let tasks = folders.flat_map(|folder| dirs(&folder, &|name| name.starts_with("local_")));
+    let (_, accounts) = accounts(env, TASKS);
+    let folders = accounts.into_iter().flat_map(|account| [account.join("agent"), account]);
+    let tasks = folders.flat_map(|folder| dirs(&folder, |name| name.starts_with("local_")));
     let mut roots: Vec<PathBuf> = tasks.map(|task| task.join(".claude")).collect();
     roots.retain(|root| links::is_dir(&root.join("projects")));
     roots.sort();
@@ -46,8 +115,17 @@ pub(super) fn is_in(store: &Store) -> bool {
     tasks(&store.root).is_some()
 }
 
-/// Sets the title of a copy to that of its task, unless the transcript contains one.
-pub(super) fn entitle(copy: &mut SessionCopy) {
+/// Sets the title of a copy to that of its task, unless the transcript contains one; or to that in the index of the Code
+/// tab, unless the user named it in the client. Marks what the app has archived.
+pub(super) fn entitle(copy: &mut SessionCopy, notes: &StoreNotes) {
+    let is_named = copy.title.as_ref().is_some_and(|title| ["custom-title", sidecar::TITLE].contains(&title.source));
+    if let Some(name) = notes.names.get(&copy.place.id).filter(|_| !is_named) {
+        copy.title = Some(name.clone());
+    }
+    if notes.archived.get(&copy.place.id) == Some(&true) && copy.kind.is_listed() {
+        copy.kind = SessionKind::Archived;
+        copy.notes.push("archived in Claude Desktop; Claude Code resumes it nevertheless".to_owned());
+    }
     let Some(task) = copy.place.store.root.parent().filter(|_| copy.title.is_none() && is_in(&copy.place.store)) else {
         return;
     };

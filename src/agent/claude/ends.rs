@@ -6,9 +6,9 @@ use memchr::memchr2_iter;
 use memchr::memmem::Finder;
 
 use super::is_exec;
-use super::places;
 use super::titles::{Titles, own_records};
 use super::trailer::Trailer;
+use super::{places, sidecar};
 use crate::agent::claude::records::ClaudeRecord;
 use crate::agent::prelude::*;
 use crate::format::json::last_object;
@@ -50,6 +50,8 @@ pub(super) struct Ends {
     is_torn: bool,
     records_from_end: u32,
     bytes_from_end: usize,
+    /// Set if the title window has a name that the user gave.
+    is_named_at_end: bool,
     /// The trailer of the first record with a directory, or the last trailer that was read without its content.
     trailer: Trailer,
     pub(super) early: Titles,
@@ -160,6 +162,7 @@ impl Ends {
         self.branch = self.branch.take().or_else(|| record.git_branch.filled());
         self.model = self.model.take().or_else(|| record.model());
         self.late.see_earlier(record);
+        self.is_named_at_end |= self.bytes_from_end <= TITLE_WINDOW && self.late.has_custom();
     }
 
     fn knows_end(&self) -> bool {
@@ -205,10 +208,12 @@ impl Ends {
             copy.parent_id = self.forked_from;
         }
         copy.mark_if(self.is_torn, Health::TornTranscript);
+        // The client prefers a name in the last records, then that in the file next to the transcript.
+        let named = if self.is_named_at_end { None } else { sidecar::title(&copy.place) };
         let mut titles = self.late.or(self.early);
         let relocated = titles.take_relocated();
         let own = own_records(&copy.place.path, &titles.leaves());
-        copy.title = titles.into_title(|leaf| own.contains(leaf));
+        copy.title = named.or_else(|| titles.into_title(|leaf| own.contains(leaf)));
         copy.first_prompt =
             self.prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| Fact::new(prompt, "transcript"));
         let from_transcript = |dir: String| Some(Fact::new(recorded::dir(&dir)?, "transcript"));

@@ -16,6 +16,7 @@ mod live;
 mod places;
 mod relocation;
 mod rewind;
+mod sidecar;
 pub(crate) mod slug;
 mod titles;
 mod trailer;
@@ -26,11 +27,12 @@ use ends::{Ends, TAIL};
 use foldhash::HashSet;
 use jiff::SignedDuration;
 
+use super::mentions::{self, Mention};
 use super::upkeep::{Retention, Strays};
 use super::{Interest, Said, last_activity};
 use crate::agent::prelude::*;
 use crate::format::json::last_object;
-use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
 use crate::session::stats::Days;
@@ -58,8 +60,8 @@ impl Reading for Claude {
         locate(store, only)
     }
 
-    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
-        let mut notes = StoreNotes::default();
+    fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
+        let mut notes = desktop::notes(store, env);
         let mut found = Found::default();
         each_registration(store, &mut found, |_, id, process| {
             if let Some(id) = id {
@@ -72,7 +74,8 @@ impl Reading for Claude {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let (mut copy, relocated) = read_transcript(place, context)?;
-        desktop::entitle(&mut copy);
+        desktop::entitle(&mut copy, context.notes);
+        sidecar::mark_archived(&mut copy, context.env);
         decide_launch_dir(&mut copy, relocated);
         (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         Ok(copy)
@@ -136,7 +139,6 @@ impl Reading for Claude {
         let shows_sidechains = copy.kind == SessionKind::Subagent;
         let mut repeats = Repeats::default();
         each_line(&copy.place.path, &mut |line| {
-            let Some(line) = line else { return see(Said::Message(too_long())) };
             let interest = interest(line);
             // A record and its repetition have the same relevance.
             if interest == Interest::Nothing || repeats.has(line) {
@@ -177,6 +179,12 @@ impl Housekeeping for Claude {
 
     fn orphans(&self, store: &Store, env: &Env) -> Strays {
         upkeep::orphans(self, store, env)
+    }
+
+    fn mentions(&self, store: &Store, env: &Env) -> Vec<Mention> {
+        let mut mentions = mentions::in_lists(AgentKind::Claude, about::ABOUT.lists, store);
+        mentions.extend(desktop::mentions(store, env));
+        mentions
     }
 
     fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
@@ -236,7 +244,6 @@ pub(super) fn show(copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'
     each_line(&copy.place.path, &mut |line| {
         let (at, branch) = (number, branches.other(number));
         number += 1;
-        let Some(line) = line else { return see(too_long().on(branch)) };
         if !branches.has(at, wanted) || repeats.has(line) {
             return ControlFlow::Continue(());
         }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Claude;
+use super::{Claude, sidecar};
 use crate::agent::claude::slug::{encoded, is_slug_of, project_of};
 use crate::agent::prelude::*;
 use crate::agent::relocation::{DirMove, added_line, text};
@@ -68,14 +68,15 @@ impl Moving for Claude {
         Ok(Relocation { once, each: Box::new(each) })
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         // Measured on 2.1.330 and 2.1.197, with records that were appended by hand: it overrides every other title.
         let place = &copy.place;
         if place.is_subagent {
             return Err("it is a sub-agent, and Claude Code shows no title of one".into());
         }
         let record = serde_json::json!({"type": "custom-title", "customTitle": title, "sessionId": place.id});
-        Ok((place.path.to_path_buf(), added_line(&place.path, &record.to_string())?))
+        let edit = (place.path.to_path_buf(), added_line(&place.path, &record.to_string())?);
+        Ok([edit].into_iter().chain(sidecar::retitled(place, title)?).collect())
     }
 }
 

@@ -14,7 +14,7 @@ use super::records::ClaudeRecord;
 use super::{Repeats, branches, messages};
 use crate::agent::prelude::*;
 use crate::agent::rewind::{Cut, Rewound};
-use crate::format::jsonl::each_line;
+use crate::format::jsonl::Jsonl;
 
 /// Maximum size in bytes of a transcript that is copied.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
@@ -33,29 +33,20 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound,
     }
     let (branches, mut repeats, mut number) = (branches::read(copy)?, Repeats::default(), 0);
     let (mut bytes, mut kept, mut leaf, mut prompt) = (Vec::new(), 0, None, None);
-    let (mut titles, mut failed) = (BTreeMap::new(), None);
-    each_line(path, &mut |line| {
-        let at = number;
+    let mut titles = BTreeMap::new();
+    let mut lines = Jsonl::open(path)?.into_lines()?.up_to(usize::MAX);
+    while let Some(line) = lines.next_line()? {
+        let (at, line) = (number, line.bytes);
         number += 1;
         let is_kept = kept < cut.messages && branches.has(at, cut.branch);
-        let Some(line) = line else {
-            failed = is_kept.then(|| format!("line {number} is too long to be read"));
-            return if is_kept { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        };
-        let Some(record) = ClaudeRecord::of_line(line) else { return ControlFlow::Continue(()) };
+        let Some(record) = ClaudeRecord::of_line(line) else { continue };
         // A title may have been set later.
         let title = TITLES.iter().find(|kind| record.kind.is(kind));
         let uuid = record.uuid.filled();
         if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
-            return ControlFlow::Continue(());
+            continue;
         }
-        let copied = match with_session(line, id) {
-            Ok(copied) => copied,
-            Err(error) => {
-                failed = Some(format!("line {number}: {error}"));
-                return ControlFlow::Break(());
-            }
-        };
+        let copied = with_session(line, id).map_err(|error| fail(&format!("line {number}: {error}")))?;
         match title {
             Some(kind) => _ = titles.insert(*kind, copied),
             None => {
@@ -65,12 +56,8 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound,
                 kept += messages(line, false).len() as u64;
             }
         }
-        ControlFlow::Continue(())
-    })?;
-    titles.values().for_each(|title| bytes.extend_from_slice(title));
-    if let Some(error) = failed {
-        return Err(fail(&error));
     }
+    titles.values().for_each(|title| bytes.extend_from_slice(title));
     let last = json!({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": id});
     bytes.extend_from_slice(format!("{last}\n").as_bytes());
     Ok(Rewound { path: path.with_file_name(format!("{id}.jsonl")), bytes })

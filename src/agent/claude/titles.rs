@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use memchr::memmem;
 
+use super::{desktop, sidecar};
 use crate::agent::claude::records::ClaudeRecord;
 use crate::agent::prelude::*;
 use crate::format::jsonl::Jsonl;
@@ -104,6 +105,11 @@ impl Titles {
     }
 }
 
+/// Returns whether a title is from another file, which the client or the app prefers to an earlier record.
+pub(super) fn is_from_other_file(title: &Fact<Arc<str>>) -> bool {
+    [sidecar::TITLE, desktop::TITLE].contains(&title.source)
+}
+
 /// Returns those of the ids that are records of a transcript; empty if it is unreadable.
 pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     let mut own = HashSet::new();
@@ -112,7 +118,7 @@ pub(super) fn own_records(path: &Path, ids: &HashSet<&str>) -> HashSet<String> {
     }
     let Ok(mut lines) = Jsonl::open(path).and_then(|file| file.lines_within(LEAF_WINDOW)) else { return own };
     while let Ok(Some(line)) = lines.next_line() {
-        let line = line.bytes.unwrap_or_default();
+        let line = line.bytes;
         // Inside a JSON string the quotes are escaped.
         for at in memmem::find_iter(line, br#""uuid":""#) {
             let rest = &line[at + br#""uuid":""#.len()..];

@@ -109,7 +109,7 @@ impl<'p> Usages<'p> {
 pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
     let mut usages = Usages::of(place);
     each_line(&place.path, &mut |line| {
-        line.into_iter().for_each(|line| usages.see(line));
+        usages.see(line);
         ControlFlow::Continue(())
     })?;
     Ok(usages.sum())

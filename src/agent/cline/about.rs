@@ -1,5 +1,6 @@
 //! The description of Cline.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
@@ -20,5 +21,6 @@ pub(crate) const ABOUT: About = About {
     ),
     // Measured on `tested_version`.
     new_session: NewSession::NONE.without_terminal(&["cline"], &[]),
+    lists: &[ListAt { path: "state/taskHistory.json", names: ["id", "task", "ts", "cwdOnTaskInitialization"] }],
     ..About::NONE
 };

@@ -109,7 +109,7 @@ impl Resuming for Cline {
 }
 
 impl Moving for Cline {
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         if tasks::is_in(&copy.place) {
             return Err("a task of Cline's extension has no title but its first prompt".into());
         }

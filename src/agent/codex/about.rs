@@ -1,5 +1,6 @@
 //! The description of Codex.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::usage::UsageAt;
 
@@ -31,5 +32,9 @@ pub(crate) const ABOUT: About = About {
         ..UsageAt::NONE
     }),
     marks_use: true,
+    lists: &[
+        ListAt { path: "history.jsonl", names: ["session_id", "text", "ts", ""] },
+        ListAt { path: "session_index.jsonl", names: ["id", "thread_name", "updated_at", ""] },
+    ],
     ..About::NONE
 };

@@ -23,7 +23,7 @@ use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
 use crate::agent::{locks, stores};
 use crate::format::edit::Edit;
-use crate::format::jsonl::{Jsonl, each_line, last_messages, too_long};
+use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::format::shell;
 use crate::session::Problem;
 use crate::session::branches::{BranchFilter, Branches};
@@ -36,8 +36,6 @@ use thread::Thread;
 
 /// Number of bytes at the end that are read in one call: most turns fit.
 const TAIL: usize = 64 * 1024;
-/// Number of bytes that are searched for the second line if the first one is larger than any window.
-const MAX_SKIPPED: u64 = 64 * 1024 * 1024;
 /// Number of bytes that are searched backwards for the beginning of the last turn.
 const MAX_TURN: u64 = 16 * 1024 * 1024;
 /// A text that only the first record of a turn contains: inside a string the quotes would be escaped.
@@ -75,7 +73,7 @@ impl Reading for Codex {
         let index = store.root.join("session_index.jsonl");
         let names = each_line(&index, &mut |line| {
             // The last line for an id wins.
-            let named = line.and_then(named).map(|(id, name)| (id, Fact::new(name, "session-index")));
+            let named = named(line).map(|(id, name)| (id, Fact::new(name, "session-index")));
             notes.names.extend(named);
             ControlFlow::Continue(())
         });
@@ -192,9 +190,8 @@ impl Reading for Codex {
         let thread = Thread::of(&copy.place)?;
         let branches = rollbacks::branches(&thread)?;
         thread.each_line(&mut |line| {
-            // The first line may be too long to load; that is not an error.
-            let is_meta = line.is_first && line.bytes.is_none_or(|line| Meta::parse(line).is_some());
-            match line.bytes.and_then(CodexRecord::parse) {
+            let is_meta = line.is_first && Meta::parse(line.bytes).is_some();
+            match CodexRecord::parse(line.bytes) {
                 _ if is_meta || line.is_foreign => {}
                 None => has_bad_lines = true,
                 Some(record) if branches.other(number).is_some() => {
@@ -241,16 +238,10 @@ impl Reading for Codex {
         let branches = rollbacks::branches(&thread)?;
         let mut number = 0;
         thread.each_line(&mut |line| {
-            // The first line contains the session's metadata, which may be too long to load.
-            let (at, is_meta) = (number, line.is_first);
+            let at = number;
             number += 1;
-            match line.bytes {
-                _ if !branches.has(at, wanted) => ControlFlow::Continue(()),
-                None if is_meta => ControlFlow::Continue(()),
-                None => see(too_long().on(branches.other(at))),
-                Some(line) => message(line, lacks_events)
-                    .map_or(ControlFlow::Continue(()), |message| see(message.on(branches.other(at)))),
-            }
+            let message = message(line.bytes, lacks_events).filter(|_| branches.has(at, wanted));
+            message.map_or(ControlFlow::Continue(()), |message| see(message.on(branches.other(at))))
         })
     }
 
@@ -266,8 +257,7 @@ impl Reading for Codex {
             has_rollback |= rollbacks::taken_back(line).is_some();
             Some(message(line, lacks_events))
         })?;
-        // A record that is too long may be the first one, which is not a message.
-        Ok(last.filter(|last| !has_rollback && !last.contains(&too_long())))
+        Ok(last.filter(|_| !has_rollback))
     }
 }
 
@@ -308,7 +298,7 @@ impl Moving for Codex {
         start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
     }
 
-    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<(PathBuf, Edit), Unable> {
+    fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
     }
 }
@@ -325,31 +315,13 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
     prompt.or_else(|| record.message())
 }
 
-/// Reads the start of a rollout, after a first line of any size.
+/// Reads the start of a rollout.
 fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
     let mut ends = Ends::default();
-    let mut has_line = false;
     ends.is_whole = file.lines_forward(|line| {
-        has_line = true;
         ends.see_from_start(line);
         ends.knows_start()
     })?;
-    if has_line || file.is_empty() {
-        return Ok(ends);
-    }
-    // The first line contains the model's instructions. The metadata precede them, and the conversation follows that
-    // line.
-    ends.meta = Meta::parse(file.beginning());
-    let mut lines = file.lines_within(MAX_SKIPPED)?;
-    let mut left = TAIL;
-    while let Some(line) = lines.next_line()? {
-        let Some(bytes) = line.bytes.filter(|_| line.number > 1) else { continue };
-        ends.see_from_start(bytes);
-        left = left.saturating_sub(bytes.len());
-        if ends.knows_start() || left == 0 {
-            break;
-        }
-    }
     Ok(ends)
 }
 

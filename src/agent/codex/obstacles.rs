@@ -89,7 +89,7 @@ pub(super) fn numbered(path: &Path) -> Result<Vec<Act>, Unable> {
     let (mut last, mut edits) = (None, Vec::new());
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        let bytes = line.bytes.ok_or_else(|| format!("line {} is too long to be read", line.number))?;
+        let bytes = line.bytes;
         match (ordinal(bytes), last) {
             (Some(Some(ordinal)), _) => {
                 last = Some(ordinal);
@@ -99,7 +99,7 @@ pub(super) fn numbered(path: &Path) -> Result<Vec<Act>, Unable> {
                 let next = before + edits.len() as u64 + 1;
                 let inserted = format!("\"ordinal\":{next},").into_bytes();
                 let brace = bytes.iter().position(|byte| *byte == b'{').unwrap_or_default();
-                edits.push(Edit { at: line.start + brace as u64 + 1, removed: 0, inserted });
+                edits.push(line.edit(Edit { at: brace as u64 + 1, removed: 0, inserted }));
             }
             // The first record of some versions has none.
             (Some(None), None) => {}

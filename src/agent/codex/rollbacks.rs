@@ -38,7 +38,7 @@ pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
     let mut is_any = thread.is_rewound();
     if !is_any {
         thread.each_line(&mut |line| {
-            is_any |= line.bytes.and_then(taken_back).is_some();
+            is_any |= taken_back(line.bytes).is_some();
             if is_any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
     }
@@ -59,21 +59,19 @@ pub(super) fn branches(thread: &Thread) -> Result<Branches, PathError> {
             }
             _ => {}
         }
-        if let Some(line) = line.bytes {
-            match taken_back(line) {
-                Some(count) => {
-                    sent.take_back(count);
-                    typed.take_back(count);
-                }
-                None => match CodexRecord::of_line(line).and_then(|record| record.prompt()) {
-                    Some(Prompt::Sent(_)) => {
-                        has_sent = true;
-                        sent.begin(lines);
-                    }
-                    Some(Prompt::Typed(_)) => typed.begin(lines),
-                    None => {}
-                },
+        match taken_back(line.bytes) {
+            Some(count) => {
+                sent.take_back(count);
+                typed.take_back(count);
             }
+            None => match CodexRecord::of_line(line.bytes).and_then(|record| record.prompt()) {
+                Some(Prompt::Sent(_)) => {
+                    has_sent = true;
+                    sent.begin(lines);
+                }
+                Some(Prompt::Typed(_)) => typed.begin(lines),
+                None => {}
+            },
         }
         lines += 1;
         ControlFlow::Continue(())

@@ -30,8 +30,7 @@ pub(super) struct Thread {
 
 /// A line of a thread.
 pub(super) struct ThreadLine<'l> {
-    /// The bytes; `None` if the line is too long to load.
-    pub(super) bytes: Option<&'l [u8]>,
+    pub(super) bytes: &'l [u8],
     /// Set for the first line of a rollout.
     pub(super) is_first: bool,
     /// Set if the next part continues before it.
@@ -142,5 +141,5 @@ fn start_of(path: &Path) -> Result<Meta, PathError> {
         meta = Meta::parse(line);
         true
     })?;
-    Ok(meta.or_else(|| Meta::parse(file.beginning())).unwrap_or_default())
+    Ok(meta.unwrap_or_default())
 }

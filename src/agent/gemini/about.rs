@@ -1,5 +1,6 @@
 //! The description of Gemini CLI.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
@@ -17,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     },
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     rewind_mark: Some("$rewindTo"),
+    lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
     ..About::NONE
 };

@@ -1,11 +1,31 @@
 //! Finds the files that belong to a session of Gemini CLI in addition to its record.
 
-use super::{Gemini, is_session_id, saved};
+use std::ffi::OsStr;
+
+use serde::de::IgnoredAny;
+
+use super::{Gemini, has_messages, is_session_id, saved};
 use crate::agent::prelude::*;
+use crate::agent::upkeep::{Orphan, OrphanKind, Strays, temporary};
+
+/// Maximum size of a file that may be only the beginning of a header.
+const MAX_HEADER: u64 = 4 * 1024;
 
 impl Housekeeping for Gemini {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
         Ok(belongings(place, listings))
+    }
+
+    fn orphans(&self, store: &Store, _env: &Env) -> Strays {
+        let mut found = Found::default();
+        let projects = found.dirs(&store.root.join("tmp"));
+        let debris = |project: &PathBuf| {
+            let entries = found.entries(&project.join("chats")).into_iter().filter(|(_, kind)| kind.is_file());
+            entries.map(|(entry, _)| entry.path()).filter(|path| is_debris(path)).collect::<Vec<_>>()
+        };
+        let debris: Vec<PathBuf> = projects.iter().flat_map(debris).collect();
+        let orphan = |path| Orphan { kind: OrphanKind::Debris, ..temporary(AgentKind::Gemini, path) };
+        Strays { orphans: debris.into_iter().map(orphan).collect(), problems: found.problems }
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
@@ -15,6 +35,22 @@ impl Housekeeping for Gemini {
         let marker = |base| place.store.root.join(base).join(project).join(".project_root");
         ["tmp", "history"].map(marker).into_iter().filter(|path| !project.is_empty() && is_there(path)).collect()
     }
+}
+
+/// Returns whether a file in the place of a session is empty, or has only the beginning of a header: the client died, or
+/// a sub-agent ran away. A file with anything else may be a session.
+fn is_debris(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let is_of_session = name.starts_with("session-") && (name.ends_with(".jsonl") || name.ends_with(".json"));
+    let Some(bytes) = Some(path).filter(|_| is_of_session).and_then(|path| fsio::read_bounded(path, MAX_HEADER).ok())
+    else {
+        return false;
+    };
+    let is_cut = |bytes: &[u8]| {
+        let error = serde_json::from_slice::<IgnoredAny>(bytes).err();
+        bytes.starts_with(b"{\"sessionId\"") && !has_messages(path) && error.is_some_and(|error| error.is_eof())
+    };
+    bytes.iter().all(|byte| *byte == 0) || is_cut(&bytes)
 }
 
 /// Finds the belongings of a copy; lists its directory once per project.

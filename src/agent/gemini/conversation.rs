@@ -19,7 +19,7 @@ pub(crate) struct Place {
     /// Offset of the line, in bytes.
     pub start: u64,
     /// Length of the line in bytes.
-    pub length: usize,
+    pub length: u64,
     /// Index in the list of a checkpoint.
     pub nth: Option<usize>,
 }
@@ -73,9 +73,9 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     /// Adds the next line.
-    pub(crate) fn see(&mut self, line: &[u8], start: u64) {
+    pub(crate) fn see(&mut self, line: &[u8], place: Place) {
         match record(line) {
-            Some(record) => self.take(&record, Place { start, length: line.len(), nth: None }),
+            Some(record) => self.take(&record, place),
             None => self.has_bad_lines = true,
         }
     }
@@ -172,13 +172,17 @@ impl Conversation {
         let all = self.all();
         let root = hash("");
         let start = Node { line: 0, id: Some(root), parent: Parent::None, part: Part::Silent };
+        // The client sends its messages in their order, also if a parent is missing.
+        let known: HashSet<Id> = all.iter().map(|entry| hash(&entry.id)).chain([root]).collect();
         let node = |(entry, line): (&&Entry, usize)| {
             let part = if entry.is_spoken() { Part::Message } else { Part::Silent };
-            Node { line, id: Some(hash(&entry.id)), parent: Parent::Record(entry.parent.unwrap_or(root)), part }
+            let parent = Some(entry.parent.unwrap_or(root)).filter(|parent| known.contains(parent));
+            let parent = parent.map_or(Parent::Previous, Parent::Record);
+            Node { line, id: Some(hash(&entry.id)), parent, part }
         };
         let nodes: Vec<Node> = [start].into_iter().chain(all.iter().zip(1..).map(node)).collect();
         let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.id == last.id));
-        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len(), false)
+        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
     }
 
     /// Returns the messages on some branches, each with the number of its branch, or `None` for the active one.
@@ -272,7 +276,7 @@ mod tests {
 
     fn conversation(lines: &[&str]) -> Conversation {
         let mut conversation = Conversation::default();
-        lines.iter().for_each(|line| conversation.see(line.as_bytes(), 0));
+        lines.iter().for_each(|line| conversation.see(line.as_bytes(), Place::default()));
         conversation
     }
 

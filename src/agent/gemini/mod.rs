@@ -274,7 +274,7 @@ fn has_messages(path: &Path) -> bool {
     // An unreadable file is already reported as a problem.
     let _ = each_line(path, &mut |line| {
         // The members of a document are on separate lines.
-        has_messages |= line.is_some_and(|line| MESSAGE.iter().any(|key| memmem::find(line, key).is_some()));
+        has_messages |= MESSAGE.iter().any(|key| memmem::find(line, key).is_some());
         if has_messages { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     has_messages

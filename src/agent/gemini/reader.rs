@@ -4,11 +4,11 @@ use std::io::Read;
 
 use super::{DOCUMENT, is_document, saved};
 use crate::agent::gemini::conversation::{Conversation, Entry, Place};
-use crate::agent::gemini::records::{message, record};
+use crate::agent::gemini::records::{GeminiRecord, message, record};
 use crate::agent::prelude::*;
 use crate::agent::unknown_format;
 use crate::format::document::Field;
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, lacks_text};
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
 const SMALL: u64 = 64 * 1024;
@@ -23,7 +23,7 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
     copy.transcript_bytes = length;
     let mut sum = Conversation::default();
     let is_whole = file.lines_forward(|line| {
-        sum.see(line, 0);
+        sum.see(line, Place::default());
         length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
     })?;
     let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
@@ -33,7 +33,7 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
         if !is_whole {
             // The file is read backwards, so the first value found is the last one written.
             let mut one = Conversation::default();
-            one.see(line, 0);
+            one.see(line, Place::default());
             late.newest = late.newest.max(one.newest);
             late.summary = late.summary.take().or(one.summary);
             late.model = late.model.take().or(one.model);
@@ -122,10 +122,13 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     }
     let mut lines = Jsonl::open(&place.path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        // A checkpoint that is too long to hold only repeats the lines before it.
-        if let Some(bytes) = line.bytes {
-            sum.see(bytes, line.start);
+        // A checkpoint repeats the lines before it, which have the texts that do not fit.
+        let has_list = |record: &GeminiRecord<'_>| record.change().as_ref().unwrap_or(record).checkpoint().is_some();
+        if lacks_text(line.bytes) && record(line.bytes).as_ref().is_some_and(has_list) {
+            continue;
         }
+        let length = line.offset(line.bytes.len()) - line.start;
+        sum.see(line.bytes, Place { start: line.start, length, nth: None });
     }
     Ok(sum)
 }
@@ -135,9 +138,9 @@ pub(super) fn show(path: &Path, entries: &[(&Entry, Option<u16>)], see: &mut Vis
     let file = Jsonl::open(path)?;
     for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].0.place;
-        let line = file.again(start, length)?;
+        let mut lines = file.lines_from(start, length)?;
         // If the file has been replaced in the meantime, the line is gone.
-        let Some(record) = record(&line) else { continue };
+        let Some(record) = lines.next_line()?.and_then(|line| record(line.bytes)) else { continue };
         let change = record.change();
         let list = change.as_ref().unwrap_or(&record).checkpoint().unwrap_or_default();
         for (entry, branch) in group {

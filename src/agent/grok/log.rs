@@ -117,7 +117,7 @@ impl Log for Updates {
             return Ok(Branches::default());
         }
         each_line(log, &mut |line| {
-            let update = line.and_then(Self::parse);
+            let update = Self::parse(line);
             let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
             let number =
                 of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));

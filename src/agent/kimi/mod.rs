@@ -117,7 +117,7 @@ impl Reading for Kimi {
         let (mut counts, mut replies) = (Counts::default(), Replies::default());
         let files = Files::of(&copy.place);
         each_line(&files.wire, &mut |line| {
-            match line.and_then(json::record::<WireRecord<'_>>) {
+            match json::record::<WireRecord<'_>>(line) {
                 Some(record) => {
                     let event = record.event();
                     counts.prompts += u64::from(matches!(event, WireEvent::Prompt(_)));

@@ -42,8 +42,8 @@ impl Moving for Kimi {
         })
     }
 
-    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<(PathBuf, Edit), Unable> {
-        reader::retitle(&copy.place, title)
+    fn retitle(&self, copy: &SessionCopy, title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
+        Ok(vec![reader::retitle(&copy.place, title)?])
     }
 }
 

@@ -1,5 +1,6 @@
 //! The description of Kimi Code.
 
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
@@ -24,5 +25,6 @@ pub(crate) const ABOUT: About = About {
     needs_own_dir: true,
     new_session: NewSession::NONE.without_terminal(&["kimi"], &["-p"]),
     api_error: Some("provider.api_error"),
+    lists: &[ListAt { path: "session_index.jsonl", names: ["sessionId", "", "", "workDir"] }],
     ..About::NONE
 };

@@ -38,7 +38,7 @@ impl Reading for KimiCode {
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
         let (mut notes, path) = (StoreNotes::default(), store.root.join("session_index.jsonl"));
         let read = each_line(&path, &mut |line| {
-            let [id, dir] = texts_in(line.and_then(record), ["sessionId", "workDir"]);
+            let [id, dir] = texts_in(record(line), ["sessionId", "workDir"]);
             if let Some((id, dir)) = id.filled().zip(dir.filled().and_then(recorded::dir)) {
                 let evidence = Evidence { dir, source: "session", detail: "session_index.jsonl".into(), counts: true };
                 notes.dirs.insert(id.to_owned(), vec![evidence]);

@@ -216,7 +216,7 @@ fn real(at: Option<Timestamp>) -> Option<Timestamp> {
 pub(super) fn replaced(path: &Path) -> Result<BTreeSet<usize>, PathError> {
     let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), BTreeSet::new(), 0);
     each_line(path, &mut |line| {
-        if let Some(id) = line.and_then(Line::parse).as_ref().and_then(|line| line.message.id.filled()) {
+        if let Some(id) = Line::parse(line).as_ref().and_then(|line| line.message.id.filled()) {
             let mut hasher = DefaultHasher::new();
             id.hash(&mut hasher);
             replaced.extend(last.insert(hasher.finish(), at));

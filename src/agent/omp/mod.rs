@@ -122,7 +122,6 @@ impl Housekeeping for Omp {
         if let Some(path) = self.transcript(place) {
             // An unreadable file names no image here; it is reported elsewhere.
             let _ = each_line(&path, &mut |line| {
-                let line = line.unwrap_or_default();
                 let named = memmem::find_iter(line, BLOB).filter_map(|at| line.get(at + BLOB.len()..)?.get(..DIGEST));
                 digests.extend(named.filter_map(|digest| str::from_utf8(digest).ok()).map(str::to_owned));
                 ControlFlow::Continue(())

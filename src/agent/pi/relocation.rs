@@ -43,13 +43,13 @@ pub(in crate::agent) fn relocation<'a>(
 fn header_edit(path: &Path, to: &str) -> Result<Option<Edit>, PathError> {
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        let record = line.bytes.and_then(PiRecord::parse);
+        let record = PiRecord::parse(line.bytes);
         if record.as_ref().is_some_and(|record| record.title_line().is_some()) {
             continue;
         }
-        let text = line.bytes.filter(|_| record.is_some_and(|record| record.is_header()));
-        let edit = text.and_then(|text| json_string(str::from_utf8(text).ok()?, &["cwd"], |_| Some(to.to_owned())));
-        return Ok(edit.map(|edit| edit.moved(line.start)));
+        let text = str::from_utf8(line.bytes).ok().filter(|_| record.is_some_and(|record| record.is_header()));
+        let edit = text.and_then(|text| json_string(text, &["cwd"], |_| Some(to.to_owned())));
+        return Ok(edit.map(|edit| line.edit(edit)));
     }
     Ok(None)
 }

@@ -1,6 +1,7 @@
 //! The description of Qwen Code.
 
 use crate::agent::claude;
+use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
 use crate::agent::usage::UsageAt;
@@ -29,5 +30,6 @@ pub(crate) const ABOUT: About = About {
     link: claude::link,
     parent_at: Some("parentUuid"),
     marks_use: true,
+    lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
     ..About::NONE
 };

@@ -58,9 +58,11 @@ fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, Unable> {
     let file = Jsonl::open(path)?;
     let mut lines = file.into_lines()?;
     while let Some(line) = lines.next_line()? {
-        let bytes = line.bytes.filter(|bytes| memmem::find(bytes, b"\"cwd\"").is_some());
-        let Some(text) = bytes.and_then(|bytes| str::from_utf8(bytes).ok()) else { continue };
-        edits.extend(json_string(text, &["cwd"], |dir| mapping.text_to(dir)).map(|edit| edit.moved(line.start)));
+        if memmem::find(line.bytes, b"\"cwd\"").is_some()
+            && let Ok(text) = str::from_utf8(line.bytes)
+        {
+            edits.extend(json_string(text, &["cwd"], |dir| mapping.text_to(dir)).map(|edit| line.edit(edit)));
+        }
     }
     Ok(edits)
 }

@@ -112,11 +112,9 @@ impl Parts {
         let (mut journal, mut has_bad) = (Journal::default(), false);
         for segment in &self.journal {
             each_line(segment, &mut |line| {
-                match line.map(changes) {
-                    Some(Some(changes)) => changes.into_iter().for_each(|change| journal.apply(change)),
-                    // Requests to the model can exceed the maximum length of a line.
-                    None => {}
-                    Some(None) => has_bad = true,
+                match changes(line) {
+                    Some(changes) => changes.into_iter().for_each(|change| journal.apply(change)),
+                    None => has_bad = true,
                 }
                 ControlFlow::Continue(())
             })?;

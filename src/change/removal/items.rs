@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use smallvec::SmallVec;
 
-use crate::agent::upkeep::{CwdRecord, CwdRecords};
+use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, OrphanKind};
 use crate::agent::{self, Found};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Handed, Item, Seen, Step};
@@ -17,7 +17,7 @@ use crate::change::removal::{Summaries, day};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
-use crate::system::{reach, stamp};
+use crate::system::{process, reach, stamp};
 
 /// A session to remove, with its sub-agents.
 #[derive(Debug)]
@@ -123,6 +123,39 @@ fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, St
 
 /// Code of a record of a session's working directory.
 pub(crate) const CWD_RECORD: &str = "cwd-record";
+
+/// Code of a file in place of a session, without any message.
+pub(crate) const DEBRIS: &str = "debris";
+/// A writer needs a moment; a file without messages that is older was left behind.
+const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
+
+/// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
+pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<Item> {
+    if filter.is_narrow() {
+        // These files have neither a directory nor a time of a session.
+        return Vec::new();
+    }
+    let settled = env.clock.now.checked_sub(WRITERS_TIME).unwrap_or_default();
+    let cutoff = cutoff.map_or(settled, |cutoff| cutoff.min(settled));
+    let agents = agent::all().iter().filter(|agent| filter.has_agent(agent.kind()));
+    let orphans =
+        agents.flat_map(|agent| agent.stores(env).into_iter().flat_map(|store| agent.orphans(&store, env).orphans));
+    let is_old = |orphan: &Orphan| orphan.modified_at.is_some_and(|at| at < cutoff);
+    let mut paths: Vec<PathBuf> = orphans
+        .filter(|orphan| orphan.kind == OrphanKind::Debris && is_old(orphan))
+        .map(|orphan| orphan.path)
+        .collect();
+    paths.sort();
+    let held = process::held(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+    let free = paths.into_iter().filter(|path| !held.contains(path));
+    let item = |path: PathBuf| {
+        let stamp = stamp::take(&path).ok()?;
+        let about = About::Other(path.display().to_string().into());
+        let steps = vec![Step::Trash { path: path.as_path().into(), stamp }];
+        Some(Item::new(about, DEBRIS, "it has no session", steps))
+    };
+    free.filter_map(item).collect()
+}
 
 /// Plans to remove records of directories from before `cutoff`, left by sessions that never ended.
 pub(crate) fn cwd_records(

@@ -15,7 +15,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
-use crate::change::removal::{Going, Summaries, cwd_records, day};
+use crate::change::removal::{Going, Summaries, cwd_records, day, debris};
 use crate::commands::find::{self, Finder};
 use crate::commands::{archive_first, no_match, via_agent};
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -76,11 +76,12 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let newest = families.iter().filter_map(|family| family.active_at).filter(|at| *at <= env.clock.now).max();
     let cutoff = policy.cutoff.filter(|_| !policy.only_empty);
     let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
-    crate::commands::warn_of_problems(ui, &summaries.problems);
+    let debris = if policy.only_empty { debris(&filter, policy.cutoff, env) } else { Vec::new() };
+    crate::commands::warn_of_problems(ui, env, &summaries.problems);
     let going = families.into_iter().filter(Family::goes).collect();
     planned.add(summaries, going, policy.only_empty);
     via_agent::weigh(&mut planned.change.handed, env);
-    planned.change.items.extend(records);
+    planned.change.items.extend(records.into_iter().chain(debris));
     if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
         no_match::note(&filter, env, ui);
     }

@@ -68,7 +68,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
         scan.add_pointers(env);
     }
     drop(showing);
-    commands::warn_of_problems(ui, &scan.problems);
+    commands::warn_of_problems(ui, env, &scan.problems);
     let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
     let (subagents, mut others): (Vec<_>, Vec<_>) = scan.sessions.into_iter().partition(is_subagent);
     if args.sessions.is_empty() {

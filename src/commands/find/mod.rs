@@ -189,7 +189,7 @@ impl<'a> Finder<'a> {
         match if named.is_empty() { titled } else { named }.as_slice() {
             [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
             [] => {
-                crate::commands::warn_of_problems(self.ui, &scan.problems);
+                crate::commands::warn_of_problems(self.ui, self.env, &scan.problems);
                 let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
                 let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
                 let refusal = Refusal::new(RefusalCode::NotFound, message);
@@ -250,7 +250,7 @@ impl<'a> Finder<'a> {
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
         let first = places.first(env, &shown, wanted, nth + 1, passes);
         let mut scan = first.unwrap_or_else(|| places.read_with_dirs(env, filter, wanted));
-        crate::commands::warn_of_problems(self.ui, &scan.problems);
+        crate::commands::warn_of_problems(self.ui, self.env, &scan.problems);
         listing::put_in_order(&mut scan.sessions, &shown, SortKey::Active);
         scan.sessions.into_iter().filter(is_meant).nth(nth)
     }

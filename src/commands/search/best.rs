@@ -11,6 +11,7 @@ use crate::cli::{Format, SearchArgs, SearchOrder};
 use crate::commands::{find, listing, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
+use crate::scan::deleted::Deleted;
 use crate::scan::nearest;
 use crate::scan::ranked::{Ranking, Tally, rank};
 use crate::scan::search::Wish;
@@ -70,6 +71,11 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     let sieve = Sieve::new(&words);
     let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
     let mut answer = best.count(&loaded, &sieve, ui);
+    let has_all = |words: &Words, text: &str| {
+        let mut missing = vec![true; words.terms.len()];
+        words.each_place(text, &mut |place| missing[place.term] = false);
+        !words.excludes(text) && !missing.contains(&true)
+    };
     let of_meant;
     if let Some((words, replaced)) = best.meant(&answer, &sieve, ui) {
         let sieve = Sieve::new(&words);
@@ -81,7 +87,10 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         };
         answer = Answer { replaced, ..best.count(loaded, &sieve, ui) };
     }
-    super::super::warn_of_problems(ui, &answer.problems);
+    super::super::warn_of_problems(ui, env, &answer.problems);
+    if !args.archived && best.query.is_empty() {
+        answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
+    }
     best.print(&answer, ui)?;
     if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
         no_match::note_of_search(&best.filter, env, ui);
@@ -100,6 +109,8 @@ struct Answer<'l, 'a> {
     problems: Vec<Problem>,
     ranking: Ranking,
     replaced: Vec<Replaced>,
+    /// Sessions without files that have the words.
+    deleted: Vec<Deleted>,
 }
 
 impl<'a> Best<'a> {
@@ -170,7 +181,7 @@ impl<'a> Best<'a> {
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }
-        Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new() }
+        Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new(), deleted: Vec::new() }
     }
 
     /// Returns the words with the nearest ones in place of those that no session has; `None` if all stay.
@@ -222,7 +233,7 @@ impl<'a> Best<'a> {
     }
 
     fn print(&self, answer: &Answer<'_, '_>, ui: &mut Ui) -> anyhow::Result<()> {
-        let Answer { words, loaded, counted, problems, ranking, replaced } = answer;
+        let Answer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
         let Loaded { sessions, hidden, short, .. } = loaded;
         let (args, wanted) = (self.args, render::Wanted::Words(words));
         let limit = args.limit();
@@ -244,6 +255,7 @@ impl<'a> Best<'a> {
             replaced,
             missing: &missing,
             is_partial: ranking.matched > 0 && ranking.matched < words.terms.len(),
+            deleted,
             problems,
         };
         let form = Form::of(args);
@@ -267,6 +279,7 @@ impl<'a> Best<'a> {
                 shown.iter().try_for_each(|one| render::rows(ui.data(), one, form, format, None))?;
             }
         }
+        super::show_deleted(deleted, args, self.format(), self.env, ui)?;
         ui.flush()?;
         if short.is_some() && self.env.terminal.stdout {
             render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));

@@ -12,11 +12,12 @@ use crate::cli::{Format, SearchArgs};
 use crate::commands::{find, listing, no_match, resume};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
+use crate::scan::deleted::{self, Deleted};
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
 use crate::scan::{Scan, Wanted};
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::{Problem, Session, SessionCopy};
+use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
@@ -58,7 +59,8 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         });
         let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
-        let search = Search { args, format, pattern, archive: None, short, env };
+        let deleted = deleted(args, &filter, env, |text| pattern.find(text).is_some());
+        let search = Search { args, format, pattern, archive: None, short, deleted, env };
         let exit = search.all(&sessions, hidden, problems, ui)?;
         if sessions.is_empty() && hidden == 0 {
             no_match::note_of_search(&filter, env, ui);
@@ -69,10 +71,11 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut holdings = archive.holdings();
     let problems = std::mem::take(&mut holdings.problems);
     let mut sessions = holdings.newest_sessions();
-    super::warn_of_problems(ui, &problems);
+    super::warn_of_problems(ui, env, &problems);
     let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
-    let search = Search { args, format, pattern, archive: Some((&archive, &holdings)), short, env };
+    let deleted = Vec::new();
+    let search = Search { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
     search.all(&sessions, hidden, problems, ui)
 }
 
@@ -85,6 +88,25 @@ fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let typed = |text: &String| if is_phrase(text) { format!("\"{text}\"") } else { text.clone() };
     let words: Vec<String> = args.text.iter().map(typed).collect();
     resume::pick(args.filter.clone(), &words.join(" "), env, ui)
+}
+
+/// Finds the sessions without files that have a text in a list of their agent, which has no replies.
+fn deleted(args: &SearchArgs, filter: &Filter, env: &Env, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
+    let is_wanted = args.role.is_empty() || args.role.contains(&Role::User);
+    if is_wanted { deleted::look(env, filter, is_match) } else { Vec::new() }
+}
+
+/// Shows the sessions without files to a user, and mentions them to a script whose rows have none.
+fn show_deleted(deleted: &[Deleted], args: &SearchArgs, format: Format, env: &Env, ui: &mut Ui) -> io::Result<()> {
+    if format == Format::Table {
+        let styles = ui.styles;
+        return render::deleted(ui.data(), env, &styles, deleted, (args.limit(), args.matches));
+    }
+    if format.is_rows() && !deleted.is_empty() {
+        let sessions = crate::format::text::count(deleted.len(), "deleted session");
+        ui.note(&format!("Prompts of {sessions} match; --format table or json has them."));
+    }
+    Ok(())
 }
 
 /// Parses the search pattern.
@@ -130,6 +152,8 @@ struct Search<'a> {
     archive: Option<(&'a Archive, &'a Holdings)>,
     /// Shortened ids for users; `None` for a script.
     short: Option<ShortIds>,
+    /// Sessions without files that have the text.
+    deleted: Vec<Deleted>,
     env: &'a Env,
 }
 
@@ -177,7 +201,7 @@ impl Search<'_> {
             if ui.is_paged() {
                 showing.end();
             }
-            super::warn_of_problems(ui, &problems[known..]);
+            super::warn_of_problems(ui, env, &problems[known..]);
             Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let mut part = Vec::with_capacity(PART);
@@ -195,12 +219,13 @@ impl Search<'_> {
         let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
-        let summary = Summary::for_pattern(searched, hidden, is_limited, &problems);
+        let summary = Summary::for_pattern(searched, hidden, is_limited, &self.deleted, &problems);
         match format {
             Format::Json => render::json(ui.data(), render::Wanted::Pattern(pattern), &matches, &summary)?,
             Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table | Format::Tsv | Format::Csv => {}
         }
+        show_deleted(&self.deleted, args, *format, env, ui)?;
         ui.flush()?;
         if short.is_some() && env.terminal.stdout {
             render::notes(render::Wanted::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));

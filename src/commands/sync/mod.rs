@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
     refuse_unmounted(&archive, &notes, args, env)?;
     let holdings = archive.holdings();
-    super::warn_of_problems(ui, &holdings.problems);
+    super::warn_of_problems(ui, env, &holdings.problems);
     let mapping = plan::mapping(args, &holdings, env);
     let known = Known { archive: &archive, holdings: &holdings, notes: &notes, mapping };
     let (sessions, plan) = plan::plan(args, &known, env, ui)?;

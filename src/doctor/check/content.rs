@@ -8,7 +8,6 @@ use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
-use crate::format::jsonl::MAX_LINE;
 use crate::format::text::{self, count};
 use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
@@ -418,7 +417,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
 }
 
 fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
-    if lines.bad_count + lines.long_count == 0 {
+    if lines.bad_count == 0 {
         return None;
     }
     let mut parts = Vec::new();
@@ -427,18 +426,12 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
             if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
         parts.push(format!("{lines_are} {} {record}", numbers(&lines.bad, lines.bad_count)));
     }
-    if lines.long_count > 0 {
-        let (lines_are, record) =
-            if lines.long_count == 1 { ("line", "is a record") } else { ("lines", "are records") };
-        let (known, limit) = (numbers(&lines.long, lines.long_count), MAX_LINE >> 20);
-        parts.push(format!("{lines_are} {known} {record} of more than {limit} MiB, which rejoin does not read"));
-    }
     let measured = parts.join(" and ");
     let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
-    let effect = match lines.bad_count {
-        0 => "`show`, `search` and `export` leave its messages out.",
-        _ if fails => "Its agent fails on every session of this store while there is such a line.",
-        _ => "Its agent skips such lines.",
+    let effect = if fails {
+        "Its agent fails on every session of this store while there is such a line."
+    } else {
+        "Its agent skips such lines."
     };
     let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
     if !lines.glued.is_empty() {

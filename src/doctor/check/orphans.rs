@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 
 use crate::agent;
-use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind};
+use crate::agent::mentions::Mention;
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
 use crate::format::text::count;
 use crate::session::{AgentKind, Liveness, Pointer, Session, SessionKind};
 
+/// Maximum number of sessions that a finding names.
+const MOST_NAMED: usize = 20;
 /// A writer needs a moment; an older temporary file was left behind.
 const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
 /// An agent may create a directory long before it writes the transcript.
@@ -23,7 +26,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     for orphan in &survey.orphans {
         findings.extend(match orphan.kind {
             OrphanKind::Belongings | OrphanKind::UnreadBelongings => belongings(orphan, survey),
-            OrphanKind::Temporary => temporary(orphan, survey),
+            OrphanKind::Temporary | OrphanKind::Debris => temporary(orphan, survey),
             OrphanKind::Registration => Some(registration(orphan)),
         });
     }
@@ -32,6 +35,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings.extend(survey.scan.dangling.iter().filter(is_lost).map(dangling));
     findings.extend(pointers_elsewhere(survey));
     findings.extend(survey.unread.iter().map(|((agent, dir), files)| unread(*agent, dir, files)));
+    findings.extend(gone_sessions(survey));
     findings.extend(survey.cwd_records.iter().filter_map(|(record, exists)| cwd_record(record, *exists, survey)));
     findings
 }
@@ -135,14 +139,14 @@ fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     if is_busy || survey.held.contains(&orphan.path) || !is_older(orphan, WRITERS_TIME, survey) {
         return None;
     }
-    let evidence = format!(
-        "{} ({}) is a temporary file of a program that died before it finished; no process has it open.",
-        orphan.path.display(),
-        orphan.holds
-    );
+    let (is, what) = match orphan.kind {
+        OrphanKind::Debris => ("was begun as a session, and has no message", "an empty file"),
+        _ => ("is a temporary file of a program that died before it finished", "a temporary file"),
+    };
+    let evidence = format!("{} ({}) {is}; no process has it open.", orphan.path.display(), orphan.holds);
     let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = session.into_iter().fold(finding, Finding::session);
-    Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, "a temporary file")))
+    Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, what)))
 }
 
 /// Reports the logs of a directory from which no session is read.
@@ -219,6 +223,59 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Reports the sessions that each list names, and that have no files.
+fn gone_sessions(survey: &Survey) -> Vec<Finding> {
+    let mut lists: BTreeMap<(AgentKind, &Path), Vec<&Mention>> = BTreeMap::new();
+    let is_gone = |one: &&Mention| one.id.as_ref().is_none_or(|id| !is_unread(survey, id));
+    for mention in survey.gone_sessions.iter().filter(is_gone) {
+        lists.entry((mention.agent, &mention.list)).or_default().push(mention);
+    }
+    lists.into_iter().map(|((agent, list), mentions)| gone_from(agent, list, &mentions, survey)).collect()
+}
+
+fn gone_from(agent: AgentKind, list: &Path, mentions: &[&Mention], survey: &Survey) -> Finding {
+    let ids: BTreeSet<&str> = mentions.iter().filter_map(|one| one.id.as_deref()).collect();
+    let lost: Vec<&Mention> = mentions.iter().copied().filter(|one| one.id.is_none()).collect();
+    let named = |names: Vec<String>| {
+        let more = if names.len() > MOST_NAMED { ", …" } else { "" };
+        format!("{}{more}", names.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", "))
+    };
+    let entry = |one: &&Mention| one.entry.as_deref().and_then(Path::file_name).map(|name| name.display().to_string());
+    let times = || mentions.iter().filter_map(|one| one.at);
+    let since = times()
+        .min()
+        .zip(times().max())
+        .map(|(first, last)| format!(", of {} to {}", first.strftime("%F"), last.strftime("%F")));
+    let mut evidence = Vec::new();
+    if !ids.is_empty() {
+        let sessions = count(ids.len(), "session");
+        let names = named(ids.iter().map(|id| (*id).to_owned()).collect());
+        let since = since.unwrap_or_default();
+        evidence.push(format!("{} names {sessions} without files{since}: {names}.", list.display()));
+        if mentions.iter().any(|one| one.id.is_some() && !one.text.is_empty()) {
+            evidence.push("`rejoin search` also searches what it has of them.".to_owned());
+        }
+    }
+    if !lost.is_empty() {
+        let entries = count(lost.len(), "entry");
+        let names = named(lost.iter().filter_map(entry).collect());
+        let place = if ids.is_empty() { list.display().to_string() } else { "It".to_owned() };
+        evidence.push(format!(
+            "{place} has {entries} without the id of a session: {names}. The app says that such a session is gone, but its \
+             transcript may be there; `rejoin list` has it."
+        ));
+    }
+    let retention = survey.retentions.values().find(|(of, _)| *of == agent && !ids.is_empty());
+    if let Some((_, Retention { setting: (path, key), .. })) = retention {
+        evidence.push(format!("{agent} deletes old sessions; `{key}` in {} sets their age.", path.display()));
+    }
+    let finding = Finding::new(Code::GoneSession, Severity::Info, evidence.join(" "))
+        .agent(agent)
+        .path(list)
+        .measured(format!("{} without files", count(ids.len() + lost.len(), "entry")), "a session for each entry");
+    finding.remedy("rejoin archive --every", "keeps the sessions that are there, whatever their agent deletes")
 }
 
 fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Finding> {

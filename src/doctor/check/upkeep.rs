@@ -1,12 +1,12 @@
 //! Checks for upcoming deletion by the agent, unreadable files, and interrupted runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use jiff::tz::TimeZone;
 
 use crate::agent;
-use crate::agent::upkeep::Retention;
+use crate::agent::upkeep::{OrphanKind, Retention};
 use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{InterruptedRun, Survey};
@@ -15,7 +15,11 @@ use crate::session::{AgentKind, Problem, Session};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = expiries(survey);
-    findings.extend(survey.scan.problems.iter().map(|problem| unreadable(problem, survey)));
+    // Files in place of a session are reported as left behind.
+    let debris = survey.orphans.iter().filter(|orphan| orphan.kind == OrphanKind::Debris);
+    let debris: HashSet<&Path> = debris.map(|orphan| orphan.path.as_path()).collect();
+    let problems = survey.scan.problems.iter().filter(|problem| !debris.contains(problem.path.as_path()));
+    findings.extend(problems.map(|problem| unreadable(problem, survey)));
     findings.extend(survey.interrupted.iter().map(interrupted));
     findings
 }

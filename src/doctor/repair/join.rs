@@ -19,14 +19,14 @@ pub(super) fn edits(copy: &SessionCopy, path: &Path) -> Result<Vec<Edit>, String
     let wanted: BTreeSet<usize> = breaks.iter().flat_map(|(line, before)| [*line, *before]).collect();
     let (mut ids, mut edits) = (HashMap::new(), Vec::new());
     each_line_at(path, &wanted, &mut |at, line| {
-        let Some(bytes) = line.bytes else { return };
+        let bytes = line.bytes;
         let [parent] = single_members(bytes, [name]).unwrap_or_default();
         let before = breaks.get(&at).and_then(|before| ids.get(before));
         if let Some((id, value)) = before.zip(parent.bytes().filter(|_| parent.is_text()))
             && let Some(offset) = parent.offset_in(bytes)
         {
             let inserted = serde_json::to_vec(id).unwrap_or_default();
-            edits.push(Edit { at: line.start + offset as u64, removed: value.len() as u64, inserted });
+            edits.push(line.edit(Edit { at: offset as u64, removed: value.len() as u64, inserted }));
         }
         ids.extend((about.link)(bytes).and_then(|link| link.id).map(|id| (at, id.into_owned())));
     })

@@ -1,6 +1,7 @@
 //! Checks the lines of a transcript: lines that are not records, signs of several branches, and the end of the last
 //! line.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::hash::BuildHasher as _;
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::agent::upkeep::Link;
 use crate::agent::{Agent, Inspector, by_kind};
 use crate::error::PathError;
 use crate::format::json::last_object;
-use crate::format::jsonl::{Jsonl, without_nul};
+use crate::format::jsonl::{Jsonl, in_utf8, without_mark, without_nul};
 
 /// Transcripts up to this many bytes are always read whole.
 pub(crate) const READ_WHOLE: u64 = 8 * 1024 * 1024;
@@ -41,10 +42,6 @@ pub(crate) struct Lines {
     pub bad: Vec<LineNumber>,
     /// Number of lines that are not records.
     pub bad_count: u64,
-    /// The first lines that are too long to be read.
-    pub long: Vec<LineNumber>,
-    /// Number of lines that are too long to be read.
-    pub long_count: u64,
     /// If set, a record may be an error of the API in place of a reply.
     pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
@@ -74,20 +71,13 @@ pub(crate) enum LastLine {
 impl Lines {
     /// Returns whether there is nothing to report.
     pub(crate) fn is_sound(&self) -> bool {
-        self.bad_count + self.long_count == 0 && self.last == LastLine::Ended
+        self.bad_count == 0 && self.last == LastLine::Ended
     }
 
     fn add_bad(&mut self, number: LineNumber) {
         self.bad_count += 1;
         if self.bad.len() < MAX_NUMBERS {
             self.bad.push(number);
-        }
-    }
-
-    fn add_long(&mut self, number: LineNumber) {
-        self.long_count += 1;
-        if self.long.len() < MAX_NUMBERS {
-            self.long.push(number);
         }
     }
 }
@@ -136,18 +126,9 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         let mut chain = Chain::new(agent, is_subagent);
         let mut lines = file.into_lines()?;
         while let Some(line) = lines.next_line()? {
-            match line.bytes {
-                Some(bytes) => {
-                    chain.found.may_be_stuck |= has_mark(agent.about().api_error, bytes);
-                    chain.found.may_branch |= has_mark(agent.about().rewind_mark, bytes);
-                    chain.see(bytes, line.number, line.start, line.is_ended);
-                }
-                // The line may be a record, but it is never read.
-                None => {
-                    chain.is_complete = false;
-                    chain.found.add_long(LineNumber::FromStart(line.number));
-                }
-            }
+            chain.found.may_be_stuck |= has_mark(agent.about().api_error, line.bytes);
+            chain.found.may_branch |= has_mark(agent.about().rewind_mark, line.bytes);
+            chain.see(line.bytes, line.number, line.is_ended, &|at| line.is_utf8.then(|| line.offset(at)));
         }
         return Ok(chain.finish());
     }
@@ -161,9 +142,10 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
         let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
-            let line = &bytes[start..end];
+            let line = in_utf8(without_mark(&bytes[start..end], start == 0));
             if !line.is_empty() {
-                chain.see(line, number as u64 + 1, start as u64, end < bytes.len());
+                let offset = |at| matches!(line, Cow::Borrowed(_)).then(|| (end - line.len() + at) as u64);
+                chain.see(&line, number as u64 + 1, end < bytes.len(), &offset);
             }
             start = end + 1;
         }
@@ -179,18 +161,13 @@ fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
     mark.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
-/// Returns the links of a line; `None` if it is not a record, or not UTF-8, which no reader accepts.
-fn link_of(link: fn(&[u8]) -> Option<Link<'_>>, line: &[u8]) -> Option<Link<'_>> {
-    (line.is_ascii() || std::str::from_utf8(line).is_ok()).then(|| link(line)).flatten()
-}
-
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
     let (mut found, about) = (Lines::default(), agent.about());
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {
         number += 1;
         seen += line.len();
-        if link_of(about.link, line).is_none() {
+        if (about.link)(line).is_none() {
             found.add_bad(LineNumber::FromStart(number));
         }
         seen >= END
@@ -201,7 +178,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
         seen += line.len();
         found.may_be_stuck |= has_mark(about.api_error, line);
         found.may_branch |= has_mark(about.rewind_mark, line);
-        match (link_of(about.link, line).is_some(), is_ended) {
+        match ((about.link)(line).is_some(), is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,
             (false, false) => found.last = LastLine::CutOff,
@@ -221,8 +198,8 @@ struct Chain {
     known: Vec<u64>,
     /// Ids of records that are named as the end of a branch and are not the last ones before.
     leaves: Vec<u64>,
-    is_complete: bool,
     may_begin_elsewhere: bool,
+    refuses_bytes: bool,
     found: Lines,
 }
 
@@ -233,17 +210,18 @@ impl Chain {
             hasher: RandomState::default(),
             known: Vec::new(),
             leaves: Vec::new(),
-            is_complete: true,
             may_begin_elsewhere: is_subagent,
+            refuses_bytes: agent.about().refuses_bytes,
             found: Lines { is_whole: true, ..Lines::default() },
         }
     }
 
-    fn see(&mut self, line: &[u8], number: u64, start: u64, is_ended: bool) {
-        let Some(link) = link_of(self.link, line) else {
-            if let Some(whole) = last_object(line) {
-                self.found.glued.push(start + (line.len() - whole.len()) as u64);
-            }
+    /// Adds a line. `offset` returns the offset in the file of a byte of it; `None` if bytes of it were replaced.
+    fn see(&mut self, line: &[u8], number: u64, is_ended: bool, offset: &dyn Fn(usize) -> Option<u64>) {
+        let is_read = offset(0).is_some() || !self.refuses_bytes;
+        let Some(link) = (self.link)(line).filter(|_| is_read) else {
+            let whole = last_object(line).and_then(|whole| offset(line.len() - whole.len()));
+            self.found.glued.extend(whole);
             let is_nul = without_nul(line).is_empty() && !is_ended;
             let is_bad = if is_nul { self.known.is_empty() } else { is_ended };
             if is_bad {
@@ -274,7 +252,7 @@ impl Chain {
             self.known.sort_unstable();
             // `summary` records of older versions name a leaf of another session.
             let has = |id: &u64| self.known.binary_search(id).is_ok();
-            self.found.may_branch |= !self.is_complete || self.leaves.iter().any(has);
+            self.found.may_branch |= self.leaves.iter().any(has);
         }
         self.found
     }
@@ -312,17 +290,17 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_no_reader_accepts_are_reported() {
+    fn a_line_that_its_reader_accepts_is_sound() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl");
         let agent = by_kind(AgentKind::Claude).expect("an agent");
         std::fs::write(&path, b"{\"a\":\"\xff\"}\n{}\n").expect("a file");
-        let lines = look(&path, agent, false, false).expect("lines");
+        assert!(look(&path, agent, false, false).expect("lines").is_sound());
+        let strict = by_kind(AgentKind::Amplifier).expect("an agent");
+        let lines = look(&path, strict, false, false).expect("lines");
         assert_eq!((lines.bad, lines.bad_count), (vec![LineNumber::FromStart(1)], 1));
         let text = format!("{{}}\n{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(MAX_LINE));
-        let lines = looked(&text, false, true);
-        assert_eq!((&lines.long[..], lines.long_count, lines.bad_count), (&[LineNumber::FromStart(2)][..], 1, 0));
-        assert!(!lines.is_sound());
+        assert!(looked(&text, false, true).is_sound());
     }
 
     #[test]

@@ -16,18 +16,22 @@ use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
+use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
 use crate::archive::coverage::held;
 use crate::doctor::code::Code;
+use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
+use crate::scan::deleted;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::fsio;
 use crate::system::process;
 use crate::system::reach;
 use crate::system::watch::Watcher;
@@ -87,6 +91,8 @@ pub(crate) struct Survey {
     pub orphans: Vec<Orphan>,
     /// Logs that may hold a conversation and are not read, by their directories.
     pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
+    /// Sessions that a list of their agent names, and that have no files.
+    pub gone_sessions: Vec<Mention>,
     /// Temporary files that some process holds open.
     pub held: BTreeSet<PathBuf>,
     /// The rules by which agents delete sessions themselves, by the roots of their stores.
@@ -152,8 +158,17 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         survey.look_at_databases();
     }
     survey.look_around(wanted, env);
-    if wanted.has(&[Code::ExpiresSoon]) {
+    if wanted.has(&[Code::GoneSession]) {
+        let ids = |session: &Session| (session.agent, session.id().to_owned());
+        let has = || survey.scan.sessions.iter().map(ids).collect();
+        survey.gone_sessions = deleted::without_files(env, |_| true, has);
+    }
+    if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
+    }
+    for Problem { path, reason } in &mut survey.scan.problems {
+        let owner = fsio::other_owner(path, reason);
+        reason.extend(owner.map(|owner| command_line::chown(owner, path, false)));
     }
     survey.scan.problems.sort();
     // Stores that share a directory report the same problem.
@@ -200,7 +215,8 @@ impl Survey {
         self.scan.problems.append(&mut problems);
         (self.cwd_records, problems) = records.unwrap_or_default();
         self.scan.problems.append(&mut problems);
-        let temporary = self.orphans.iter().filter(|orphan| orphan.kind == OrphanKind::Temporary);
+        let is_file = |kind| matches!(kind, OrphanKind::Temporary | OrphanKind::Debris);
+        let temporary = self.orphans.iter().filter(|orphan| is_file(orphan.kind));
         self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 

@@ -7,19 +7,21 @@ use std::path::{Path, PathBuf};
 
 use memchr::{memchr, memmem};
 
+use super::condense::{Condenser, OF_TEXT, Offsets};
 use super::unpacked::Source;
-use super::{Jsonl, MAX_LINE, without_nul};
+use super::{Jsonl, LAST_WINDOW, MAX_LINE, without_mark, without_nul};
 use crate::error::PathError;
-use crate::session::{Message, Role, Visitor};
+use crate::format::edit::Edit;
+use crate::session::{Message, Visitor};
 use crate::system::fsio::BufReader;
 
 /// Maximum number of bytes from the end of a file that are searched for its last messages.
 const REACH_OF_LAST: usize = 16 * 1024 * 1024;
+/// Length from which texts in a long line are left out: a shortened line takes less memory than the longest other one.
+const SHORTENED: usize = MAX_LINE / 2;
 
-/// Calls `see` with each line of a file until it breaks; `None` represents a line that is too long to load.
-///
-/// A missing file has no lines.
-pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(Option<&[u8]>) -> ControlFlow<()>) -> Result<(), PathError> {
+/// Calls `see` with each line of a file until it breaks. A missing file has no lines.
+pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(()) };
     let mut lines = file.into_lines()?;
     while let Some(line) = lines.next_line()? {
@@ -46,17 +48,13 @@ pub(crate) fn each_line_at(
     Ok(())
 }
 
-/// Calls `see` with the messages of each line until it breaks, and with a placeholder for a line that is too long to
-/// load.
+/// Calls `see` with the messages of each line until it breaks.
 pub(crate) fn each_message<M: IntoIterator<Item = Message>>(
     path: &Path,
     see: &mut Visitor<'_>,
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<(), PathError> {
-    each_line(path, &mut |line| match line {
-        Some(line) => messages(line).into_iter().flatten().try_for_each(&mut *see),
-        None => see(too_long()),
-    })
+    each_line(path, &mut |line| messages(line).into_iter().flatten().try_for_each(&mut *see))
 }
 
 /// Returns the last `count` messages of a file whose lines are independent, without reading from the start. `None` if
@@ -71,11 +69,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     let mut last: Vec<Message> = Vec::new();
     file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
         let start = last.len();
-        if line.len() > MAX_LINE {
-            last.push(too_long())
-        } else {
-            last.extend(messages(line).into_iter().flatten())
-        }
+        last.extend(messages(line).into_iter().flatten());
         last[start..].reverse();
         last.len() >= count
     })?;
@@ -85,22 +79,24 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     Ok(is_enough.then_some(last))
 }
 
-/// Returns the placeholder message for a line that is too long to load.
-pub(crate) fn too_long() -> Message {
-    let text = format!("[a record of more than {} MiB, which is left out]", MAX_LINE >> 20);
-    Message::new(Role::System, text, None)
+/// Returns whether the end of a message's text was left out, because its record is longer than [`MAX_LINE`].
+pub(crate) fn is_shortened(message: &Message) -> bool {
+    let ends = ['"', '}', ']'];
+    message.text.trim_end_matches(ends).ends_with(OF_TEXT.trim_end_matches(ends))
 }
 
-/// Returns whether a message is the placeholder for a line that is too long to load.
-pub(crate) fn is_too_long(message: &Message) -> bool {
-    message.role == Role::System && message.at.is_none() && message.text == too_long().text
+/// Returns whether the end of a text in a line was left out.
+pub(crate) fn lacks_text(line: &[u8]) -> bool {
+    line.len() >= SHORTENED && memmem::find(line, OF_TEXT.as_bytes()).is_some()
 }
 
 /// Calls `see` with the lines of a file that contain `bytes`, so that most lines need no parsing.
 pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<(), PathError> {
     let finder = memmem::Finder::new(bytes);
     each_line(path, &mut |line| {
-        line.into_iter().filter(|line| finder.find(line).is_some()).for_each(&mut *see);
+        if finder.find(line).is_some() {
+            see(line);
+        }
         ControlFlow::Continue(())
     })
 }
@@ -111,6 +107,7 @@ pub(crate) struct Lines {
     path: PathBuf,
     reader: BufReader<io::Take<Source>>,
     line: Vec<u8>,
+    offsets: Offsets,
     max_line: usize,
     is_skipped: Option<fn(&[u8]) -> bool>,
     number: u64,
@@ -124,20 +121,45 @@ pub(crate) struct Line<'a> {
     pub number: u64,
     /// Offset of the first byte in the file, in bytes.
     pub start: u64,
-    /// The bytes without the newline; `None` if the line is longer than [`MAX_LINE`], or than the limit of
-    /// [`Lines::up_to`].
-    pub bytes: Option<&'a [u8]>,
+    /// The line without the newline, in UTF-8. A line that is longer than [`MAX_LINE`], or than the limit of
+    /// [`Lines::up_to`], is shortened.
+    pub bytes: &'a [u8],
     /// Set if the line ends with a newline.
     pub is_ended: bool,
+    /// Set if no bytes of it were replaced.
+    pub is_utf8: bool,
+    /// A digest of the bytes that are left out, if the line is shortened.
+    pub left_out: Option<[u8; 32]>,
+    /// Number of bytes before [`Line::bytes`], and offsets that include them.
+    skipped: usize,
+    offsets: &'a [(usize, u64)],
+}
+
+impl Line<'_> {
+    /// Returns the offset in the file of a byte of the line.
+    pub(crate) fn offset(&self, at: usize) -> u64 {
+        let (start, at) = (self.start - self.skipped as u64, at + self.skipped);
+        let before = self.offsets.iter().rfind(|(before, _)| *before <= at);
+        let (before, of_file) = before.copied().unwrap_or_default();
+        start + of_file + (at - before) as u64
+    }
+
+    /// Returns an edit of the line as an edit of the file.
+    pub(crate) fn edit(&self, edit: Edit) -> Edit {
+        let place = |at: u64| self.offset(usize::try_from(at).unwrap_or(usize::MAX));
+        let (at, end) = (place(edit.at), place(edit.at + edit.removed));
+        Edit { at, removed: end - at, ..edit }
+    }
 }
 
 impl Lines {
-    pub(super) fn new(path: PathBuf, source: Source, limit: u64) -> Self {
+    pub(super) fn new(path: PathBuf, source: Source, offset: u64, limit: u64) -> Self {
         let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
-        Self { path, reader, line: Vec::new(), max_line: MAX_LINE, is_skipped: None, number: 0, offset: 0 }
+        let (line, offsets) = Default::default();
+        Self { path, reader, line, offsets, max_line: MAX_LINE, is_skipped: None, number: 0, offset }
     }
 
-    /// Sets the maximum length of a line; longer lines are skipped.
+    /// Sets the maximum length of a line; longer lines are shortened.
     pub(crate) fn up_to(self, max_line: usize) -> Self {
         Self { max_line, ..self }
     }
@@ -152,10 +174,11 @@ impl Lines {
         loop {
             self.line.clear();
             self.line.shrink_to(MAX_LINE / 8);
-            let mut is_too_long = false;
+            self.offsets.clear();
+            let mut condenser: Option<Condenser> = None;
             let mut is_ended = false;
             let mut was_read = false;
-            let start = self.offset;
+            let mut start = self.offset;
             while !is_ended {
                 let available = match self.reader.fill_buf() {
                     Ok([]) => break,
@@ -164,18 +187,32 @@ impl Lines {
                     Err(error) => return Err(PathError::new("read", &self.path, error)),
                 };
                 was_read = true;
-                let (part, used) = match memchr(b'\n', available) {
+                let (mut part, used) = match memchr(b'\n', available) {
                     Some(newline) => {
                         is_ended = true;
                         (&available[..newline], newline + 1)
                     }
                     None => (available, available.len()),
                 };
-                is_too_long |= self.line.len() + part.len() > self.max_line;
-                if is_too_long {
-                    self.line.clear();
-                } else {
-                    self.line.extend_from_slice(part);
+                if self.line.is_empty() && condenser.is_none() {
+                    // A file that was cut off by a crash may have any number of bytes that were never written.
+                    let nul = part.iter().take_while(|byte| **byte == 0).count();
+                    (part, start) = (&part[nul..], start + nul as u64);
+                }
+                if condenser.is_none() && self.line.len() + part.len() > self.max_line {
+                    condenser
+                        .insert(Condenser::new(self.max_line.min(SHORTENED)))
+                        .push(&std::mem::take(&mut self.line));
+                }
+                match &mut condenser {
+                    Some(condenser) => condenser.push(part),
+                    None => {
+                        if self.line.len() + part.len() > LAST_WINDOW {
+                            // A buffer that grows in steps leaves its smaller ones behind.
+                            self.line.reserve_exact(MAX_LINE.saturating_sub(self.line.len()));
+                        }
+                        self.line.extend_from_slice(part);
+                    }
                 }
                 self.reader.consume(used);
                 self.offset += used as u64;
@@ -184,12 +221,46 @@ impl Lines {
                 return Ok(None);
             }
             self.number += 1;
-            let nul = self.line.iter().take_while(|byte| **byte == 0).count();
-            let is_skipped = |line: &[u8]| self.is_skipped.is_some_and(|is_skipped| is_skipped(line));
-            if is_too_long || (nul < self.line.len() && !is_skipped(&self.line)) {
-                let bytes = (!is_too_long).then_some(without_nul(&self.line));
-                return Ok(Some(Line { number: self.number, start: start + nul as u64, bytes, is_ended }));
+            let left_out = condenser.map(|condenser| {
+                let digest;
+                (self.line, self.offsets, digest) = condenser.finish();
+                digest
+            });
+            let is_utf8 = decode(&mut self.line, &mut self.offsets);
+            let mark = self.line.len() - without_mark(&self.line, start == 0).len();
+            let nul = self.line[mark..].iter().take_while(|byte| **byte == 0).count();
+            let skipped = mark + nul;
+            if skipped < self.line.len() && !self.is_skipped.is_some_and(|is_skipped| is_skipped(&self.line)) {
+                let bytes = without_nul(&self.line[skipped..]);
+                let (number, offsets, start) = (self.number, &*self.offsets, start + skipped as u64);
+                return Ok(Some(Line { number, start, bytes, is_ended, is_utf8, left_out, skipped, offsets }));
             }
         }
     }
+}
+
+/// Replaces bytes that are not UTF-8, as the agents do that are written in JavaScript. Returns whether there are none.
+fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> bool {
+    if str::from_utf8(line).is_ok() {
+        return true;
+    }
+    let (mut decoded, mut later, mut at) = (Vec::with_capacity(line.len()), Offsets::new(), 0);
+    let mut earlier = std::mem::take(offsets).into_iter().peekable();
+    // The last offset before, in the line and in the file.
+    let mut base = (0, 0);
+    for chunk in line.utf8_chunks() {
+        decoded.extend_from_slice(chunk.valid().as_bytes());
+        let end = at + chunk.valid().len();
+        while let Some((before, of_file)) = earlier.next_if(|(before, _)| *before <= end) {
+            later.push((decoded.len() - (end - before), of_file));
+            base = (before, of_file);
+        }
+        at = end + chunk.invalid().len();
+        if !chunk.invalid().is_empty() {
+            decoded.extend_from_slice("\u{fffd}".as_bytes());
+            later.push((decoded.len(), base.1 + (at - base.0) as u64));
+        }
+    }
+    (*line, *offsets) = (decoded, later);
+    false
 }

@@ -1,18 +1,21 @@
 //! Reads line-wise JSON files in bounded memory: in windows from both ends, or streamed whole.
 //!
 //! A transcript can be 10 GB and one of its lines 200 MB. `list` needs a few fields near the two ends, so it reads
-//! windows that grow until the fields are found. Lines end at `\n` bytes only: transcripts hold U+2028 and similar
-//! characters unescaped inside strings.
+//! windows that grow until the fields are found. A line that is too long to hold is shortened ([`condense`]). Lines end
+//! at `\n` bytes only: transcripts hold U+2028 and similar characters unescaped inside strings. A byte order mark at
+//! the start of a file is skipped, and bytes that are not UTF-8 are replaced.
 //!
 //! A file whose name ends in `.zst` is decompressed on the fly (Codex compresses cold sessions). It can only be read
 //! from its start, so the part between its two ends is decompressed too, but not kept.
 
+mod condense;
 mod lines;
 #[cfg(test)]
 mod tests;
 mod unpacked;
 mod window;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,19 +26,23 @@ use memchr::{memchr, memmem, memrchr};
 use crate::error::PathError;
 use crate::system::fsio;
 pub(crate) use lines::{
-    Line, Lines, each_line, each_line_at, each_line_with, each_message, is_too_long, last_messages, too_long,
+    Line, Lines, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
 };
 use unpacked::{Source, Unpacked};
 use window::Window;
 
 /// Initial window size at either end in bytes, unless more of the end is requested.
 const FIRST_WINDOW: usize = 8 * 1024;
-/// Maximum window size in bytes; fields outside the window are unknown.
+/// Maximum window size in bytes, and number of bytes that are shown from either end; fields beyond are unknown.
 const LAST_WINDOW: usize = 1024 * 1024;
 /// Factor by which a window grows.
 const GROWTH: usize = 8;
-/// Maximum length in bytes of a line that is read when a file is streamed.
+/// Maximum length in bytes of a line that is read as it is when a file is streamed.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
+/// Maximum number of bytes that are read of lines that are longer than a window.
+const MAX_SKIPPED: u64 = 128 * 1024 * 1024;
+/// The mark that some editors write at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// File name suffix of a compressed file.
 const PACKED: &str = ".zst";
 
@@ -51,6 +58,24 @@ pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
             &line[start..end]
         }
     }
+}
+
+/// Returns the first line of a file without a byte order mark, and any other line as it is.
+pub(crate) fn without_mark(line: &[u8], is_first: bool) -> &[u8] {
+    line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(line)
+}
+
+/// Returns a line in UTF-8, like [`Line::bytes`].
+pub(crate) fn in_utf8(line: &[u8]) -> Cow<'_, [u8]> {
+    match String::from_utf8_lossy(line) {
+        Cow::Borrowed(line) => Cow::Borrowed(line.as_bytes()),
+        Cow::Owned(line) => Cow::Owned(line.into_bytes()),
+    }
+}
+
+/// Returns a line of a window in UTF-8, without NUL bytes at its ends; empty if it has no other bytes.
+fn readable(line: &[u8], is_first: bool) -> Cow<'_, [u8]> {
+    in_utf8(without_nul(without_mark(line, is_first)))
 }
 
 /// Returns whether a file is compressed, by its name.
@@ -118,7 +143,7 @@ impl Jsonl {
         Self { tail, ..self }
     }
 
-    /// Sets the maximum size of the windows from the end.
+    /// Sets the number of bytes that are shown from the end.
     fn with_reach(self, reach: usize) -> Self {
         Self { reach, ..self }
     }
@@ -126,16 +151,6 @@ impl Jsonl {
     /// Returns the size on disk in bytes at the time of opening.
     pub(crate) fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Returns whether the file has no bytes.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Returns the bytes that [`Jsonl::lines_forward`] read: lines, and usually the beginning of another one.
-    pub(crate) fn beginning(&self) -> &[u8] {
-        &self.head
     }
 
     /// Returns the modification time.
@@ -157,7 +172,7 @@ impl Jsonl {
         Ok(&self.head)
     }
 
-    /// Calls `see` with lines from the start until it returns `true` or the window is at its limit.
+    /// Calls `see` with lines from the start until it returns `true`, or about [`LAST_WINDOW`] bytes were shown.
     ///
     /// Returns whether every line of the file was shown.
     pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
@@ -165,18 +180,18 @@ impl Jsonl {
         loop {
             let head: &[u8] = &self.head;
             while let Some(length) = memchr(b'\n', &head[start..]) {
-                let line = without_nul(&head[start..start + length]);
+                let line = readable(&head[start..start + length], start == 0);
                 start += length + 1;
-                if !line.is_empty() && see(line) {
+                if !line.is_empty() && see(&line) {
                     return Ok(false);
                 }
             }
             if head.len() as u64 >= self.end {
-                let rest = without_nul(&head[start..]);
-                return Ok(rest.is_empty() || !see(rest));
+                let rest = readable(&head[start..], start == 0);
+                return Ok(rest.is_empty() || !see(&rest));
             }
             if self.head.len() >= LAST_WINDOW {
-                return Ok(false);
+                return self.long_lines_forward(start, see);
             }
             let wanted = match self.head.len() {
                 0 if self.end <= self.tail as u64 => self.tail,
@@ -187,7 +202,20 @@ impl Jsonl {
         }
     }
 
-    /// Calls `see` with lines from the end backwards until it returns `true` or the window is at its limit.
+    /// Continues [`Jsonl::lines_forward`] with a line that is longer than the window.
+    fn long_lines_forward(&self, start: usize, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
+        let (mut lines, mut shown) = (self.lines_from(start as u64, MAX_SKIPPED)?.up_to(LAST_WINDOW), start);
+        while shown < LAST_WINDOW {
+            let Some(line) = lines.next_line()? else { return Ok(!self.is_cut() && self.end <= MAX_SKIPPED) };
+            shown += line.bytes.len();
+            if see(line.bytes) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls `see` with lines from the end backwards until it returns `true`, or about [`LAST_WINDOW`] bytes were shown.
     ///
     /// The second argument of `see` is `true` if the line ends with a newline.
     pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
@@ -200,7 +228,7 @@ impl Jsonl {
             let start = self.end.saturating_sub(self.tail as u64);
             (self.read_range(start, self.end)?, start)
         };
-        let mut width = self.tail;
+        let (mut width, mut shown) = (self.tail, 0);
         let mut rest: &[u8] = &window;
         let mut is_ended = rest.ends_with(b"\n");
         if is_ended {
@@ -208,25 +236,39 @@ impl Jsonl {
         }
         loop {
             while let Some(newline) = memrchr(b'\n', rest) {
-                let line = without_nul(&rest[newline + 1..]);
-                if !line.is_empty() && see(line, is_ended) {
+                let line = readable(&rest[newline + 1..], false);
+                shown += line.len();
+                if !line.is_empty() && see(&line, is_ended) {
                     return Ok(());
                 }
                 rest = &rest[..newline];
                 is_ended = true;
             }
             if start == 0 {
-                let rest = without_nul(rest);
+                let rest = readable(rest, true);
                 if !rest.is_empty() {
-                    see(rest, is_ended);
+                    see(&rest, is_ended);
                 }
                 return Ok(());
             }
-            if width >= self.reach {
+            if shown >= self.reach {
                 return Ok(());
             }
+            if rest.len() >= LAST_WINDOW {
+                let end = start + rest.len() as u64;
+                let Some(line_start) = self.line_start(start)? else { return Ok(()) };
+                let mut lines = self.lines_from(line_start, end - line_start)?.up_to(self.reach.min(MAX_LINE));
+                if let Some(line) = lines.next_line()? {
+                    shown += line.bytes.len();
+                    if see(line.bytes, is_ended) || line_start == 0 {
+                        return Ok(());
+                    }
+                }
+                (start, width, is_ended) = (line_start - 1, self.tail, true);
+                rest = &[];
+            }
             // Only the line that the old window cut is kept; lines that were shown are dropped.
-            width = (width * GROWTH).min(self.reach);
+            width = (width * GROWTH).min(LAST_WINDOW);
             let earlier = start.saturating_sub(width as u64);
             let mut longer = Window::new(self.in_memory(start - earlier)? + rest.len(), earlier);
             self.read_onto(&mut longer, earlier, start)?;
@@ -234,6 +276,25 @@ impl Jsonl {
             (window, start) = (longer, earlier);
             rest = &window;
         }
+    }
+
+    /// Returns the start of the line that reaches back from `before`; `None` if it is longer than [`MAX_SKIPPED`].
+    fn line_start(&self, before: u64) -> Result<Option<u64>, PathError> {
+        let (lowest, mut end) = (before.saturating_sub(MAX_SKIPPED), before);
+        while end > lowest && self.unpacked.is_none() {
+            let start = end.saturating_sub(LAST_WINDOW as u64).max(lowest);
+            if let Some(newline) = memrchr(b'\n', &self.read_range(start, end)?) {
+                return Ok(Some(start + newline as u64 + 1));
+            }
+            end = start;
+        }
+        Ok((end == 0).then_some(0))
+    }
+
+    /// Returns the offset of the first byte of the last line, which may be empty; `None` if it is longer than
+    /// [`MAX_SKIPPED`].
+    pub(crate) fn last_line_start(&self) -> Result<Option<u64>, PathError> {
+        self.line_start(self.end)
     }
 
     /// Returns the last line that contains `bytes`, for a line that the windows from the end did not reach. Reads at
@@ -264,8 +325,13 @@ impl Jsonl {
 
     /// Streams the file from its start, line by line, but at most `limit` bytes.
     pub(crate) fn lines_within(&self, limit: u64) -> Result<Lines, PathError> {
-        let source = Source::of(&self.file, self.unpacked.is_some()).map_err(|error| self.fail(error))?;
-        Ok(Lines::new(self.path.clone(), source, limit))
+        self.lines_from(0, limit)
+    }
+
+    /// Streams the file from the start of a line, line by line, but at most `limit` bytes.
+    pub(crate) fn lines_from(&self, start: u64, limit: u64) -> Result<Lines, PathError> {
+        let source = Source::of(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
+        Ok(Lines::new(self.path.clone(), source, start, limit))
     }
 
     fn fail(&self, error: io::Error) -> PathError {
@@ -274,11 +340,6 @@ impl Jsonl {
 
     fn in_memory(&self, length: u64) -> Result<usize, PathError> {
         usize::try_from(length).map_err(|error| self.fail(io::Error::other(error)))
-    }
-
-    /// Returns the bytes of a line that [`Lines`] showed before; fewer if the file shrank since.
-    pub(crate) fn again(&self, start: u64, length: usize) -> Result<Vec<u8>, PathError> {
-        Ok(self.read_range(start, start.saturating_add(length as u64))?.to_vec())
     }
 
     fn is_cut(&self) -> bool {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::unpacked::MAX_UNPACKED;
 use super::*;
+use crate::format::edit::Edit;
 use crate::session::{Message, Role};
 
 fn file(contents: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -101,24 +102,63 @@ fn unicode_line_separators_do_not_end_a_line() {
     assert_eq!(all_from_start(&path), ["a\u{2028}b\u{85}c"]);
 }
 
+/// A record with an image of this size, and its end.
+fn record(data: usize, end: &str) -> String {
+    format!("{{\"data\":\"{}\",\"text\":\"of words\"{end}}}", "A".repeat(data))
+}
+
 #[test]
-fn an_overlong_line_is_skipped() {
-    let mut text = b"one\n".to_vec();
-    text.resize(text.len() + MAX_LINE + 1, b'x');
-    text.extend_from_slice(b"\nthree");
-    let (_dir, path) = file(&text);
-    let mut lines = Jsonl::open(&path).map(|file| file.into_lines().expect("lines")).expect("a file");
-    let one = lines.next_line().expect("a line").expect("a line");
-    assert_eq!((one.number, one.bytes, one.is_ended), (1, Some(b"one".as_slice()), true));
-    let two = lines.next_line().expect("a line").expect("a line");
-    assert_eq!((two.number, two.bytes), (2, None));
-    let three = lines.next_line().expect("a line").expect("a line");
-    assert_eq!((three.number, three.bytes, three.is_ended), (3, Some(b"three".as_slice()), false));
-    let start = three.start;
-    assert_eq!(lines.next_line().expect("an end"), None);
+fn an_overlong_line_is_shortened_wherever_it_is() {
+    let long = record(3 * MAX_LINE, "");
+    let text = format!("one\n{long}\nthree\n{long}");
+    let (_dir, path) = file(text.as_bytes());
     let file = Jsonl::open(&path).expect("a file");
-    assert_eq!(file.again(start, 5).expect("the line once more"), b"three");
-    assert_eq!(file.again(start + 3, 5).expect("what is left"), b"ee");
+    let mut lines = file.into_lines().expect("lines");
+    let one = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((one.number, one.bytes, one.is_ended, one.left_out), (1, b"one".as_slice(), true, None));
+    let two = lines.next_line().expect("a line").expect("a line");
+    let short = String::from_utf8(two.bytes.to_vec()).expect("UTF-8");
+    assert!(two.left_out.is_some() && !lacks_text(two.bytes) && short.len() < 2000, "{}", short.len());
+    assert!(short.starts_with("{\"data\":\"AAA") && short.ends_with("left out by rejoin]\",\"text\":\"of words\"}"));
+    let at = short.find("of words").expect("the words");
+    assert_eq!(two.offset(at), text.find("of words").expect("the words") as u64);
+    let edit = two.edit(Edit::replace(at..at + 2, "IN"));
+    let edited = String::from_utf8(crate::format::edit::apply(text.as_bytes(), &[edit])).expect("UTF-8");
+    assert!(edited.len() == text.len() && edited.contains("\"IN words\"}\nthree"));
+    let three = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((three.number, three.bytes, three.is_ended), (3, b"three".as_slice(), true));
+    let four = lines.next_line().expect("a line").expect("a line");
+    assert_eq!((four.bytes, four.is_ended), (short.as_bytes(), false));
+    assert_eq!(lines.next_line().expect("an end"), None);
+    assert_eq!(all_from_start(&path), ["one", &short, "three", &short]);
+    let backward = [(short.clone(), false), ("three".to_owned(), true), (short, true), ("one".to_owned(), true)];
+    assert_eq!(all_from_end(&path), backward);
+    assert_eq!(
+        Jsonl::open(&path).expect("a file").last_line_start().expect("a start"),
+        text.rfind('{').map(|at| at as u64)
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped_and_bytes_that_are_not_utf8_are_replaced() {
+    let text = b"\xef\xbb\xbf{\"a\":1}\n{\"b\":\"\xff\xfe\",\"c\":2}\n\xef\xbb\xbf\n";
+    for packed in [false, true] {
+        let (dir, mut path) = file(text);
+        if packed {
+            path = dir.path().join("x.jsonl.zst");
+            std::fs::write(&path, zstd::encode_all(&text[..], 3).expect("a packed file")).expect("a file");
+        }
+        let expected = ["{\"a\":1}", "{\"b\":\"\u{fffd}\u{fffd}\",\"c\":2}", "\u{feff}"];
+        assert_eq!(all_from_start(&path), expected);
+        assert_eq!(all_from_end(&path).into_iter().rev().map(|(line, _)| line).collect::<Vec<_>>(), expected);
+        let mut lines = Jsonl::open(&path).expect("a file").into_lines().expect("lines");
+        let one = lines.next_line().expect("a line").expect("a line");
+        assert_eq!((one.start, one.bytes, one.is_utf8), (3, expected[0].as_bytes(), true));
+        let two = lines.next_line().expect("a line").expect("a line");
+        assert_eq!((two.bytes, two.is_utf8, two.left_out), (expected[1].as_bytes(), false, None));
+        let at = expected[1].find("2}").expect("the end");
+        assert_eq!(two.offset(at), text.iter().position(|byte| *byte == b'2').expect("the end") as u64);
+    }
 }
 
 #[test]
@@ -144,7 +184,7 @@ fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
         let streamed = |path| {
             let (mut lines, mut seen) = (Jsonl::open(path).expect("a file").into_lines().expect("lines"), Vec::new());
             while let Some(line) = lines.next_line().expect("a line") {
-                seen.push((line.bytes.map(<[u8]>::to_vec), line.is_ended));
+                seen.push((line.bytes.to_vec(), line.is_ended));
             }
             seen
         };
@@ -177,11 +217,11 @@ fn the_search_for_the_end_of_a_packed_file_is_bounded() {
     let mut file = Jsonl::open(&path).expect("a file");
     let mut seen = Vec::new();
     let is_whole = file.lines_forward(|line| {
-        seen.push(line.to_vec());
+        seen.push(line.len());
         false
     });
     assert!(!is_whole.expect("lines"));
-    assert_eq!(seen, [b"first"]);
+    assert!(seen[0] == 5 && seen[1] < 2 * LAST_WINDOW && seen.len() == 2, "{seen:?}");
     assert_eq!(all_from_end(&path), []);
 }
 
@@ -203,21 +243,17 @@ fn a_line_beyond_the_windows_is_found_by_its_content() {
 }
 
 #[test]
-fn lines_beyond_the_widest_window_are_not_read() {
-    let mut text = vec![b'x'; 3 * LAST_WINDOW];
-    text.extend_from_slice(b"\nlast\n");
-    let (_dir, path) = file(&text);
+fn about_as_many_bytes_as_the_widest_window_are_shown() {
+    let line = record(10, &" ".repeat(64 * 1024));
+    let (_dir, path) = file(format!("{line}\n").repeat(100).as_bytes());
     let mut seen = 0;
-    let complete = Jsonl::open(&path)
-        .expect("a file")
-        .lines_forward(|_| {
-            seen += 1;
-            false
-        })
-        .expect("lines");
-    assert!(!complete);
-    assert_eq!(seen, 0);
-    assert_eq!(all_from_end(&path), [("last".to_owned(), true)]);
+    let is_whole = Jsonl::open(&path).expect("a file").lines_forward(|line| {
+        seen += line.len();
+        false
+    });
+    assert!(!is_whole.expect("lines") && (LAST_WINDOW..2 * LAST_WINDOW).contains(&seen), "{seen}");
+    let from_end: usize = all_from_end(&path).into_iter().map(|(line, _)| line.len()).sum();
+    assert!((LAST_WINDOW..3 * LAST_WINDOW).contains(&from_end), "{from_end}");
 }
 
 #[test]

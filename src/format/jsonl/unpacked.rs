@@ -1,7 +1,7 @@
 //! A compressed file. It can only be read from its start, so both ends of the content are kept.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 
 use zstd::Decoder;
 
@@ -76,11 +76,17 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Reads a file from its start.
-    pub(super) fn of(file: &File, is_packed: bool) -> io::Result<Self> {
+    /// Reads a file from an offset in its content.
+    pub(super) fn of(file: &File, is_packed: bool, start: u64) -> io::Result<Self> {
         let mut file = file.try_clone()?;
+        if !is_packed {
+            file.seek(SeekFrom::Start(start))?;
+            return Ok(Self::Plain(file));
+        }
         file.rewind()?;
-        Ok(if is_packed { Self::Packed(Decoder::new(file)?) } else { Self::Plain(file) })
+        let mut content = Self::Packed(Decoder::new(file)?);
+        io::copy(&mut (&mut content).take(start), &mut io::sink())?;
+        Ok(content)
     }
 }
 

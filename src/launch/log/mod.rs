@@ -92,7 +92,7 @@ pub(crate) fn remote_of(path: &Path, dir: &Path) -> Result<Option<String>, PathE
 pub(crate) fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError> {
     let mut remotes = HashMap::new();
     each_line(path, &mut |line| {
-        let launch = line.and_then(Launch::read);
+        let launch = Launch::read(line);
         remotes.extend(launch.and_then(|launch| Some((launch.dir, launch.git_remote?))));
         ControlFlow::Continue(())
     })?;

@@ -108,6 +108,22 @@ pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>
     }
 }
 
+/// The owner of a file, and the user of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
+    pub of_file: u32,
+    pub user: u32,
+}
+
+/// Returns the owner of a file that this user may not read, if it is another user. A file in a directory that cannot be
+/// entered has the owner of the directory.
+pub(crate) fn other_owner(path: &Path, reason: &str) -> Option<Owner> {
+    let metadata = || path.ancestors().find_map(|path| reach::symlink_metadata(path).ok());
+    let of_file = metadata().filter(|_| reason == "permission denied")?.uid();
+    let user = rustix::process::geteuid().as_raw();
+    (of_file != user).then_some(Owner { of_file, user })
+}
+
 /// Returns whether an error means that nothing is, or can be, at a path: its name may be too long.
 pub(crate) fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
@@ -127,6 +143,22 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).expect("a link");
         assert_eq!(read_bounded(&link, 1).expect("contents"), b"x");
         assert!(open_regular(dir.path()).expect_err("a refusal").to_string().contains("not a regular file"));
+    }
+
+    #[test]
+    fn only_another_owner_of_a_refused_file_is_returned() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a/b");
+        let user = rustix::process::geteuid();
+        let denied = "permission denied";
+        assert_eq!(other_owner(&path, denied), None, "the directory is this user's");
+        if user.is_root() {
+            std::os::unix::fs::chown(dir.path(), Some(4711), None).expect("another owner");
+            assert_eq!(other_owner(&path, denied), Some(Owner { of_file: 4711, user: 0 }));
+            assert_eq!(other_owner(&path, "it is not a regular file"), None);
+        } else {
+            assert_eq!(other_owner(Path::new("/etc/x"), denied), Some(Owner { of_file: 0, user: user.as_raw() }));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::change::apply::trash::Purged;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
-use crate::change::removal::CWD_RECORD;
+use crate::change::removal::{CWD_RECORD, DEBRIS};
 use crate::error::RefusalCode;
 use crate::format::path_json::PathJson;
 use crate::format::text;
@@ -62,7 +62,8 @@ impl<'a> Report<'a> {
     /// Counts the sessions that are or would be removed, and those among them that rejoin removes itself.
     fn sessions(&self) -> (usize, usize) {
         let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
-        let own = self.change.items().filter(|(item, done)| item.code != CWD_RECORD && goes(*done)).count();
+        let is_session = |code| code != CWD_RECORD && code != DEBRIS;
+        let own = self.change.items().filter(|(item, done)| is_session(item.code) && goes(*done)).count();
         (own + self.change.handed().filter(|(_, done)| goes(*done)).count(), own)
     }
 
@@ -70,6 +71,12 @@ impl<'a> Report<'a> {
     fn records(&self) -> usize {
         let done = |done: Option<&ItemResult>| done == Some(&ItemResult::Done);
         self.change.items().filter(|(item, result)| item.code == CWD_RECORD && done(*result)).count()
+    }
+
+    /// Counts the files without a session that are or would be removed.
+    fn debris(&self) -> usize {
+        let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
+        self.change.items().filter(|(item, done)| item.code == DEBRIS && goes(*done)).count()
     }
 
     /// Counts the sub-agents that are removed with their sessions.
@@ -190,7 +197,14 @@ fn what_goes(report: &Report<'_>) -> String {
         0 => String::new(),
         subagents => format!(" with {}", text::count(subagents, "sub-agent")),
     };
-    format!("{}{with}", text::count(sessions, "session"))
+    format!("{}{with}{}", text::count(sessions, "session"), and_debris(report))
+}
+
+fn and_debris(report: &Report<'_>) -> String {
+    match report.debris() {
+        0 => String::new(),
+        files => format!(" and {} without a session", text::count(files, "file")),
+    }
 }
 
 /// Summarizes the outcome in one sentence; `None` if nothing was done, skipped or failed.
@@ -198,9 +212,10 @@ fn sentence(report: &Report<'_>) -> Option<String> {
     let mut parts = Vec::new();
     let (sessions, own) = report.sessions();
     let (records, totals) = (report.records(), report.change.totals());
-    if own > 0 || records > 0 {
+    if own > 0 || records > 0 || report.debris() > 0 {
         let whereto = if report.change.is_permanent { "deleted for good" } else { "moved to the trash" };
-        parts.push(format!("{} {whereto}, {}", text::count(own, "session"), text::size(totals.freed_bytes)));
+        let debris = and_debris(report);
+        parts.push(format!("{}{debris} {whereto}, {}", text::count(own, "session"), text::size(totals.freed_bytes)));
     }
     if sessions > own {
         let agents = if sessions - own == 1 { "its agent" } else { "their agents" };

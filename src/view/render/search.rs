@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::cli::{Format, SearchArgs};
 use crate::format::path_json::PathJson;
 use crate::format::text;
+use crate::scan::deleted::Deleted;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
 use crate::session::terms::Words;
@@ -111,14 +112,22 @@ pub(crate) struct Summary<'a> {
     /// Set if no session has all words, so that those with most of them are listed.
     #[serde(rename = "partial")]
     pub is_partial: bool,
+    /// Sessions without files, of which a list of their agent has a prompt or a title with the text.
+    pub deleted: &'a [Deleted],
     /// Files and directories that could not be read.
     pub problems: &'a [Problem],
 }
 
 impl<'a> Summary<'a> {
     /// Creates the summary of a search for a literal text.
-    pub(crate) fn for_pattern(searched: usize, hidden: usize, is_limited: bool, problems: &'a [Problem]) -> Self {
-        Self { searched, hidden, is_limited, replaced: &[], missing: &[], is_partial: false, problems }
+    pub(crate) fn for_pattern(
+        searched: usize,
+        hidden: usize,
+        is_limited: bool,
+        deleted: &'a [Deleted],
+        problems: &'a [Problem],
+    ) -> Self {
+        Self { searched, hidden, is_limited, replaced: &[], missing: &[], is_partial: false, deleted, problems }
     }
 }
 
@@ -294,6 +303,28 @@ pub(crate) fn text(
         1 => writeln!(out, "  {faint}and 1 more message{faint:#}"),
         _ => writeln!(out, "  {faint}and {more} more messages{faint:#}"),
     }
+}
+
+/// Writes the sessions without files for users, each with the first of its prompts.
+pub(crate) fn deleted(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    deleted: &[Deleted],
+    (sessions, prompts): (usize, usize),
+) -> io::Result<()> {
+    let Styles { header, faint, .. } = styles;
+    let room = env.terminal.columns().saturating_sub(ROLE + 3);
+    for one in deleted.iter().take(sessions) {
+        let dir = one.dir.as_deref().map(|dir| format!("  {}", text::one_line(dir))).unwrap_or_default();
+        writeln!(out, "{header}{} {}{header:#}  (deleted, prompts only){dir}", one.agent, text::one_line(&one.id))?;
+        for prompt in one.prompts.iter().take(prompts) {
+            let at = prompt.at.map(|at| env.clock.shown(at)).unwrap_or_default();
+            let said = text::one_line(&prompt.text);
+            writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&said, room))?;
+        }
+    }
+    Ok(())
 }
 
 /// Highlights the words of a search in a part of a message.

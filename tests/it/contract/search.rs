@@ -10,8 +10,12 @@ words!(SearchKind: Search);
 answer!(Search {
     format_version: Version; kind: SearchKind; text: String; regex: bool; case_sensitive: bool; sessions: Vec<Match>;
     searched: u64; hidden: u64; limit_reached: bool; replaced: Vec<Replaced>; missing: Vec<String>; partial: bool;
-    problems: Vec<Problem>
+    deleted: Vec<Deleted>; problems: Vec<Problem>
 });
+
+answer!(Deleted { agent: Agent; id: String; dir: Option<String>; prompts: Vec<Prompt> });
+
+answer!(Prompt { at: Option<Time>; text: String });
 
 answer!(Replaced { typed: String; used: String });
 
@@ -24,7 +28,7 @@ answer!(Hit { number: u64; role: Role; at: Option<Time>; excerpt: String; branch
 
 answer!(SearchSummary {
     kind: SummaryKind; sessions: u64; searched: u64; hidden: u64; limit_reached: bool; replaced: Vec<Replaced>;
-    missing: Vec<String>; partial: bool; problems: Vec<Problem>
+    missing: Vec<String>; partial: bool; deleted: Vec<Deleted>; problems: Vec<Problem>
 });
 
 /// A line of the form for streams.
