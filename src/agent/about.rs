@@ -42,6 +42,9 @@ pub(crate) struct About {
     pub decide: fn(&mut SessionCopy),
     /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
     pub link: fn(&[u8]) -> Option<Link<'_>>,
+    /// The member of a record with the id of its parent, if a missing parent cuts off what comes before, and another
+    /// value there joins both parts.
+    pub parent_at: Option<&'static str>,
     /// The agent's command that renames a session; the words `ID` and `TITLE` are replaced. Empty if there is none.
     pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
@@ -49,6 +52,11 @@ pub(crate) struct About {
     /// Checks whether a line of a transcript is a record of a move, which continues no conversation; `None` if a move adds
     /// no record.
     pub is_move_record: Option<fn(&[u8]) -> bool>,
+    /// Set if forks of it keep sessions of the same form in other homes.
+    pub has_forks: bool,
+    /// Types of records without a time that the agent itself writes at the end of a transcript. Other records without a time may
+    /// be newer than the conversation.
+    pub untimed: &'static [&'static str],
     /// Names of a session's files and directories that the agent executes, sources or loads as settings, in lower case;
     /// one that starts with a dot is the ending of a name. They are restored from an archive only on `--trust`.
     pub runs: &'static [&'static str],
@@ -127,9 +135,12 @@ impl About {
         version_at: None,
         decide: |copy| evidence::decide(copy, |_| true),
         link: |line| is_object(line).then(Link::default),
+        parent_at: None,
         renames: &[],
         is_state: |_| false,
         is_move_record: None,
+        has_forks: false,
+        untimed: &[],
         runs: &[],
         half_line: HalfLine::PassedOver,
         api_error: None,

@@ -64,7 +64,7 @@ impl Import {
     pub(crate) fn store_of(&self, store: &Store, database: &Path) -> Store {
         let mut store = store.clone();
         if *database != self.database_of(&store) {
-            store.set.insert(self.variable, database.as_os_str().to_owned());
+            store.set.insert(self.variable.into(), database.as_os_str().to_owned());
             store.unset.retain(|name| *name != self.variable);
         }
         store

@@ -1,5 +1,6 @@
 //! The command line of an agent's program, the user's request, and the plan of a launch.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -114,7 +115,7 @@ pub(crate) struct Plan {
     /// Variables to remove.
     pub unset: Vec<&'static str>,
     /// Variables to set.
-    pub set: BTreeMap<&'static str, OsString>,
+    pub set: BTreeMap<Cow<'static, str>, OsString>,
     /// Text to type after the start.
     pub then_type: Option<String>,
     /// Set if the agent is to answer one prompt and end.

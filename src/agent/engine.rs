@@ -62,6 +62,11 @@ pub(crate) trait Engine: Sync {
         self.transcript(place).into_iter().collect()
     }
 
+    /// Implements [`super::Reading::texts`].
+    fn texts(&self, _place: &Located) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Implements [`super::Reading::compare`] for copies without lines.
     fn compare(&self, _a: &SessionCopy, _b: &SessionCopy) -> Option<Comparison> {
         None

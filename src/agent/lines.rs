@@ -10,16 +10,24 @@ use jiff::tz::TimeZone;
 
 use super::engine::Engine;
 use super::ids::is_argument;
-use super::tree::note_branches;
-use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
+use super::tree::{note_branches, note_cut_off};
+use super::{Found, ReadContext, about, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::format::turn::Turn;
 use crate::session::branches::{ACTIVE, BranchFilter, Branches};
-use crate::session::{Fact, Health, Located, Message, SessionCopy, SessionKind, Store, Visitor};
+use crate::session::obstacle::Obstacle;
+use crate::session::{Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor};
+use crate::system::fsio;
 
+/// Maximum size in bytes of a text file that is left of a session.
+const MAX_TEXT: u64 = 4 * 1024 * 1024;
 /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
 const LAST_RECORDS: u32 = 6;
+
+/// The longest text of Node.js, in bytes at least: V8's `String::kMaxLength`. An agent that reads a log into one text
+/// cannot open a longer one.
+pub(super) const MAX_NODE_TEXT: u64 = 0x1fff_ffe8;
 
 /// The log of an agent.
 pub(super) trait Log: Sync + 'static {
@@ -36,6 +44,8 @@ pub(super) trait Log: Sync + 'static {
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
+    /// The longest log that the agent can open, in bytes.
+    const MAX_BYTES: u64 = u64::MAX;
     /// Set if [`Log::branches`] can find more than one.
     const HAS_BRANCHES: bool = false;
 
@@ -64,6 +74,11 @@ pub(super) trait Log: Sync + 'static {
     /// Reads the branches of the conversation.
     fn branches(_log: &Path) -> Result<Branches, PathError> {
         Ok(Branches::default())
+    }
+
+    /// Implements [`Reading::texts`](super::Reading::texts). The text files among them are shown if the log is lost.
+    fn texts(_place: &Located) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Returns whether a record is part of the conversation, and not of a sub-agent's conversation in the same log.
@@ -305,6 +320,12 @@ impl<L: Log> Engine for Lines<L> {
         copy.size_bytes = L::size(&copy, context);
         ends.fill::<L>(&mut copy, context.env.clock.now);
         L::finish(&mut copy, &ends, facts, context)?;
+        if copy.transcript_bytes > L::MAX_BYTES {
+            let agent = about(copy.place.agent()).title;
+            copy.obstruct(Obstacle::new(format!(
+                "its log has more than 512 MiB, the longest text of Node.js, so {agent} cannot read it"
+            )));
+        }
         decide_launch_dir(&mut copy);
         Ok(copy)
     }
@@ -312,7 +333,8 @@ impl<L: Log> Engine for Lines<L> {
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
-        let (mut prompts, mut replies, mut hidden, mut number, mut has_bad_lines) = (0, 0, 0, 0, false);
+        let (mut prompts, mut replies, mut hidden, mut cut_off) = (0, 0, 0, 0);
+        let (mut number, mut has_bad_lines) = (0, false);
         // The records of one turn count once.
         let mut counted = HashSet::new();
         each_line(&log, &mut |line| {
@@ -323,6 +345,7 @@ impl<L: Log> Engine for Lines<L> {
                     let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
                     let id = turn.as_mut().and_then(|turn| turn.id.take());
                     match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
+                        Some(_) if branches.is_cut_off(branches.of(number)) => cut_off += 1,
                         Some(_) if branches.of(number) != ACTIVE => hidden += 1,
                         Some(turn) if turn.is_reply() => replies += 1,
                         Some(_) => prompts += 1,
@@ -336,7 +359,9 @@ impl<L: Log> Engine for Lines<L> {
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
+        note_cut_off(copy, cut_off);
         note_branches(copy, &branches, hidden, L::WAY_TO_BRANCHES);
+        hidden += cut_off;
         match copy.kind {
             SessionKind::Empty if prompts + replies + hidden > 0 => {
                 copy.kind = SessionKind::Main;
@@ -356,6 +381,15 @@ impl<L: Log> Engine for Lines<L> {
         let log = Self::log(&copy.place);
         let branches = L::branches(&log)?;
         let mut number = 0;
+        if copy.obstacle.is_some() {
+            for text in L::texts(&copy.place) {
+                if let Some(message) = text_file(&text)
+                    && see(message).is_break()
+                {
+                    return Ok(());
+                }
+            }
+        }
         each_line(&log, &mut |line| {
             let branch = branches.other(number);
             let is_wanted = branches.has(number, wanted);
@@ -373,6 +407,17 @@ impl<L: Log> Engine for Lines<L> {
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         Some(Self::log(place))
     }
+
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        L::texts(place)
+    }
+}
+
+/// Reads a text file as a message with its name; `None` for one that is not a text.
+fn text_file(path: &Path) -> Option<Message> {
+    let bytes = fsio::read_if_present(path, MAX_TEXT).ok()??;
+    let (name, text) = (path.file_name()?.to_string_lossy(), String::from_utf8(bytes).ok()?);
+    Some(Message::new(Role::System, format!("{name}\n\n{text}"), None))
 }
 
 fn messages<L: Log>(line: &[u8], copy: &SessionCopy) -> Option<Vec<Message>> {

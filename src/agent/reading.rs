@@ -23,9 +23,14 @@ use crate::system::env::Env;
 
 /// Finds and reads the sessions of an agent. The engine implements most methods.
 pub(crate) trait Reading: Listed + Sync {
-    /// Returns the roots of its sessions, by default from the variables and the root in its description; they need not
-    /// exist.
+    /// Returns the roots of its sessions; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store> {
+        stores::with_configured(self.kind(), env, |env| self.usual_stores(env))
+    }
+
+    /// Returns the roots of its sessions without those of the config file, by default from the variables and the root in its
+    /// description.
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         stores::of(self.kind(), env)
     }
 
@@ -102,6 +107,12 @@ pub(crate) trait Reading: Listed + Sync {
         let mut files = self.written(place);
         files.extend(self.transcript(place).filter(|path| !files.contains(path)));
         files
+    }
+
+    /// Returns files and directories of a copy outside of its conversation files that contain text of the user or a model;
+    /// not all of them need to exist. A session is not empty if one of them has a file with contents.
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        self.engine_of(place).texts(place)
     }
 
     /// Returns whether a record of its files is known to carry no conversation. A session is empty only if all its

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::relocation::Act;
 use super::{Command, Unable};
 use crate::error::PathError;
 use crate::session::SessionCopy;
@@ -35,6 +36,12 @@ pub(crate) trait Resuming: Sync {
     /// contain the reason. `None` if only [`list_anew`](super::about::About::list_anew) helps, for the whole store.
     fn help_unlisted(&self, _copy: &SessionCopy) -> Option<(String, &'static str)> {
         None
+    }
+
+    /// Returns the changes that let the agent open a copy with a mendable [`Obstacle`](crate::session::obstacle), and lose
+    /// nothing.
+    fn mend(&self, _copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        Err("nothing is known to mend it".into())
     }
 
     /// Returns the causes of the last error of a stuck conversation; empty if its transcript does not show them, or

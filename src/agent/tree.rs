@@ -32,7 +32,7 @@ pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Resu
         lines += 1;
         ControlFlow::Continue(())
     })?;
-    Ok(Branches::divide(&nodes, last, lines))
+    Ok(Branches::divide(&nodes, last, lines, true))
 }
 
 /// The turns of a log, in which a record can roll back the last ones.
@@ -76,18 +76,29 @@ impl Turns {
 
     /// Divides a log with this number of lines.
     pub(super) fn branches(&self, lines: usize) -> Branches {
-        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines)
+        Branches::divide(&self.nodes, Some(self.live.last().copied().unwrap_or_default()), lines, true)
     }
 }
 
 /// Adds a note with the number of messages on other branches, and the agent's own way to reach them.
 pub(super) fn note_branches(copy: &mut SessionCopy, branches: &Branches, hidden: u64, way: Option<&str>) {
     let are = if hidden == 1 { "message is" } else { "messages are" };
-    let on = match branches.count() {
+    let on = match branches.count() - branches.cut_off() {
         1 => return,
         2 => "another branch",
         _ => "other branches",
     };
     let way = way.map(|way| format!("; {way}")).unwrap_or_default();
     copy.notes.push(format!("{hidden} more {are} on {on}; --branches lists them{way}"));
+}
+
+/// Adds a note with the number of messages before a record that has lost its parent.
+pub(super) fn note_cut_off(copy: &mut SessionCopy, cut_off: u64) {
+    let are = if cut_off == 1 { "message is" } else { "messages are" };
+    if cut_off > 0 {
+        copy.notes.push(format!(
+            "{cut_off} more {are} before a record whose parent is missing, so a resume does not send them; `rejoin doctor \
+             --check broken-chain` names the way out"
+        ));
+    }
 }

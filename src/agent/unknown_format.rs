@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,7 +14,8 @@ use super::Agent;
 use super::upkeep::is_object;
 use crate::error::PathError;
 use crate::format::jsonl::each_line;
-use crate::format::text::count;
+use crate::format::text::{self, count};
+use crate::session::obstacle::Obstacle;
 use crate::session::{Health, SessionCopy, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
@@ -47,6 +48,35 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
         copy.health.remove(Health::EmptySession);
         copy.note_bad_lines(true);
         be_listed(copy);
+    } else if let Some(left) = Left::of(agent, copy) {
+        copy.health.remove(Health::EmptySession);
+        be_listed(copy);
+        copy.obstruct(left.obstacle(agent));
+    }
+}
+
+/// The texts that are left of a session whose log has no conversation.
+struct Left(Vec<String>);
+
+impl Left {
+    /// Finds the texts of a copy; `None` if there are none.
+    fn of(agent: &dyn Agent, copy: &SessionCopy) -> Option<Self> {
+        let has_contents = |path: &PathBuf| match links::metadata(path) {
+            Ok(metadata) if metadata.is_file() => metadata.len() > 0,
+            _ => super::tree_size(path) > 0,
+        };
+        let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let names: Vec<String> = agent.texts(&copy.place).into_iter().filter(has_contents).filter_map(name).collect();
+        (!names.is_empty()).then_some(Self(names))
+    }
+
+    fn obstacle(&self, agent: &dyn Agent) -> Obstacle {
+        let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        let title = agent.about().title;
+        Obstacle::damage(format!(
+            "its log is empty or gone, so {title} has nothing to resume, and {} are left of it",
+            text::list(&names)
+        ))
     }
 }
 

@@ -1,9 +1,13 @@
-//! Agents whose sessions rejoin does not read: their stores, and the command that lists or resumes them.
+//! Sessions that rejoin does not read: those of other agents, with the command that lists or resumes them, and those in
+//! further homes of its agents.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::{about, registry, stores};
 use crate::format::path_json;
 use crate::system::env::Env;
 use crate::system::reach;
@@ -52,8 +56,12 @@ pub(crate) struct UnreadStore {
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
     pub root: PathBuf,
-    /// The command of that agent that lists or resumes its sessions, in Markdown.
-    pub instead: &'static str,
+    /// Set for a directory with sessions of an agent that rejoin reads elsewhere.
+    #[serde(skip)]
+    pub is_further_home: bool,
+    /// The command of that agent that lists or resumes its sessions, or the lines of the config file with which rejoin reads
+    /// them, in Markdown.
+    pub instead: Cow<'static, str>,
 }
 
 const fn at(base: Base, path: &'static str) -> Place {
@@ -161,9 +169,48 @@ pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
         for place in *places {
             for root in place.paths(env) {
                 if found.iter().all(|known| known.root != root) && place.is_at(&root) {
-                    found.push(UnreadStore { name, root, instead });
+                    found.push(UnreadStore { name, root, is_further_home: false, instead: (*instead).into() });
                 }
             }
+        }
+    }
+    found.extend(further_homes(env));
+    found
+}
+
+/// Returns the directories in the home and in `~/.config` that have sessions of an agent and that it does not read: those with
+/// a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
+fn further_homes(env: &Env) -> Vec<UnreadStore> {
+    let known = registry::roots(env, &[]);
+    let is_known = |dir: &Path| known.iter().any(|root| root.starts_with(dir) || dir.starts_with(root));
+    let entries = |dir: &Path| reach::read_dir(dir).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let hidden = entries(&env.home).into_iter().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"."));
+    let all = hidden.chain(entries(&env.home.join(".config")));
+    let dirs = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+    let mut dirs: Vec<PathBuf> = dirs.filter(|dir| !is_known(dir)).collect();
+    dirs.sort();
+    let mut found = Vec::new();
+    for dir in dirs {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let has_sessions = |agent: &&&dyn super::Agent| {
+            let about = about(agent.kind());
+            let may_be = about.has_forks || about.program.is_some_and(|program| name.contains(program));
+            let store = (may_be && !about.variables.is_empty())
+                .then(|| stores::in_home(agent.kind(), &dir, env, |env| agent.usual_stores(env)));
+            store.flatten().is_some_and(|store| !agent.locate(&Arc::new(store), None).places.is_empty())
+        };
+        if let Some(agent) = registry::all().iter().find(has_sessions) {
+            let instead = format!(
+                "`[[stores]]`, `agent = \"{}\"` and `home = \"{}\"` in the config file",
+                agent.kind(),
+                env.tilde(&dir)
+            );
+            found.push(UnreadStore {
+                name: about(agent.kind()).title,
+                root: dir,
+                is_further_home: true,
+                instead: instead.into(),
+            });
         }
     }
     found

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
-use crate::cli::options::{AgentArgs, FilterArgs, FormatArgs};
+use crate::cli::options::{AgentArgs, ChoiceArgs, FilterArgs, FormatArgs};
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
 use crate::session::stats::StatsKey;
@@ -15,12 +15,16 @@ use crate::session::stats::StatsKey;
 pub(crate) struct ListArgs {
     /// Only sessions with each of these words in their title, first prompt, directory, agent, id or marks
     ///
-    /// `agent:claude`, `dir:shop`, `since:7d`, `before:2026-11`, `is:pinned` and `!WORD` are filters here as in the picker.
+    /// `agent:claude`, `dir:shop`, `since:7d`, `before:2026-11`, `is:pinned`, `title:TEXT`, `!WORD` and `!is:exec` are filters
+    /// here as in the picker.
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
 
     /// Include sub-agents, archived and empty sessions
     #[arg(long)]
@@ -81,7 +85,17 @@ pub(crate) struct ListArgs {
 impl ListArgs {
     /// Returns whether prompts and replies are counted.
     pub(crate) fn counts(&self) -> bool {
-        self.counts || self.fields.iter().any(|field| field.needs_counts())
+        self.counts || self.choice.max_messages.is_some() || self.fields.iter().any(|field| field.needs_counts())
+    }
+
+    /// Returns the words and the filters of a query.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.words.iter().cloned().chain(self.choice.words()).collect()
+    }
+
+    /// Returns whether a query leaves out any session.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.is_empty() || self.choice.is_narrow()
     }
 
     /// Returns the usual fields of a line in a pipe.
@@ -99,7 +113,7 @@ impl ListArgs {
     pub(crate) fn is_narrowed(&self) -> bool {
         let FilterArgs { place, since, until, older_than } = &self.filter;
         let has_times = since.is_some() || until.is_some() || older_than.is_some();
-        let is_filtered = !self.words.is_empty() || place.is_narrow() || has_times;
+        let is_filtered = self.has_words() || place.is_narrow() || has_times;
         is_filtered
             || self.all
             || self.running
@@ -113,7 +127,7 @@ impl ListArgs {
     pub(crate) fn has_places(&self) -> bool {
         let FilterArgs { place, since, until, older_than } = &self.filter;
         let has_times = since.is_some() || until.is_some() || older_than.is_some();
-        let is_whole = self.words.is_empty() && !place.is_narrow() && !has_times;
+        let is_whole = !self.has_words() && !place.is_narrow() && !has_times;
         is_whole
             && !self.all
             && !self.running

@@ -136,6 +136,36 @@ pub(crate) struct FilterArgs {
     pub older_than: Option<When>,
 }
 
+/// Filters by marks, titles and numbers of messages, as `list` shows them.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ChoiceArgs {
+    /// Only sessions with this mark, such as exec or dir-gone (can be repeated: with all of them); `rejoin help marks`
+    /// lists the marks
+    #[arg(long, value_name = "MARK")]
+    pub is: Vec<String>,
+
+    /// Only sessions with exactly this title, or without a title, with this first prompt
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+
+    /// Only sessions with at most N prompts and replies; this reads every transcript to its end
+    #[arg(long, value_name = "N")]
+    pub max_messages: Option<u64>,
+}
+
+impl ChoiceArgs {
+    /// Returns whether it leaves out any session.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.is.is_empty() || self.title.is_some() || self.max_messages.is_some()
+    }
+
+    /// Returns the filters as words of a query.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
+        let marks = self.is.iter().map(|mark| format!("is:{mark}"));
+        marks.chain(self.title.iter().map(|title| format!("title:{title}")))
+    }
+}
+
 /// The branch of a conversation that a command is about.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct BranchArg {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
+use crate::cli::options::{ChangeArgs, ChoiceArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 use crate::cli::tags::TagArgument;
 use crate::cli::values::{parse_id, parse_size};
 use crate::session::select::Selector;
@@ -42,6 +42,9 @@ pub(crate) struct CleanupArgs {
 
     #[command(flatten)]
     pub place: PlaceArgs,
+
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
 
     /// Keep this session: its id, the start of it, AGENT:ID, or its title (can be repeated)
     #[arg(long, value_name = "SESSION", action = ArgAction::Append, value_parser = parse_id)]
@@ -84,6 +87,9 @@ pub(crate) struct DeleteArgs {
 
     #[command(flatten)]
     pub place: PlaceArgs,
+
+    #[command(flatten)]
+    pub choice: ChoiceArgs,
 
     #[command(flatten)]
     pub removal: RemovalArgs,

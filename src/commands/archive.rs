@@ -71,7 +71,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
         let until = args.expiring.map(|time| env.clock.later(time));
         scan.sessions.retain(|session| {
             !inner.contains(&session.key())
-                && session.copy().kind != SessionKind::Empty
+                && !session.copy().is_empty()
                 && filter.matches(session)
                 && until.is_none_or(|until| expires(session, until, &mut retentions, env))
         });
@@ -149,7 +149,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     let mut sessions = holdings.newest_sessions();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
     super::labels(env, ui).mark(&mut sessions);
-    sessions.retain(|session| args.words.is_empty() || query::are_in(query, session, env));
+    sessions.retain(|session| !args.has_words() || query::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args);
     let states = sessions.iter().filter_map(|session| {

@@ -90,14 +90,15 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         args.fields.clone_from(&config.fields);
     }
     let mut added = Vec::new();
+    let has_words = args.has_words();
     let filter = &mut args.filter;
     // A search for words has no time limit: the session may be old.
-    if args.words.is_empty() && filter.since.is_none() && filter.older_than.is_none() && config.since.is_some() {
+    if !has_words && filter.since.is_none() && filter.older_than.is_none() && config.since.is_some() {
         filter.since = config.since;
         added.push("list.since");
     }
     let agents = &mut filter.place.agents.agent;
-    if args.words.is_empty() && agents.is_empty() && !config.agents.is_empty() {
+    if !has_words && agents.is_empty() && !config.agents.is_empty() {
         agents.clone_from(&config.agents);
         added.push("list.agent");
     }

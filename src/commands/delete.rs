@@ -15,7 +15,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
-    let filter = super::place_filter(&args.place, env)?;
+    let filter = super::choose(super::place_filter(&args.place, env)?, &args.choice, env, ui)?;
     if let Err(refusal) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is reported: `--yes` would not help.
         let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;

@@ -87,7 +87,7 @@ fn sessions() -> String {
         ["claude:31c5", "the id, or the start of it, of one agent's session"],
         ["licence", "its title, or a part of it"],
         ["licence share", "words of its title, first prompt, directory, agent or marks; all of them match"],
-        ["latest", "the newest one that passes the filters"],
+        ["latest", "the newest one that passes the filters and that no script ran"],
         [".", "the newest one of this directory and those below"],
         ["3", "the third line of `rejoin list`"],
         ["~/.claude/…/ID.jsonl", "its file or directory"],
@@ -109,13 +109,15 @@ fn filters() -> String {
         ["--tag WORD", "sessions with a tag of `rejoin tag`"],
         ["--since AGE, --until AGE", "sessions active since then, or before"],
         ["--older-than AGE", "sessions not active since then"],
+        ["--is MARK, --title TEXT", "with a mark, with a whole title: `list`, `cleanup` and `delete`"],
         ["--all", "sub-agents, archived and empty sessions too"],
     ]);
     let words = columns([
         ["cron mail", "both words in the title, first prompt, directory, agent, id or marks"],
         ["agent:claude, dir:shop", "of an agent, of a directory with this in its path"],
         ["since:7d, before:2026-11", "active since then, or before"],
-        ["tag:shop, is:pinned, !mail", "with a tag, with a mark, without a word"],
+        ["tag:shop, is:pinned, title:.", "with a tag, with a mark, with a whole title"],
+        ["!mail, !is:exec", "without a word, without a mark"],
     ]);
     let ages = columns([
         ["90s, 2h, 7 days ago, 2w, 1mo", "so long before now"],

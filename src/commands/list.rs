@@ -18,7 +18,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
-    let query = query::sound_query(&args.words, &env.clock)?;
+    let query = query::sound_query(&args.words(), &env.clock)?.with_most_messages(args.choice.max_messages);
     let mut filter = super::filter(&args.filter, args.all || query.asks_for_hidden(), env)?;
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);
@@ -28,7 +28,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     // JSON names the copy that `resume` would take.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();
     let wanted = Wanted { counts: args.counts(), compare: is_json, ..Wanted::GLANCE };
-    let is_meant = |session: &Session| args.words.is_empty() || query::are_in(&query, session, env);
+    let is_meant = |session: &Session| !args.has_words() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);
     let scan = super::read(&filter.agents, env, ui, |places| {
@@ -57,7 +57,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     }
 
     // A pointer without a session has neither words nor a process.
-    dangling.retain(|_| args.words.is_empty() && !args.running);
+    dangling.retain(|_| !args.has_words() && !args.running);
     let mut listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
     let mut show = |count: usize| {
         (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
@@ -83,11 +83,8 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 
 /// Returns the limit if only the most recently active sessions are shown and nothing is reported about the rest.
 fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
-    let is_plain = args.words.is_empty()
-        && args.order() == SortKey::Active
-        && !args.reverse
-        && args.group.is_none()
-        && !args.running;
+    let is_plain =
+        !args.has_words() && args.order() == SortKey::Active && !args.reverse && args.group.is_none() && !args.running;
     let is_bare = args.format.for_list(terminal.stdout).is_rows();
     args.limit.filter(|_| is_plain && is_bare)
 }

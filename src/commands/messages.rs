@@ -185,8 +185,7 @@ const MOST_FORKS: usize = 50;
 /// Returns every branch with the counts of its messages, the active one first.
 pub(super) fn branches(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(Vec::new()) };
-    let count = agent.branches(copy)?.count();
-    let mut branches: Vec<Branch> = (ACTIVE..=count).map(Branch::new).collect();
+    let mut branches = agent.branches(copy)?.list();
     agent.messages_on(copy, BranchFilter::All, &mut |message| {
         let number = message.branch.unwrap_or(ACTIVE);
         if let Some(branch) = branches.get_mut(usize::from(number) - 1) {
@@ -212,8 +211,11 @@ pub(super) fn branches(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
 
 /// Returns a note if a conversation has branches that are not shown.
 pub(super) fn branch_note(copy: &SessionCopy, wanted: BranchFilter) -> Option<String> {
-    let OffBranch { messages, branches, .. } =
-        Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::of)?;
+    let off_branch = Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::of)?;
+    let (messages, branches) = (off_branch.messages + off_branch.cut_off, off_branch.branches + off_branch.parts);
+    if messages == 0 {
+        return None;
+    }
     let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
     Some(match branches {
         1 => format!("{said} on another branch; --branch 2 prints it, and --all-branches prints all."),

@@ -49,18 +49,18 @@ use crate::change::apply::history::History;
 use crate::change::apply::journal::Run;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
-use crate::cli::{FilterArgs, LockArgs, PlaceArgs};
+use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::{self, Places, Scan};
+use crate::scan::{self, Places, Scan, Wanted};
 use crate::session::select::{self, Filter, Selector};
-use crate::session::{AgentKind, Problem};
+use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::names;
 use crate::system::reach;
 use crate::view::ui::Ui;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Converts the options of a command to a filter; directories get every name that records may use.
 fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
@@ -76,8 +76,26 @@ fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
 /// Creates a filter without times.
 fn place_filter(args: &PlaceArgs, env: &Env) -> Result<Filter, Refusal> {
     let here = if args.here { env.cwd.as_deref() } else { None };
-    let tagged = if args.tag.is_empty() { None } else { Some(Tags::read(env)?.with_all(&args.tag)) };
-    Ok(Filter { tagged, ..dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env) })
+    let chosen = if args.tag.is_empty() { None } else { Some(Tags::read(env)?.with_all(&args.tag)) };
+    Ok(Filter { chosen, ..dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env) })
+}
+
+/// Limits a filter to the sessions that `list` shows with these options; reads every session if there are any.
+fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<Filter, Refusal> {
+    if !args.is_narrow() {
+        return Ok(filter);
+    }
+    let words: Vec<String> = args.words().collect();
+    let query = query::sound_query(&words, &env.clock)?.with_most_messages(args.max_messages);
+    let wanted = Wanted { counts: args.max_messages.is_some(), sizes: false, ..Wanted::GLANCE };
+    let showing = ui.watch("Reading");
+    let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
+    drop(showing);
+    labels(env, ui).mark(&mut scan.sessions);
+    let is_chosen =
+        |session: &&Session| filter.is_chosen(session.agent, session.id()) && query::are_in(&query, session, env);
+    let chosen = scan.sessions.iter().filter(is_chosen).map(Session::key).collect();
+    Ok(Filter { chosen: Some(chosen), ..filter })
 }
 
 fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
@@ -85,11 +103,21 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
-/// Returns a directory as typed, as the caller's shell names it, and, if it exists, with its links resolved.
+/// Returns a directory as typed, as the caller's shell names it, if it exists, with its links resolved, and as the config
+/// file maps it.
 fn directory_names(dir: &Path, env: &Env) -> Vec<PathBuf> {
     let typed = env.absolute(dir);
     let (shell, resolved) = (env.through_link(&typed), names::on_disk(&typed));
-    [typed].into_iter().chain(shell).chain(resolved).collect()
+    let mut names: Vec<PathBuf> = [typed].into_iter().chain(shell).chain(resolved).collect();
+    let plain = || names.iter().filter(|name| !name.components().any(|part| part == Component::ParentDir));
+    let mapped = env.config.list.map.iter().flat_map(|(there, here)| {
+        let here = env.absolute(here);
+        let below = plain().find_map(|name| Some(there.join(name.strip_prefix(&here).ok()?).components().collect()));
+        below.or_else(|| plain().any(|name| here.starts_with(name)).then(|| there.clone()))
+    });
+    let mapped: Vec<PathBuf> = mapped.collect();
+    names.extend(mapped);
+    names
 }
 
 /// Finds the sessions of agents and reads them with `read` while progress is shown; warns of paths that could not be read.

@@ -99,7 +99,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
 /// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.
 fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
-    let Filter { agents: _, tagged: _, since: _, until: _, before: _, dirs, kin, is_respelled, all } = filter.clone();
+    let Filter { agents: _, chosen: _, since: _, until: _, before: _, dirs, kin, is_respelled, all } = filter.clone();
     let place = Filter { dirs, kin, is_respelled, all, ..Filter::default() };
     let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };

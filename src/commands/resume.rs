@@ -11,6 +11,7 @@ use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
+use crate::launch::checks;
 use crate::launch::log;
 use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
@@ -108,6 +109,8 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         }
     };
     let refusals = resume.check(&options, env);
+    let warning = resume.session.as_ref().filter(|_| resume.briefed.is_none()).and_then(checks::check_chain);
+    resume.warnings.extend(warning);
     if resume.briefed.is_some() && refusals.is_empty() {
         if is_started {
             launch::find_program(&resume.plan, env)?;

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let watcher = showing.watcher();
     let places = scan::locate(env, &filter.agents).watched(watcher.clone());
     let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
-    scan.sessions.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
+    scan.sessions.retain(|session| !session.copy().is_empty() && filter.matches(session));
     let archived = scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Archived).count();
     watcher.begin(scan.sessions.len());
     let read = |session: &mut Session| {

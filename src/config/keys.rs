@@ -30,7 +30,7 @@ impl Key {
 
     /// Returns whether a file may set several of this kind.
     pub(crate) fn is_for_many(&self) -> bool {
-        ["cleanup.keep", "hosts.GROUP"].contains(&self.name)
+        ["cleanup.keep", "stores", "hosts.GROUP"].contains(&self.name)
     }
 }
 
@@ -65,6 +65,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("list.sort", "\"size\"", "\"active\"", "order of the rows, the default for --sort"),
     key("list.wide", "true", "false", "true for marks as words in narrow tables too, the default for --wide"),
     key(
+        "list.map",
+        "[\"/workspaces/shop=~/code/shop\"]",
+        "",
+        "directories in a container or on another machine, and the same ones here: --dir and --here find both",
+    ),
+    key(
         "cleanup.older-than",
         "\"60d\"",
         "\"30d\"",
@@ -94,6 +100,12 @@ pub(crate) const KEYS: &[Key] = &[
         "nothing",
         "rules for sessions that no cleanup removes: those of an agent or directory that were active since a time, and the last N",
     ),
+    key(
+        "stores",
+        "agent = \"codex\"\nhome = \"~/.code\"\nprogram = \"code\"",
+        "nothing",
+        "further stores of an agent: the directory in place of its usual one, such as ~/.codex, and the program of a fork",
+    ),
     key("hosts.GROUP", "[\"build1\", \"ana@box\"]", "no group", "the machines of --host GROUP"),
 ];
 
@@ -103,12 +115,12 @@ pub(crate) fn example() -> String {
     let mut table = "";
     for key in KEYS {
         let (of, name) = key.name.split_once('.').unwrap_or(("", key.name));
-        if of != table {
+        if of != table && !of.is_empty() {
             text.push_str(&format!("\n[{of}]\n"));
             table = of;
         }
         match key.name {
-            "cleanup.keep" => text.push_str(&format!("\n[[{}]]\n{}\n", key.name, key.example)),
+            "cleanup.keep" | "stores" => text.push_str(&format!("\n[[{}]]\n{}\n", key.name, key.example)),
             _ => text.push_str(&format!("{} = {}\n", name.to_lowercase(), key.example)),
         }
     }

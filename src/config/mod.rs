@@ -36,6 +36,8 @@ pub(crate) struct Config {
     pub cleanup: CleanupConfig,
     /// Names of groups of machines, and the machines.
     pub hosts: BTreeMap<String, Vec<String>>,
+    /// Further stores of agents.
+    pub stores: Vec<StoreRule>,
     /// Each key that it sets, in the order of the file.
     pub said: Vec<Said>,
 }
@@ -55,6 +57,8 @@ pub(crate) struct ListConfig {
     pub sort: Option<SortKey>,
     /// Set to show marks as words in narrow tables, too.
     pub is_wide: bool,
+    /// Directories that sessions record, each with the directory here that has the same files.
+    pub map: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Defaults for `cleanup`.
@@ -70,6 +74,19 @@ pub(crate) struct CleanupConfig {
     pub archives: bool,
     /// Sessions that stay, regardless of options.
     pub keep: Vec<KeepRule>,
+}
+
+/// A further store of an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct StoreRule {
+    /// The agent, or the one from which the store's program was made.
+    pub agent: AgentKind,
+    /// The directory that replaces the agent's usual one, or the home directory.
+    pub home: PathBuf,
+    /// The program that resumes its sessions; by default, that of the agent.
+    pub program: Option<String>,
+    /// Further variables that the program needs.
+    pub variables: BTreeMap<String, String>,
 }
 
 /// Sessions that no cleanup removes.
@@ -118,6 +135,7 @@ impl Config {
                 fields: list.take("fields", |value| value::names(value, "field"))?.unwrap_or_default(),
                 sort: list.take("sort", |value| value::name(value, "key"))?,
                 is_wide: list.take("wide", value::flag)?.unwrap_or_default(),
+                map: list.take("map", value::mappings)?.unwrap_or_default(),
             };
             root.done(list)?;
         }
@@ -135,6 +153,7 @@ impl Config {
             config.hosts = hosts.take_all(value::hosts)?;
             root.done(hosts)?;
         }
+        config.stores = root.tables("stores")?.into_iter().map(store_rule).collect::<Result<_, _>>()?;
         config.said = root.finish()?;
         config.said.sort_by_key(|said| said.line);
         Ok(config)
@@ -145,12 +164,36 @@ impl Config {
     pub(crate) fn of_another_home(self) -> Self {
         let is_harmless = |said: &Said| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
         let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
-        Self { pager: None, archive_dir: None, sync_map: Vec::new(), hosts: BTreeMap::new(), said, ..self }
+        let (hosts, stores, sync_map) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { pager: None, archive_dir: None, sync_map, hosts, stores, said, ..self }
     }
 
     /// Returns the value that the file sets for a key.
     pub(crate) fn said(&self, key: &str) -> Option<&Said> {
         self.said.iter().find(|said| said.key == key)
+    }
+}
+
+fn store_rule(mut rule: Table<'_>) -> Result<StoreRule, Mistake> {
+    let agent = rule.take("agent", |value| value::name(value, "agent"))?;
+    let home = rule.take("home", value::dir)?;
+    let program = rule.take("program", value::program)?;
+    let variables = match rule.table("variables")? {
+        Some(mut variables) => {
+            let all = variables.take_all(value::filled)?;
+            rule.done(variables)?;
+            all
+        }
+        None => BTreeMap::new(),
+    };
+    let at = rule.at;
+    rule.finish()?;
+    let (Some(agent), Some(home)) = (agent, home) else {
+        return Err(Mistake::at(at, "a store needs an agent and a home"));
+    };
+    match variables.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        Some(name) => Err(Mistake::at(at, format!("{name:?} cannot be the name of a variable"))),
+        None => Ok(StoreRule { agent, home, program, variables }),
     }
 }
 

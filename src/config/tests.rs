@@ -47,6 +47,15 @@ fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
         ("[cleanup]\nkeep = 3", "/c.toml:2: cleanup.keep must be a list of tables, [[cleanup.keep]], not 3", ""),
         ("[[cleanup.keep]]\n[[cleanup.keep]]\nlast = 1", "/c.toml:1: this rule says nothing", ""),
         ("[[cleanup.keep]]\nagents = 'x'", "/c.toml:2: there is no key cleanup.keep.agents", "cleanup.keep.agent"),
+        ("[[stores]]\nagent = 'codex'", "/c.toml:1: a store needs an agent and a home", ""),
+        ("[[stores]]\nagent = 'codx'\nhome = '~/.code'", "/c.toml:2: stores.agent names no agent \"codx\"", ""),
+        ("[[stores]]\nagent = 'codex'\nhome = 'x'", "stores.home must be a directory that starts with / or ~/", ""),
+        (
+            "[[stores]]\nagent = 'codex'\nhome = '/x'\nprogram = 'a b'",
+            "stores.program must be the name or the path",
+            "",
+        ),
+        ("[[stores]]\nagent = 'codex'\nhome = '/x'\nvariables = 3", "stores.variables must be a table, not 3", ""),
         ("[hosts]\nall = ['a', '-oProxyCommand=x']", "/c.toml:2: hosts.all names no host: \"-oProxyCommand=x\"", ""),
         ("[hosts]\nall = ['a b']", "/c.toml:2: hosts.all names no host", ""),
         ("a = \nb = 1", "/c.toml:1: not valid TOML: ", ""),
@@ -63,7 +72,8 @@ fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
 #[test]
 fn another_home_sets_only_list_and_cleanup() {
     let config = parse(&example()).expect("a sound file").of_another_home();
-    assert!(config.pager.is_none() && config.archive_dir.is_none() && config.hosts.is_empty());
+    assert!(config.pager.is_none() && config.archive_dir.is_none());
+    assert!(config.hosts.is_empty() && config.stores.is_empty());
     assert_eq!(config.cleanup.keep.len(), 1);
     assert!(config.said.iter().all(|said| said.key.starts_with("list.") || said.key.starts_with("cleanup.")));
 }

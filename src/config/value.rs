@@ -92,6 +92,12 @@ pub(super) fn dir(value: &DeValue<'_>) -> Result<PathBuf, String> {
     dir.ok_or_else(|| must("a directory that starts with / or ~/", value))
 }
 
+/// Reads the name or the path of a program.
+pub(super) fn program(value: &DeValue<'_>) -> Result<String, String> {
+    let is_program = |name: &&str| !name.starts_with('-') && !name.contains(char::is_whitespace) && !name.is_empty();
+    value.as_str().filter(is_program).map(str::to_owned).ok_or_else(|| must("the name or the path of a program", value))
+}
+
 /// Reads pairs of directories, each as `OLD=NEW`.
 pub(super) fn mappings(value: &DeValue<'_>) -> Result<Vec<(PathBuf, PathBuf)>, String> {
     texts(value)?.into_iter().map(|text| mapping::pair(text).map_err(|why| format!("holds {text:?}: {why}"))).collect()

@@ -44,6 +44,7 @@ pub(crate) enum Code {
     UnknownFormat,
     TornTranscript,
     BadLines,
+    BrokenChain,
     OtherBranches,
     StuckSession,
     OrphanBelongings,
@@ -55,6 +56,7 @@ pub(crate) enum Code {
     MissingFields,
     Oversize,
     InvalidContent,
+    CannotOpen,
     Unlisted,
     ArchiveMismatch,
     Planted,
@@ -91,6 +93,7 @@ impl Code {
             Health::MissingFields => Self::MissingFields,
             Health::Oversize => Self::Oversize,
             Health::InvalidContent => Self::InvalidContent,
+            Health::CannotOpen => Self::CannotOpen,
             Health::Unlisted => Self::Unlisted,
             Health::ArchiveMismatch => Self::ArchiveMismatch,
             Health::Planted => Self::Planted,
@@ -116,6 +119,9 @@ impl Code {
             Self::UnknownFormat => (&[Warning], Health::UnknownFormat.meaning()),
             Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
+            Self::BrokenChain => {
+                (&[Warning], "a record names a parent that is missing, so a resume loses the messages before it")
+            }
             Self::OtherBranches => {
                 (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
             }
@@ -129,6 +135,7 @@ impl Code {
             Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
             Self::Oversize => (&[Error], Health::Oversize.meaning()),
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
+            Self::CannotOpen => (&[Error], Health::CannotOpen.meaning()),
             Self::Unlisted => (&[Warning, Info], Health::Unlisted.meaning()),
             Self::ArchiveMismatch => (&[Warning], Health::ArchiveMismatch.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),

@@ -1,8 +1,11 @@
 //! Plans changes of files for two decisions: the repairs of `doctor`, and the copy that a user keeps.
 
+mod join;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::agent::relocation::Act;
 use crate::agent::upkeep::{Fold, is_object};
 use crate::agent::{self, Unable};
 use crate::change::apply::backfill;
@@ -127,10 +130,18 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
         Repair::SplitLines { path, at } => {
-            let stamp = stamp::take(path).map_err(|error| error.to_string())?;
             let edit = |at: &u64| Edit { at: *at, removed: 0, inserted: b"\n".to_vec() };
-            let contents = Contents::Edited { from: path.clone(), edits: at.iter().map(edit).collect() };
-            item.steps.push(Step::Write { path: path.clone(), contents, stamp: Some(Box::new(stamp)) });
+            item.steps.push(edited(path, |_| Ok(at.iter().map(edit).collect()))?);
+        }
+        Repair::Mend { .. } => {
+            let session = session.ok_or("the session is gone")?;
+            let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
+            let acts = agent.mend(session.copy()).map_err(|unable| unable.to_string())?;
+            item.steps = acts.into_iter().map(mended).collect::<Result<_, _>>()?;
+        }
+        Repair::JoinChain { path } => {
+            let copy = session.ok_or("the session is gone")?.copy();
+            item.steps.push(edited(path, |_| join::edits(copy, path))?);
         }
         Repair::CutLine { path } => item.steps.push(at_the_end(path, |size| {
             let removed = length_of_half_a_line(path)?;
@@ -155,8 +166,25 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
 
 /// Plans an edit at the end of a file; `edit` gets the size of the file.
 fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Result<Step, String> {
+    edited(path, |size| Ok(vec![edit(size)?]))
+}
+
+/// Plans one change of an agent's files.
+fn mended(act: Act) -> Result<Step, String> {
+    match act {
+        Act::Edit { from, to, edits } if from == to => edited(&from, |_| Ok(edits)),
+        Act::Write { path, contents } => {
+            let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
+            Ok(Step::Write { path, contents: Contents::Bytes(contents), stamp: stamp.map(Box::new) })
+        }
+        Act::Edit { .. } | Act::Move { .. } => Err("a repair moves nothing".to_owned()),
+    }
+}
+
+/// Plans edits of a file; `edits` gets the size of the file.
+fn edited(path: &Path, edits: impl FnOnce(u64) -> Result<Vec<Edit>, String>) -> Result<Step, String> {
     let stamp = stamp::take(path).map_err(|error| error.to_string())?;
-    let contents = Contents::Edited { from: path.to_owned(), edits: vec![edit(stamp.size)?] };
+    let contents = Contents::Edited { from: path.to_owned(), edits: edits(stamp.size)? };
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
 

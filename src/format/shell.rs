@@ -51,7 +51,7 @@ pub(crate) fn printable_word(word: &OsStr) -> Option<Cow<'_, str>> {
 }
 
 /// Formats a command with variables to unset and to set; `None` if one of its words cannot be printed.
-pub(crate) fn command(unset: &[&str], set: &BTreeMap<&'static str, OsString>, argv: &[String]) -> Option<String> {
+pub(crate) fn command(unset: &[&str], set: &BTreeMap<Cow<'static, str>, OsString>, argv: &[String]) -> Option<String> {
     let mut line = if unset.is_empty() && set.is_empty() { String::new() } else { "env ".to_owned() };
     for name in unset {
         let _ = write!(line, "-u {name} ");

@@ -19,6 +19,8 @@ use crate::system::fsio;
 const CHUNK: usize = 256 * 1024;
 /// Size in bytes of the part that counts as the end of a file.
 const NEAR_END: u64 = 256 * 1024;
+/// Bytes at the end of a file in which the last line is.
+const TAIL: usize = 64 * 1024;
 /// Maximum length of a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
 const LONGEST: usize = 40;
 /// Minimum length of a date with a time: `2026-02-01T10:00:00`.
@@ -26,16 +28,25 @@ const SHORTEST: usize = 19;
 /// Hours of the westernmost time zone behind UTC: the latest a time without a zone can be.
 const WEST: i64 = 12;
 
-/// Returns the newest time in a file that is not after `latest`: in RFC 3339 style, or in seconds or milliseconds since
-/// 1970. `None` if the file does not exist or contains no such time.
+/// The times in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// The newest one: in RFC 3339 style, or in seconds or milliseconds since 1970.
+    pub newest: Option<Timestamp>,
+    /// Set if the last line has a time; for a JSON document, set if any part has one.
+    pub ends_dated: bool,
+}
+
+/// Returns the times in a file that are not after `latest`; none if the file does not exist. Records of the types in
+/// `untimed` do not count as the last line.
 ///
 /// # Errors
 ///
 /// The file cannot be read.
-pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timestamp>, PathError> {
+pub(crate) fn times_in(path: &Path, latest: Timestamp, untimed: &[&str]) -> Result<Times, PathError> {
     let (file, metadata) = match fsio::open_regular(path) {
         Ok(opened) => opened,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Times::default()),
         Err(error) => return Err(error),
     };
     let (mut file, is_packed) = content_of(path, file)?;
@@ -43,17 +54,40 @@ pub(crate) fn newest_in(path: &Path, latest: Timestamp) -> Result<Option<Timesta
     let length = usize::try_from(metadata.len()).ok().filter(|_| !is_packed);
     let at_once = length.map_or(CHUNK, |length| length.min(CHUNK));
     let (mut newest, mut bytes, mut kept) = (None, vec![b' '; at_once + LONGEST + 1], 1);
+    let mut tail = Vec::new();
     loop {
         let read = file.read(&mut bytes[kept..]).map_err(|error| PathError::new("read", path, error))?;
         let seen = kept + read;
         let last = if read == 0 { seen } else { seen.saturating_sub(LONGEST).max(1) };
         newest = newest.max(newest_of(&bytes[..seen], last, latest));
         if read == 0 {
-            return Ok(newest);
+            let is_document = path.extension().is_some_and(|extension| extension == "json");
+            let ends_dated = if is_document { newest.is_some() } else { ends_dated(&tail, latest, untimed) };
+            return Ok(Times { newest, ends_dated });
         }
+        tail.extend_from_slice(&bytes[kept..seen]);
+        tail.drain(..tail.len().saturating_sub(TAIL));
         kept = seen - (last - 1);
         bytes.copy_within(last - 1..seen, 0);
     }
+}
+
+/// Checks whether the last line of a file that counts has a time, by the end of the file. The beginning of a longer
+/// line may have one, but that counts as none.
+fn ends_dated(tail: &[u8], latest: Timestamp, untimed: &[&str]) -> bool {
+    let has_time = |line: &[u8]| newest_of(&[b" ", line].concat(), line.len() + 1, latest).is_some();
+    let counts = |line: &&[u8]| {
+        let kind = line.strip_prefix(br#"{"type":""#).unwrap_or_default();
+        !line.trim_ascii().is_empty()
+            && !untimed
+                .iter()
+                .any(|known| kind.strip_prefix(known.as_bytes()).is_some_and(|rest| rest.starts_with(b"\"")))
+    };
+    let lines = || tail.rsplit(|byte| *byte == b'\n');
+    // A record that has a time all the same dates the file.
+    let untimed = lines().take_while(|line| !counts(line));
+    let first = lines().find(counts);
+    untimed.chain(first).any(has_time)
 }
 
 /// Returns the content of a file, decompressed if necessary, and whether it was compressed. Unlike a line reader, this
@@ -149,7 +183,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a");
         std::fs::write(&path, text).expect("a file");
-        newest_in(&path, LATEST.parse().expect("a time")).expect("a file").map(|at| at.to_string())
+        times_in(&path, LATEST.parse().expect("a time"), &[]).expect("a file").newest.map(|at| at.to_string())
     }
 
     #[test]
@@ -170,6 +204,37 @@ mod tests {
     }
 
     #[test]
+    fn a_file_ends_dated_if_its_last_line_has_a_time() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let dated = r#"{"at":"2026-02-03T10:00:00Z"}"#;
+        let (title, mode) = (r#"{"type":"title","x":"y"}"#, r#"{"type":"mode"}"#);
+        let ends_dated = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).expect("a file");
+            times_in(&path, LATEST.parse().expect("a time"), &["mode"]).expect("a file").ends_dated
+        };
+        for blank in ["", "\n", "\n\n  \n"] {
+            for filler in [0, 10, TAIL - 60, CHUNK, 3 * CHUNK] {
+                let filler = " ".repeat(filler);
+                for (lines, expected) in [
+                    (vec![title, dated], true),
+                    (vec![dated, title], false),
+                    (vec![dated, mode, mode], true),
+                    (vec![dated, title, mode], false),
+                    (vec![title, mode], false),
+                ] {
+                    let text = format!("{filler}\n{}{blank}", lines.join("\n"));
+                    assert_eq!(ends_dated("a.jsonl", &text), expected, "{lines:?}, {} bytes", text.len());
+                }
+            }
+        }
+        assert!(!ends_dated("a.jsonl", r#"{"type":"mode-of-tomorrow"}"#));
+        assert!(!ends_dated("a.jsonl", &format!("{dated}{}", "x".repeat(TAIL))), "the time may be that of a part");
+        assert!(ends_dated("a.json", &format!("{dated}\n}}")) && !ends_dated("a.json", title));
+        assert!(!ends_dated("a.md", "") && !ends_dated("a.md", "# started at 2026-02-01 10:00:00\n> said\n"));
+    }
+
+    #[test]
     fn a_packed_file_is_unpacked_whole_or_is_an_error() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl.zst");
@@ -177,7 +242,7 @@ mod tests {
         let packed = zstd::encode_all(text.as_bytes(), 0).expect("a packed text");
         let newest = |bytes: &[u8]| {
             std::fs::write(&path, bytes).expect("a file");
-            newest_in(&path, LATEST.parse().expect("a time"))
+            times_in(&path, LATEST.parse().expect("a time"), &[]).map(|times| times.newest)
         };
         assert_eq!(newest(&packed).expect("a time"), "2026-02-03T10:00:00Z".parse().ok());
         for damaged in [&packed[..packed.len() / 2], b"2026-02-03T10:00:00Z"] {

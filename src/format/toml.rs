@@ -11,7 +11,18 @@ pub(crate) struct Settings<'t>(DeTable<'t>);
 impl<'t> Settings<'t> {
     /// Parses the settings.
     pub(crate) fn parse(text: &'t str) -> Self {
-        Self(DeTable::parse(text).map(|table| table.into_inner()).unwrap_or_default())
+        Self::read(text).unwrap_or_else(|| Self(DeTable::default()))
+    }
+
+    /// Parses the settings; `None` if the file is not valid TOML.
+    pub(crate) fn read(text: &'t str) -> Option<Self> {
+        DeTable::parse(text).ok().map(|table| Self(table.into_inner()))
+    }
+
+    /// Returns the keys of a table.
+    pub(crate) fn keys(&self, table: &str) -> Vec<String> {
+        let table = self.0.get(table).and_then(|table| table.get_ref().as_table());
+        table.into_iter().flat_map(|table| table.keys()).map(|key| key.get_ref().to_string()).collect()
     }
 
     fn value(&self, table: &str, key: &str) -> Option<&Spanned<DeValue<'t>>> {
@@ -70,6 +81,7 @@ mod tests {
         let odd = "a \"b\" \\ \u{7f}\n\u{1}é";
         let edited = [&text[..span.start], &quoted(odd), &text[span.end..]].concat();
         assert_eq!(Settings::parse(&edited).text("chat", "path").as_deref(), Some(odd));
+        assert_eq!(Settings::parse("[a.b]\nx = 1\n[a.\"c d\"]\n").keys("a"), ["b", "c d"]);
         for broken in ["[chat]\nname = \"x", "[chat]\nname = 'x", "[chat]\nname =", "[chat"] {
             assert_eq!(Settings::parse(broken).text("chat", "name"), None, "{broken}");
         }

@@ -58,7 +58,7 @@ impl AgentCommand<'_> {
         for name in &self.store.unset {
             command.env_remove(name);
         }
-        command.envs(&self.store.set);
+        command.envs(self.store.set.iter().map(|(name, value)| (&**name, value)));
         if env.foreign_home {
             command.env("HOME", &env.home);
         }

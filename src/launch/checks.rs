@@ -7,6 +7,8 @@ use crate::agent;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
+use crate::scan::LONG_TO_COUNT;
+use crate::scan::off_branch::OffBranch;
 use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -53,6 +55,32 @@ pub(crate) fn check_program(session: &Session, env: &Env) -> Result<Option<Strin
         let message = format!("{} session {} cannot be resumed: {unable}", session.agent, session.id());
         Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::WrongProgram, message) }
     })
+}
+
+/// Refuses to start an agent that cannot open the session.
+pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
+    let Some(obstacle) = session.copy().obstacle.as_deref() else { return Ok(()) };
+    let message = format!("{} session {} cannot be opened: {}", session.agent, session.id(), obstacle.why);
+    let name = name(session);
+    let mend = match &obstacle.hint {
+        Some(hint) => format!("{hint}, or "),
+        None if obstacle.is_mendable => "run `rejoin doctor --fix --check cannot-open`, or ".to_owned(),
+        None => String::new(),
+    };
+    let hint = format!("{mend}keep it with `rejoin export {name} -o conversation.md`");
+    Err(Refusal::new(RefusalCode::NotResumable, message).hint(hint))
+}
+
+/// Returns a warning if a resume does not send every message of the conversation.
+pub(crate) fn check_chain(session: &Session) -> Option<String> {
+    let follows_parents = agent::about(session.agent).parent_at.is_some();
+    let copy = Some(session.copy()).filter(|copy| follows_parents && copy.transcript_bytes <= LONG_TO_COUNT);
+    let OffBranch { shown, cut_off, .. } = copy.and_then(OffBranch::of).filter(|found| found.cut_off > 0)?;
+    Some(format!(
+        "a resume sends {shown} of its {} messages, because a record names a parent that is missing; run `rejoin doctor --fix \
+         --check broken-chain` first",
+        shown + cut_off
+    ))
 }
 
 /// Refuses to continue a conversation that anyone may have written.

@@ -43,7 +43,12 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     let mut unset = command.unset;
     unset.extend(store.unset.iter().filter(|name| env.variable(name).is_some()));
     if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
+        set.insert("HOME".into(), env.home.clone().into_os_string());
+    }
+    if let (Some(program), Some(first)) = (&store.program, command.argv.first_mut())
+        && agent.about().program == Some(&**first)
+    {
+        *first = program.to_string();
     }
     let dir = copy.launch_dir.as_ref().map(|fact| fact.value.to_path_buf());
     let has_prompt = request.prompt.is_some();
@@ -74,18 +79,19 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
     argv.extend(first.option.iter().map(|&word| word.to_owned()));
     let mut set = BTreeMap::new();
     if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
+        set.insert("HOME".into(), env.home.clone().into_os_string());
     }
     let unset = agent::about(agent).new_session.unset.to_vec();
     Ok(Plan { argv, dir: None, unset, set, then_type: None, has_prompt })
 }
 
 /// Returns whether `resume` would start a session, from the facts in a list: its copy is decided, its directory exists
-/// and belongs to its project, and no process holds it.
+/// and belongs to its project, its agent can open it, and no process holds it.
 pub(crate) fn starts(session: &Session) -> bool {
     let joins = (agent::about(session.agent).joins)(session.copy());
     session.choice.is_decided
         && session.launch_dir_exists == Some(true)
+        && session.copy().obstacle.is_none()
         && (joins || checks::check_liveness(session).is_ok())
         && checks::check_origin(session).is_ok()
         && checks::check_trust(session).is_ok()
@@ -192,7 +198,7 @@ impl Plan {
         for name in &self.unset {
             command.env_remove(name);
         }
-        command.envs(&self.set);
+        command.envs(self.set.iter().map(|(name, value)| (&**name, value)));
         Ok(command)
     }
 }
@@ -252,7 +258,7 @@ mod tests {
             argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
             dir: Some("/x/it's $(touch y)".into()),
             unset: vec!["CLAUDECODE"],
-            set: BTreeMap::from([("HOME", "/h o".into())]),
+            set: BTreeMap::from([("HOME".into(), "/h o".into())]),
             then_type: None,
             has_prompt: false,
         };

@@ -30,6 +30,8 @@ pub(crate) struct Left {
     pub worktree: Option<Lost>,
     /// Places to start instead.
     pub instead: Vec<Instead>,
+    /// The commands that move the sessions to the other possible places, and the effect of each.
+    pub may_move: Vec<(String, String)>,
     /// The command that creates the directory again, for an agent that resumes the session only there.
     pub made: Option<String>,
 }
@@ -67,6 +69,8 @@ pub(crate) struct Resume {
     pub is_unsure: bool,
     /// The agent to start in place of the session's.
     pub briefed: Option<Briefed>,
+    /// Set if the user added arguments for the agent.
+    pub has_arguments: bool,
 }
 
 /// Choices of the user.
@@ -144,6 +148,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: None,
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -179,6 +184,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: Some(Briefed { agent: other, file: None, noted: String::new() }),
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -211,6 +217,7 @@ impl Resume {
             identity: None,
             is_unsure: false,
             briefed: None,
+            has_arguments: !request.args.is_empty(),
         })
     }
 
@@ -228,6 +235,10 @@ impl Resume {
                 }
             }
             if self.briefed.is_none() {
+                // Further arguments may remove the obstacle.
+                if !self.has_arguments {
+                    refusals.extend(checks::check_opens(session).err());
+                }
                 match checks::check_program(session, env) {
                     Ok(warning) => {
                         self.is_unsure = warning.is_some();
@@ -350,17 +361,17 @@ impl Resume {
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
         let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
-        let best = instead.iter().find(|instead| best.as_ref() == Some(&instead.dir));
-        let moved = best.map(|best| {
-            let words = [gone, &best.dir].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
-            (
-                format!("rejoin move {} {}", words[0], words[1]),
-                format!("lets all of its sessions follow to {}", best.why.words()),
-            )
-        });
+        let follow = |found: &Instead| {
+            let words = [gone, &found.dir].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
+            let why = format!("lets all of its sessions follow to {}", found.why.words());
+            (format!("rejoin move {} {}", words[0], words[1]), why)
+        };
+        let is_best = |found: &&Instead| best.as_ref() == Some(&found.dir);
+        let moved = instead.iter().find(is_best).map(follow);
+        let may_move = instead.iter().filter(|found| found.why.may_be_it() && !is_best(found)).map(follow).collect();
         instead.retain(|found| self.starts_in(&found.dir));
         let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
-        Left { moved, worktree, instead, made }
+        Left { moved, worktree, instead, may_move, made }
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -401,12 +412,13 @@ impl Resume {
         if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
         }
-        let Left { moved, worktree, instead, made } = self.left(env);
-        if moved.is_none() && instead.is_empty() && worktree.is_none() {
+        let Left { moved, worktree, instead, may_move, made } = self.left(env);
+        if moved.is_none() && may_move.is_empty() && instead.is_empty() && worktree.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
-        let moved = moved.map(|(command, why)| format!("\n      `{command}`  ({why})"));
+        let line = |(command, why)| format!("\n      `{command}`  ({why})");
+        let (moved, may_move) = (moved.map(line), may_move.into_iter().map(line));
         let worktree = worktree.map(|lost| {
             let (head, main) = (lost.head_in_words(), lost.main.display().to_string());
             format!("\n      `{command} --recreate-worktree`  (makes the git worktree again on {head} of {main})")
@@ -424,7 +436,8 @@ impl Resume {
         } else {
             format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:")
         };
-        let hint = moved.into_iter().chain(worktree).chain(instead).chain(made).fold(head, |hint, line| hint + &line);
+        let lines = moved.into_iter().chain(worktree).chain(instead).chain(may_move).chain(made);
+        let hint = lines.fold(head, |hint, line| hint + &line);
         self.naming_agent(refusal.hint(hint))
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) 
             && filter.until.is_none_or(|until| at.is_some_and(|at| at < until))
             && filter.before.is_none_or(|before| at.is_some_and(|at| at < before))
     };
-    if filter.tagged.is_some() {
+    if filter.chosen.is_some() {
         return Vec::new();
     }
     let is_wanted = |one: &Mention| {

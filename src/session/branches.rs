@@ -37,6 +37,14 @@ pub(crate) enum Parent {
     Record(Id),
 }
 
+/// A record on the active branch whose parent is not in the file, by lines counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Break {
+    pub line: usize,
+    /// The record before it, which would join both parts of the conversation.
+    pub before: usize,
+}
+
 /// The role of a record on its branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -85,11 +93,14 @@ pub(crate) struct Branch {
     pub first: Option<String>,
     /// The message before its fork; `null` for the active branch, and for a branch with a separate root.
     pub after: Option<String>,
+    /// Set if the active branch continued it until a record lost its parent.
+    #[serde(rename = "cut_off")]
+    pub is_cut_off: bool,
 }
 
 impl Branch {
-    pub(crate) fn new(number: u16) -> Self {
-        Self { number, is_active: number == ACTIVE, ..Self::default() }
+    fn new(number: u16, is_cut_off: bool) -> Self {
+        Self { number, is_active: number == ACTIVE, is_cut_off, ..Self::default() }
     }
 
     /// Adds a message.
@@ -114,28 +125,46 @@ pub(crate) struct Branches {
     forks: Vec<Option<usize>>,
     /// Number of lines when the file was read; later ones are on the active branch.
     lines: usize,
+    /// The records of the active branch that have lost their parent, the last one first.
+    breaks: Vec<Break>,
+    /// Number of branches, from 2 on, that the active one would continue without these breaks.
+    cut_off: u16,
 }
 
 impl Branches {
-    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. A record whose
-    /// parent is missing follows the line before it: the agent would forget the conversation up to there, but it is
-    /// worth reading.
-    pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
+    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. It begins at a
+    /// record whose parent is missing, unless that may be in a line that was not read (`is_whole`).
+    pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize, is_whole: bool) -> Self {
         let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
         let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };
-        let parents = parents(nodes);
-        let mut dividing =
-            Dividing { nodes, parents, numbers: vec![0; nodes.len()], replies: BTreeSet::new(), forks: Vec::new() };
-        let active = dividing.chain(leaf).0;
+        let (parents, orphans) = parents(nodes);
+        let numbers = vec![0; nodes.len()];
+        let mut dividing = Dividing { nodes, parents, numbers, replies: BTreeSet::new(), forks: Vec::new() };
+        let (active, mut end) = dividing.chain(leaf);
         dividing.assign(&active, ACTIVE);
+        let (mut root, mut breaks) = (active.last().copied(), Vec::new());
+        while let Some(at) = root.filter(|at| end.is_none() && orphans.contains(at))
+            && let Some(before) = at.checked_sub(1).filter(|before| dividing.numbers[*before] == 0)
+        {
+            let part;
+            (part, end) = dividing.chain(before);
+            root = part.last().copied();
+            if is_whole {
+                breaks.push(Break { line: nodes[at].line, before: nodes[before].line });
+                dividing.take(before);
+            } else {
+                dividing.assign(&part, ACTIVE);
+            }
+        }
+        let cut_off = u16::try_from(dividing.forks.len()).unwrap_or(u16::MAX);
         for at in (0..nodes.len()).rev() {
             dividing.take(at);
         }
         if dividing.forks.is_empty() {
-            return Self::default();
+            return Self { breaks, ..Self::default() };
         }
         let starts = nodes.iter().map(|node| node.line).collect();
-        Self { starts, numbers: dividing.numbers, forks: dividing.forks, lines }
+        Self { starts, numbers: dividing.numbers, forks: dividing.forks, lines, breaks, cut_off }
     }
 
     /// Creates a single branch without the lines in `replaced`, which later lines replace.
@@ -145,7 +174,7 @@ impl Branches {
             starts.extend([*line, line + 1]);
             numbers.extend([REPLACED, ACTIVE]);
         }
-        Self { starts, numbers, forks: Vec::new(), lines: usize::MAX }
+        Self { starts, numbers, lines: usize::MAX, ..Self::default() }
     }
 
     /// Divides a conversation whose end was taken back: the messages from a place on are branch 2.
@@ -158,12 +187,32 @@ impl Branches {
         } else {
             (vec![0, from], vec![ACTIVE, ACTIVE + 1], Some(0))
         };
-        Self { starts, numbers, forks: vec![fork], lines: messages }
+        Self { starts, numbers, forks: vec![fork], lines: messages, ..Self::default() }
     }
 
     /// Returns the number of branches.
     pub(crate) fn count(&self) -> u16 {
         u16::try_from(self.forks.len()).unwrap_or(u16::MAX).saturating_add(1)
+    }
+
+    /// Returns every branch, without messages.
+    pub(crate) fn list(&self) -> Vec<Branch> {
+        (ACTIVE..=self.count()).map(|number| Branch::new(number, self.is_cut_off(number))).collect()
+    }
+
+    /// Returns the records of the active branch that have lost their parent, the last one first.
+    pub(crate) fn breaks(&self) -> &[Break] {
+        &self.breaks
+    }
+
+    /// Returns the number of branches that the active one would continue, had no record lost its parent.
+    pub(crate) fn cut_off(&self) -> u16 {
+        self.cut_off
+    }
+
+    /// Returns whether the active branch would continue a branch, had no record lost its parent.
+    pub(crate) fn is_cut_off(&self, number: u16) -> bool {
+        number > ACTIVE && number - ACTIVE <= self.cut_off
     }
 
     /// Returns the number of the branch of a line.
@@ -204,8 +253,8 @@ impl Branches {
     }
 }
 
-/// Returns the parent of each node.
-fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
+/// Returns the parent of each node, and the nodes whose parent is not among them.
+fn parents(nodes: &[Node]) -> (Vec<Option<usize>>, BTreeSet<usize>) {
     // The last record with an id counts.
     let mut by_id: Vec<(Id, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.id?, at))).collect();
     by_id.sort_unstable();
@@ -213,12 +262,18 @@ fn parents(nodes: &[Node]) -> Vec<Option<usize>> {
         let (found, at) = *by_id.get(by_id.partition_point(|(other, _)| *other <= id).checked_sub(1)?)?;
         (found == id).then_some(at)
     };
+    let mut orphans = BTreeSet::new();
     let parent = |(at, node): (usize, &Node)| match node.parent {
         Parent::None => None,
         Parent::Previous => at.checked_sub(1),
-        Parent::Record(id) => place(id).or_else(|| at.checked_sub(1)),
+        Parent::Record(id) => {
+            let parent = place(id);
+            orphans.extend(parent.is_none().then_some(at));
+            parent
+        }
     };
-    nodes.iter().enumerate().map(parent).collect()
+    let parents = nodes.iter().enumerate().map(parent).collect();
+    (parents, orphans)
 }
 
 struct Dividing<'n> {
@@ -304,7 +359,7 @@ mod tests {
 
     fn divided(text: &str, leaf: usize) -> Branches {
         let nodes = nodes(text);
-        Branches::divide(&nodes, Some(leaf), nodes.len())
+        Branches::divide(&nodes, Some(leaf), nodes.len(), true)
     }
 
     fn numbers(text: &str, leaf: usize) -> Vec<u16> {
@@ -364,10 +419,36 @@ mod tests {
 
     #[test]
     fn a_broken_tree_is_read_in_the_order_of_the_file() {
-        assert_eq!(numbers("a b<x c<b", 2), [1, 1, 1], "a missing parent");
         assert_eq!(numbers("a b<b", 1), [2, 1]);
         assert_eq!(numbers("a<b b<a", 1), [1, 1]);
-        assert_eq!(Branches::divide(&[], Some(0), 0).count(), 1);
-        assert_eq!(Branches::divide(&nodes("a b<a"), None, 2).of(1), ACTIVE);
+        let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len(), true);
+        assert_eq!(divide(&[], Some(0)).count(), 1);
+        assert_eq!(divide(&nodes("a b<a"), None).of(1), ACTIVE);
+    }
+
+    #[test]
+    fn a_missing_parent_cuts_off_the_messages_before() {
+        let text = "a b<a c<x d<c e<y f<e";
+        assert_eq!(numbers(text, 5), [3, 3, 2, 2, 1, 1]);
+        let branches = divided(text, 5);
+        let breaks = [Break { line: 4, before: 3 }, Break { line: 2, before: 1 }];
+        assert_eq!((branches.breaks(), branches.count()), (&breaks[..], 3));
+        assert_eq!([1, 2, 3, 4].map(|number| branches.is_cut_off(number)), [false, true, true, false]);
+        let nodes = nodes(text);
+        let unread = Branches::divide(&nodes, Some(5), 6, false);
+        assert_eq!((unread.breaks(), unread.count()), (&[][..], 1));
+        assert_eq!(divided("a<x b<a", 1).breaks(), [], "no record is before the first one");
+        assert_eq!(divided("a* b<x", 1).count(), 1, "no message is cut off");
+    }
+
+    #[test]
+    fn a_rewound_branch_is_not_cut_off_by_a_missing_parent() {
+        // A rewind from c to b, then a break after d.
+        let branches = divided("a b<a c<b d<b e<x f<c", 4);
+        assert_eq!((0..6).map(|line| branches.of(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);
+        assert_eq!([2, 3].map(|number| branches.is_cut_off(number)), [true, false]);
+        assert_eq!(branches.breaks(), [Break { line: 4, before: 3 }]);
+        let other = divided("a b<a c<x d<b", 3);
+        assert_eq!((other.breaks(), other.count()), (&[][..], 2), "the break is on another branch");
     }
 }

@@ -112,7 +112,7 @@ impl Why {
 /// Returns the criteria that a copy meets by itself, the strongest first: its agent has registered it, it has a
 /// conversation, it is not archived, its agent's list names it, and it is filed under its launch directory.
 fn standing(copy: &SessionCopy) -> [(bool, Why); 5] {
-    let has_conversation = copy.kind != SessionKind::Empty && copy.transcript_bytes > 0;
+    let has_conversation = !copy.is_empty() && copy.transcript_bytes > 0;
     [
         (!copy.is_planted(), Why::Registered),
         (has_conversation, Why::Conversation),

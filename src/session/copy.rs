@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::session::obstacle::Obstacle;
 use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
@@ -72,6 +73,8 @@ pub(crate) struct SessionCopy {
     pub evidence: Vec<Evidence>,
     /// Further remarks, one line each.
     pub notes: Vec<String>,
+    /// The reason for which its agent cannot open it, if one is known.
+    pub obstacle: Option<Box<Obstacle>>,
 }
 
 impl SessionCopy {
@@ -104,7 +107,18 @@ impl SessionCopy {
             health: HealthSet::default(),
             evidence: Vec::new(),
             notes: Vec::new(),
+            obstacle: None,
         }
+    }
+
+    /// Records that its agent cannot open it.
+    pub(crate) fn obstruct(&mut self, obstacle: Obstacle) {
+        self.health.insert(Health::CannotOpen);
+        // Reading and counting may each find it.
+        if self.obstacle.as_deref() != Some(&obstacle) {
+            self.notes.insert(0, obstacle.why.clone());
+        }
+        self.obstacle = Some(Box::new(obstacle));
     }
 
     /// Sets the only directory that the session records.
@@ -162,6 +176,11 @@ impl SessionCopy {
         if self.kind.is_listed() {
             self.kind = SessionKind::Empty;
         }
+    }
+
+    /// Returns whether nothing that belongs to it was written by the user or a model.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kind == SessionKind::Empty || self.health.contains(Health::EmptySession)
     }
 
     /// Adds a problem if the condition holds.

@@ -55,6 +55,8 @@ pub(crate) enum Health {
     Oversize,
     /// Its content is not what its agent writes.
     InvalidContent,
+    /// Its agent cannot open it as it is.
+    CannotOpen,
     /// Its agent's own list names another file for its id.
     Unlisted,
     /// Its agent's list and its place disagree whether it is archived.
@@ -86,6 +88,7 @@ impl Health {
             Self::MissingFields => "fields missing",
             Self::Oversize => "oversize",
             Self::InvalidContent => "invalid",
+            Self::CannotOpen => "cannot open",
             Self::Unlisted => "unlisted",
             Self::ArchiveMismatch => "archived?",
             Self::Planted => "planted",
@@ -138,6 +141,7 @@ impl Health {
             Self::MissingFields => "fields that its agent requires are missing",
             Self::Oversize => "it is too large for its agent to load",
             Self::InvalidContent => "its content is not in its agent's format",
+            Self::CannotOpen => "its agent cannot open it as it is",
             Self::Unlisted => {
                 "its agent's own list does not lead to it, so the agent does not find it, or not all of it"
             }

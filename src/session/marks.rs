@@ -50,6 +50,7 @@ impl Mark {
         Self::Health(Health::SessionInfoInvalid),
         Self::Health(Health::SessionInfoMismatch),
         Self::Health(Health::FutureTime),
+        Self::Health(Health::CannotOpen),
         Self::Health(Health::Unlisted),
         Self::Health(Health::ArchiveMismatch),
         Self::Health(Health::Planted),
@@ -72,10 +73,8 @@ impl Mark {
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
-            Self::Health(health) => {
-                let is_empty = *health == Health::EmptySession && copy.kind == SessionKind::Empty;
-                is_empty || session.health.contains(*health)
-            }
+            Self::Health(Health::EmptySession) => copy.is_empty() || session.health.contains(Health::EmptySession),
+            Self::Health(health) => session.health.contains(*health),
         };
         Self::ALL.iter().copied().filter(is_marked).collect()
     }
@@ -110,6 +109,7 @@ impl Mark {
                 Health::SessionInfoInvalid => 'I',
                 Health::SessionInfoMismatch => 'J',
                 Health::FutureTime => '>',
+                Health::CannotOpen => 'x',
                 Health::Unlisted => 'n',
                 Health::ArchiveMismatch => 'a',
                 Health::Planted => '!',

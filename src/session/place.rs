@@ -1,5 +1,6 @@
 //! The locations of sessions: the stores of an agent, and the places in them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,9 +24,11 @@ pub(crate) struct Store {
     /// Set if the agent uses it by default.
     pub is_default: bool,
     /// Environment variables that the agent needs to find this store.
-    pub set: BTreeMap<&'static str, OsString>,
+    pub set: BTreeMap<Cow<'static, str>, OsString>,
     /// Environment variables that must be unset, because they would select another store.
     pub unset: Vec<&'static str>,
+    /// The program that resumes its sessions in place of the agent's own, from the config file.
+    pub program: Option<Arc<str>>,
 }
 
 impl Store {
@@ -39,12 +42,13 @@ impl Store {
             is_default: true,
             set: BTreeMap::new(),
             unset: Vec::new(),
+            program: None,
         }
     }
 
     /// Creates the store that an environment variable selects.
     pub(crate) fn named(agent: AgentKind, root: impl Into<PathBuf>, variable: &'static str, value: &Path) -> Self {
-        Self { set: BTreeMap::from([(variable, value.into())]), ..Self::usual(agent, root) }
+        Self { set: BTreeMap::from([(variable.into(), value.into())]), ..Self::usual(agent, root) }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::fixtures::{
     claude_slug, id, make_fifo, minutes_after, put,
 };
 use crate::picture::{Picture, picture, picture_of_stores};
+use crate::sample_home::sample_home;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
@@ -234,7 +235,7 @@ fn cleanup_applies_only_the_shown_plan() {
 
 #[test]
 fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
-    let world = world();
+    let world = world().with_processes();
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
     let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
     // Another process has it open for writing.
@@ -244,8 +245,8 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     world.add(old(22));
     let registration = registration(22);
     put(&world.home().join(".claude/sessions/1.json"), registration.to_string());
-    // Its file was changed half an hour ago.
-    world.add(old(23));
+    // A record without a time was added half an hour ago.
+    world.add(old(23).title("x"));
     touch(&file(23), "2026-03-01T11:30:00Z");
     // Its last time is in the future.
     world.add(Claude::session(id(24)).in_dir(APP).at("2026-03-02T10:00:00Z").turn("x", "y"));
@@ -284,6 +285,121 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
         assert_eq!(plan.kept(reason), count, "{reason:?} of {:#?}", plan.details.kept);
     }
     drop(open);
+}
+
+/// A menu-bar program asks Claude Code for its limits every few minutes, and leaves a session each time.
+#[test]
+fn filters_of_list_remove_probes_and_nothing_else() {
+    let world = World::new();
+    let of_script = |n: u32| Claude::session(id(n)).in_dir(APP).entrypoint("sdk-cli");
+    for n in 100..400 {
+        world.add(of_script(n).at("2026-02-25T12:00:00Z").turn(".", "Hello!"));
+    }
+    for n in 1..=3 {
+        world.add(of_script(n).at("2026-02-20T10:00:00Z").turn("nightly review", "a finding").turn("more", "another"));
+        let own = Claude::session(id(10 + n)).in_dir(APP).at("2026-02-20T10:00:00Z");
+        world.add(own.turn(&format!("real work {n}"), "a step").turn("continue", "done"));
+    }
+    age_tree(&world.home().join(".claude"));
+    let real = [11, 12, 13].map(id);
+    let listed = |args: &[&str]| -> Vec<String> {
+        let listed = world.rejoin(["list", "--json"].iter().chain(args)).code(0).sessions();
+        listed.into_iter().map(|session| session.id).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    assert_eq!(listed(&["!is:exec"]), real);
+    assert_eq!(listed(&["is:exec", "title:nightly review"]), [1, 2, 3].map(id));
+    assert_eq!(listed(&["--is", "exec", "--title", "nightly review"]), [1, 2, 3].map(id));
+    assert_eq!(listed(&["--max-messages", "2"]).len(), 300);
+    for choice in [&["--title", "."][..], &["--is", "exec", "--title", "."], &["--max-messages", "2", "--dir", APP]] {
+        let plan = plan(&world, &[&["--any-age", "--allow-all"], choice].concat());
+        assert_eq!(plan.ids(), (100..400).map(id).collect::<Vec<_>>(), "{choice:?}");
+        assert_eq!(plan.kept(KeptFor::NotAskedFor), 6);
+    }
+    let refusals: [(&[&str], i32, &str); 3] = [
+        (&["cleanup", "--any-age", "--title", ".", "--dry-run"], 7, "300 of 306 sessions"),
+        (&["cleanup", "--any-age", "--is", "exce", "--dry-run"], 2, "use `is:exec` instead"),
+        (&["delete", &id(11), "--is", "exec", "--yes"], 5, "does not pass the filters"),
+    ];
+    for (args, code, why) in refusals {
+        let said = world.rejoin(args).code(code).stderr();
+        assert!(said.contains(why), "{said}");
+    }
+    // Neither `latest` nor the directory means a probe, though a probe is newest.
+    for name in ["latest", "."] {
+        let newest = world.from(APP).rejoin(["resume", name, "--print"]).code(0).stdout();
+        assert!(real.iter().any(|id| newest.contains(id)), "{name}: {newest}");
+    }
+    let before = stores(&world);
+    let args = ["cleanup", "--any-age", "--title", ".", "--allow-all", "--yes", "--json"];
+    assert_eq!(world.rejoin(args).code(0).json::<Cleanup>().done, 300);
+    assert_eq!(listed(&["--all"]).len(), 6);
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert_same(&before, &stores(&world), "after undo");
+}
+
+/// An update of an editor, a restored backup and `git clone` give every file a new time.
+#[test]
+fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
+    let world = world();
+    let project = world.home().join(".claude/projects").join(claude_slug(APP));
+    let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
+    let titled = world.add(old(21).title("a name of today"));
+    world.add(old(22).side_file("tool-results/a.txt", "a result without a time"));
+    world.add(old(23).side_file("tool-results/a.json", r#"{"at":"2025-11-01T10:00:00Z"}"#));
+    let touch_all = |at: &str| {
+        let all = walkdir::WalkDir::new(world.home().join(".claude")).into_iter().map(|entry| entry.expect("an entry"));
+        all.filter(|entry| entry.file_type().is_file()).for_each(|entry| touch(entry.path(), at));
+    };
+    for (at, why) in [("2026-02-25T10:00:00Z", KeptFor::NewerFile), ("2026-03-01T11:59:00Z", KeptFor::Recent)] {
+        touch_all(at);
+        let plan = plan(&world, &["--older-than", "30d"]);
+        // The others have a title as their last record, or another file without a time.
+        assert_eq!(plan.ids(), [id(23)], "{plan:#?}");
+        assert_eq!((plan.kept(why), plan.kept(KeptFor::Newer)), (5, 6), "{:#?}", plan.details.kept);
+    }
+    touch_all("2026-02-25T10:00:00Z");
+    let said = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
+    assert!(said.contains("5 with old records, but a newer file without times"), "{said}");
+    // A prompt after the title dates the file again.
+    let mut text = std::fs::read_to_string(&titled).expect("a transcript");
+    let first = text.lines().next().expect("a record").to_owned();
+    text.push_str(&format!("{first}\n"));
+    put(&titled, text);
+    std::fs::remove_dir_all(project.join(id(22))).expect("a directory");
+    touch_all("2026-02-25T10:00:00Z");
+    assert_eq!(plan(&world, &["--older-than", "30d"]).ids(), [id(21), id(22), id(23)]);
+}
+
+/// Every agent that keeps sessions in files.
+#[test]
+fn new_times_of_files_make_no_session_of_any_agent_newer() {
+    let world = World::new();
+    fill_year(&world, &DAYS[..1]);
+    let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
+    entries.filter(|entry| entry.file_type().is_file()).for_each(|entry| touch(entry.path(), "2026-02-25T10:00:00Z"));
+    let plan = plan(&world, &["--older-than", "30d", "--allow-all"]);
+    assert_eq!((plan.kept(KeptFor::Newer), plan.kept(KeptFor::Recent)), (0, 0), "{:#?}", plan.details.kept);
+    let going: BTreeSet<String> = plan.items.iter().filter_map(|item| Some(format!("{:?}", item.agent?))).collect();
+    let expected = ["amplifier", "claude", "codex", "gemini", "jido", "pi", "qwen"].map(str::to_owned);
+    assert_eq!(going, BTreeSet::from(expected));
+    // Copilot CLI, Kimi and both forms of Vibe have files without times, as the tool results of Claude Code.
+    assert_eq!(plan.kept(KeptFor::NewerFile), 5);
+}
+
+/// The commands of README.md, in a clone that git has just written.
+#[test]
+fn cleanup_of_the_sample_home_works_in_a_fresh_clone() {
+    let world = sample_home();
+    let planned = || -> Vec<String> {
+        let call = world.with("REJOIN_NOW", crate::sample_home::NOW);
+        let plan: Cleanup = call.rejoin(["cleanup", "--older-than", "100days", "--dry-run", "--json"]).code(0).json();
+        plan.ids().into_iter().map(str::to_owned).collect()
+    };
+    let before = planned();
+    assert_eq!(before.len(), 2);
+    let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
+    entries.filter(|entry| entry.file_type().is_file()).for_each(|entry| touch(entry.path(), "2026-11-21T23:29:00Z"));
+    assert_eq!(planned(), before);
 }
 
 #[test]

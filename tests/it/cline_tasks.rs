@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contract::{Details, Kind, ResumePlan};
+use crate::contract::{Details, Kind, ResumePlan, SessionList};
 use crate::fixtures::{age_tree, put};
 use crate::world::World;
 
@@ -85,6 +85,17 @@ fn the_list_of_tasks_decides_the_directory() {
     let task = json!([{"id": ID, "ts": 1, "task": "count the files", "cwdOnTaskInitialization": app}]);
     put(&root.join("state/taskHistory.json"), task.to_string());
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions()[0].launch_path(), app.to_str());
+}
+
+#[test]
+fn a_damaged_list_of_tasks_is_reported() {
+    let world = World::new();
+    let root = storage(&world.home(), "VSCodium");
+    write(&root, ID, &world.dir("app"), &talk());
+    put(&root.join("state/taskHistory.json"), [0; 300]);
+    let list: SessionList = world.rejoin(["list", "--json"]).code(0).json();
+    assert_eq!((list.sessions.len(), list.problems.len()), (1, 1));
+    assert!(list.problems[0].reason.contains("History of Cline's extension"), "{:?}", list.problems);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The config file: its effects, the options that override it, the errors for a wrong one; and `config`.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use snapbox::str;
 
 use crate::contract::changes::{Cleanup, KeptFor};
 use crate::contract::config::{Config, Source};
-use crate::fixtures::{Claude, Jido, Pi, id, make_fifo, put};
+use crate::fixtures::{Claude, Codex, Jido, Pi, age_tree, id, make_fifo, put};
 use crate::picture::picture;
 use crate::world::World;
 
@@ -56,6 +57,7 @@ list.limit          3                                           line 4
 list.fields         agent, id, title, dir, active, size, marks  default
 list.sort           active                                      default
 list.wide           false                                       default
+list.map                                                        default
 cleanup.older-than  30d                                         default
 cleanup.keep-last   0                                           default
 cleanup.trash-keep  14d                                         default
@@ -279,4 +281,97 @@ fn a_relative_home_is_refused_and_relative_xdg_paths_ignored() {
     let relative = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
     let call = relative.iter().fold(world.from(&clone), |call, name| call.with(name, "."));
     call.rejoin(["list", "--fields", "id"]).code(0).stdout_eq(format!("{}\n", id(1)));
+}
+
+/// Moves an agent's usual directory to another place of the home.
+fn move_home(world: &World, from: &str, to: &str) {
+    let to = world.home().join(to);
+    std::fs::create_dir_all(to.parent().expect("a parent")).expect("a directory");
+    std::fs::rename(world.home().join(from), to).expect("a move");
+}
+
+#[test]
+fn further_stores_of_the_config_file_are_like_usual_ones() {
+    let world = World::with_agents();
+    world.install("code", "");
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("the plain home", "y"));
+    move_home(&world, ".claude", "moved");
+    world.add(Claude::session(id(2)).in_dir(&app).turn("the second account", "y"));
+    move_home(&world, ".claude", ".claudeHome");
+    move_home(&world, "moved", ".claude");
+    world.add(Codex::session(id(3)).in_dir(&app).turn("a fork of Codex", "y"));
+    move_home(&world, ".codex", ".code");
+    world.add(Pi::session(id(4)).in_dir(&app).turn("a home of another machine", "y"));
+    move_home(&world, ".pi", "old/.pi");
+    age_tree(&world.home());
+
+    // They are named where they are seen.
+    let agents = world.rejoin(["agents", "--format", "table"]).code(0).stdout();
+    assert!(
+        agents.contains("Found, not read: Claude Code (~/.claudeHome), Codex (~/.code).\n`[[stores]]` in"),
+        "{agents}"
+    );
+    let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
+    let instead = "`[[stores]]`, `agent = \"codex\"` and `home = \"~/.code\"` in the config file";
+    assert_eq!(agents["not_read"][1]["instead"], instead);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+
+    let text = "[[stores]]\nagent = \"claude\"\nhome = \"~/.claudeHome\"\nvariables = { TEAM = \"two\" }\n\n[[stores]]\n\
+                agent = \"codex\"\nhome = \"~/.code\"\nprogram = \"code\"\n\n[[stores]]\nagent = \"pi\"\nhome = \"~/old\"\n";
+    put(&file(&world), text);
+    let listed = world.rejoin(["list", "--json"]).sessions();
+    assert_eq!(listed.iter().map(|session| &*session.id).collect::<BTreeSet<_>>().len(), 4, "{listed:#?}");
+    world.rejoin(["search", "fork"]).code(0);
+    let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
+    assert_eq!(agents["not_read"], json!([]));
+    assert!(agents.to_string().contains("/.claudeHome"));
+    let home = world.home().display().to_string();
+    for (n, expected) in [
+        (1, format!("claude --resume {}", id(1))),
+        (2, format!("CLAUDE_CONFIG_DIR={home}/.claudeHome TEAM=two claude --resume {}", id(2))),
+        (3, format!("CODEX_HOME={home}/.code code resume {}", id(3))),
+        (4, format!("HOME={home}/old pi --session {}", id(4))),
+    ] {
+        let printed = world.rejoin(["resume", &id(n), "--print"]).code(0).stdout().replace('\'', "");
+        assert!(printed.contains(&expected), "{expected}: {printed}");
+    }
+    world.rejoin(["resume", &id(3)]).code(0);
+    assert!(world.launched().is_some_and(|launch| launch.argv[0].ends_with("code") && launch.argv[1] == "resume"));
+
+    // Changes reach them, and are undone.
+    let before = picture(&world.home().join(".claudeHome"));
+    world.rejoin(["delete", &id(2), "--yes"]).code(0);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 3);
+    world.rejoin(["undo"]).code(0);
+    assert_eq!(picture(&world.home().join(".claudeHome")), before);
+
+    // The file of another home starts no program and reads nothing outside.
+    let foreign = world.rejoin(["list", "--json", "--home", &home]).sessions();
+    assert_eq!(foreign.len(), 1, "{foreign:#?}");
+}
+
+#[test]
+fn mapped_directory_is_the_same_for_filters() {
+    let world = World::new();
+    let shop = world.dir("code/shop");
+    add(&world, 1, "/workspaces/shop", "2026-02-01");
+    add(&world, 2, "/workspaces/shop/api", "2026-02-01");
+    add(&world, 3, &shop.display().to_string(), "2026-02-01");
+    add(&world, 4, "/workspaces/shop2", "2026-02-01");
+    let listed = |args: &[&str]| -> Vec<String> {
+        let args = ["list", "--json"].iter().chain(args);
+        let found = world.from(&shop).rejoin(args).code(0).sessions();
+        found.into_iter().map(|session| session.id).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    assert_eq!(listed(&["--here"]), [id(3)]);
+    put(&file(&world), format!("[list]\nmap = [\"/workspaces/shop={}\"]\n", shop.display()));
+    for args in [&["--here"][..], &["--dir", "."], &["--dir", ".."]] {
+        assert_eq!(listed(args), [1, 2, 3].map(id), "{args:?}");
+    }
+    assert_eq!(listed(&["--dir", "api"]), [id(2)]);
+    assert_eq!(listed(&["--dir", "/workspaces/shop2"]), [id(4)]);
+    // A plan for this directory is a plan for the mapped one, too.
+    let plan: Cleanup = world.from(&shop).rejoin(["cleanup", "--here", "--any-age", "--dry-run", "--json"]).json();
+    assert_eq!(plan.ids(), [1, 2, 3].map(id));
 }

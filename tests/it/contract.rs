@@ -86,7 +86,7 @@ words!(ErrorKind: Error);
 words!(DoctorKind: DoctorReport);
 words!(DoctorChecksKind: DoctorChecks);
 words!(Severity: Error Warning Info);
-words!(RepairKind: Backfill Trash Fold SplitLines);
+words!(RepairKind: Backfill Trash Fold SplitLines JoinChain Mend);
 
 /// Returns the name of every agent that the program knows.
 pub(crate) fn names() -> &'static [&'static str] {
@@ -223,7 +223,7 @@ answer!(ListSummary {
 answer!(Message { role: Role; text: String; at: Option<Time>; branch: Option<u16>; error: bool });
 
 answer!(Branch {
-    number: u16; active: bool; messages: u64; begun_at: Option<Time>; ended_at: Option<Time>; first: Option<String>; after: Option<String>
+    number: u16; active: bool; messages: u64; begun_at: Option<Time>; ended_at: Option<Time>; first: Option<String>; after: Option<String>; cut_off: bool
 });
 
 answer!(Evidence { dir: String; source: String; detail: String; counts: bool });

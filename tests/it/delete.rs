@@ -113,7 +113,7 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  (named: x)
 
 #[test]
 fn a_refusal_names_the_open_file_as_it_is() {
-    let world = World::new();
+    let world = World::new().with_processes();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     let open = std::fs::File::options().append(true).open(&path).expect("a transcript");
     let why = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();

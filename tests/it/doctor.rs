@@ -428,8 +428,8 @@ fn bad_lines_and_records_without_a_parent_are_reported() {
     world.add(Amplifier::session(id(2)).in_dir(&app).file("transcript.jsonl", transcript).turn("x", "y"));
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002, line 2 is not a record. Its agent skips such lines.","measured":"line 2 is not a record","expected":"one record per line, each after its parent","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows every record that can be read"}],"repair":null}
-{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 2, 4 are not records and 1 record has a missing parent (in line 5). Its agent does not see what comes before a record whose parent is missing.","measured":"lines 2, 4 are not records and 1 record has a missing parent (in line 5)","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
+{"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002, line 2 is not a record. Its agent skips such lines.","measured":"line 2 is not a record","expected":"one record per line","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows every record that can be read"}],"repair":null}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 2, 4 are not records. Its agent skips such lines.","measured":"lines 2, 4 are not records","expected":"one record per line","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
 {"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
@@ -451,7 +451,7 @@ fn a_large_transcript_is_read_at_both_ends_without_deep() {
     assert!(contents.len() > 8 * 1024 * 1024);
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 4, 3 from the end are not records. Its agent skips such lines.","measured":"lines 4, 3 from the end are not records","expected":"one record per line, each after its parent","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
+{"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 4, 3 from the end are not records. Its agent skips such lines.","measured":"lines 4, 3 from the end are not records","expected":"one record per line","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
 {"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":1}
 
 "#]]);
@@ -628,7 +628,7 @@ fn a_changed_session_of_jidocode_has_an_invalid_signature() {
 
 #[test]
 fn temporary_files_of_a_dead_writer_are_repaired() {
-    let world = world();
+    let world = world().with_processes();
     let app = world.dir("app");
     let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
     let dir = world.add(session.file(".transcript_x1y2.tmp", "half").file("notes.tmp", "a person's"));
@@ -679,7 +679,9 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     };
     assert_eq!((within("1"), within("2")), (0, 1));
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 10}"#);
+    world.rejoin(["archive", &id(2)]).code(0);
     let findings = found(&world, "expires-soon");
+    assert_eq!((findings[0].sessions.len(), &*findings[0].sessions[0].id), (1, &*id(1)), "the archive holds the other");
     assert_eq!(findings[0].measured, "deleted at its next start");
     assert!(findings[0].evidence.contains("cleanupPeriodDays in "), "{}", findings[0].evidence);
     put(&world.home().join(".claude/settings.json"), "{");
@@ -862,6 +864,7 @@ empty-session          info                  it has neither a prompt nor a reply
 unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
 torn-transcript        warning, info         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
+broken-chain           warning               a record names a parent that is missing, so a resume loses the messages before it
 other-branches         warning, info         its agent's resume shows one of its branches, and not the messages on others
 stuck-session          warning               its last replies are errors of the API, which a retry does not cure
 orphan-belongings      warning, info         files of a session are not next to its transcript
@@ -873,6 +876,7 @@ unsupported-version    error                 it was written by a newer version o
 missing-fields         error                 fields that its agent requires are missing
 oversize               error                 it is too large for its agent to load
 invalid-content        error                 its content is not in its agent's format
+cannot-open            error                 its agent cannot open it as it is
 unlisted               warning, info         its agent's own list does not lead to it, so the agent does not find it, or not all of it
 archive-mismatch       warning               its agent's list and its place disagree whether it is archived
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
@@ -886,9 +890,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 35);
+    assert_eq!(listed.checks.len(), 37);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 37);
+    assert_eq!(lines.lines().count(), 39);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

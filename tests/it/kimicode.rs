@@ -225,7 +225,7 @@ fn a_session_without_valid_state_is_refused() {
         }
         let details: Details = world.rejoin(["show", ID, "--json"]).code(0).json();
         let health = details.session.health;
-        assert!(health.contains(&"invalid-content".to_owned()), "{contents:?}: {health:?}");
+        assert!(health.contains(&"cannot-open".to_owned()), "{contents:?}: {health:?}");
         assert_eq!(details.session.launch_dir.map(|dir| dir.path), None, "{contents:?}");
         for args in [&["resume", ID][..], &["resume", ID, "--in", "."]] {
             let refused = world.from(&app).rejoin(args).code(7).stderr();

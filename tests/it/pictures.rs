@@ -207,7 +207,7 @@ fn the_pictures_of_the_picker_match_its_screens() {
     draw("picker", Size { columns: 100, rows: 24 }, "cron", queue);
     let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
     draw("picker-wide", Size { columns: 176, rows: 22 }, "lic re", wide);
-    draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "mails, no restarts"]);
+    draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "queue is empty again"]);
     let said = &["> shopping list", "by what was said", "user: Add a shopping list", "by shelf"];
     draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", said);
     draw("picker-refused", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);

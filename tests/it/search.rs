@@ -457,9 +457,8 @@ fn filters_that_cannot_apply_are_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "ok"));
     for (words, error) in [
-        (["list", "!agent:claude"], "!agent:claude is not understood, because only words can be excluded"),
-        (["list", "!is:exec"], "!is:exec is not understood, because only words can be excluded"),
-        (["search", "!tag:work"], "!tag:work is not understood, because only words can be excluded"),
+        (["list", "!agent:cluade"], "no agent is called cluade"),
+        (["search", "!is:lost"], "no mark is called lost; `rejoin help marks` lists them"),
         (["search", "since:lst week"], "lst week is neither an age nor a date"),
         (["list", "since:lst week"], "lst week is neither an age nor a date"),
     ] {

@@ -147,7 +147,7 @@ impl Seat {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        while let Ok(part) = self.output.recv_timeout(Duration::from_millis(200)) {
+        while let Ok(part) = self.output.recv_timeout(Duration::from_secs(5)) {
             self.sent.extend(part);
         }
         (status.code(), String::from_utf8(self.sent).expect("output in UTF-8"))

@@ -8,6 +8,8 @@ pub(crate) const ABOUT: About = About {
     program: Some("claude"),
     title: "Claude Code",
     tested_version: Some("2.1.332"),
+    variables: &[("CLAUDE_CONFIG_DIR", None)],
+    has_forks: true,
     // The scripts that hooks write into `$CLAUDE_ENV_FILE`, sourced before each command of a tool.
     runs: &["session-env"],
     version_at: Some("/version"),
@@ -28,7 +30,10 @@ pub(crate) const ABOUT: About = About {
         .unset(super::launch_args::NESTED),
     decide: super::decide_again,
     link: super::upkeep::link,
+    parent_at: Some("parentUuid"),
     is_move_record: Some(is_relocated),
+    // At the end of each turn and of the session (2.1.332). The client writes a title of the user again, too; that counts.
+    untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],
     marks_use: true,
     lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
     ..About::NONE

@@ -1,10 +1,12 @@
 //! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left.
 //!
-//! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape; the `active-leaf` of
-//! Qoder CLI from its bundle (1.1.52).
+//! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape (2.1.332 for missing
+//! parents); the `active-leaf` of
+//! Qoder CLI and its bridges from its bundle (1.1.52).
 
 use std::collections::HashMap;
 
+use jiff::SignedDuration;
 use memchr::{memchr, memmem};
 
 use super::records::ClaudeRecord;
@@ -18,7 +20,7 @@ pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> 
     if is_chain(&copy.place.path)? {
         return Ok(Branches::default());
     }
-    let mut tree = Tree::new(copy.kind == SessionKind::Subagent);
+    let mut tree = Tree::of(copy);
     each_line(&copy.place.path, &mut |line| {
         let whole = || ClaudeRecord::of_line(last_object(line)?);
         tree.see(ClaudeRecord::of_line(line).or_else(whole).as_ref());
@@ -53,6 +55,8 @@ fn is_chain(path: &Path) -> Result<bool, PathError> {
     Ok(is_chain)
 }
 
+/// The largest difference of time for which Qoder CLI takes a record for a missing parent (its bundle, 1.1.52).
+const NEAR: SignedDuration = SignedDuration::from_secs(5);
 /// The beginning of a record of a conversation, as the client writes it.
 const PARENT: &[u8] = b"{\"parentUuid\":";
 
@@ -60,16 +64,28 @@ const PARENT: &[u8] = b"{\"parentUuid\":";
 pub(super) struct Tree {
     counts_sidechains: bool,
     nodes: Vec<Node>,
-    /// The first node with each id, because a file may be concatenated with itself.
-    places: HashMap<Id, usize>,
+    /// The first node with each id, because a file may be concatenated with itself; `None` for a sub-agent's record.
+    places: HashMap<Id, Option<usize>>,
     /// The node that the last `last-prompt` names, if known, and the number of nodes at that time.
     named: Option<(usize, usize)>,
     lines: usize,
+    /// The times of the nodes, if the agent takes a record of nearly the same time for a missing parent.
+    times: Option<Vec<(Id, Option<Timestamp>)>>,
 }
 
 impl Tree {
-    pub(super) fn new(counts_sidechains: bool) -> Self {
-        Self { counts_sidechains, nodes: Vec::new(), places: HashMap::new(), named: None, lines: 0 }
+    pub(super) fn of(copy: &SessionCopy) -> Self {
+        let times = (copy.place.agent() == AgentKind::Qoder).then(Vec::new);
+        let (nodes, places) = Default::default();
+        let counts_sidechains = copy.kind == SessionKind::Subagent;
+        Self { counts_sidechains, nodes, places, named: None, lines: 0, times }
+    }
+
+    /// Returns the record that the agent takes for a missing parent, the nearest one of up to 5 seconds earlier.
+    fn substitute(&self, record: &ClaudeRecord<'_>) -> Option<Id> {
+        let at = record.at()?;
+        let ages = self.times.iter().flatten().filter_map(|(id, time)| Some((at.duration_since((*time)?), *id)));
+        ages.filter(|(age, _)| !age.is_negative() && *age <= NEAR).min_by_key(|(age, _)| *age).map(|(_, id)| id)
     }
 
     /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
@@ -78,7 +94,7 @@ impl Tree {
         self.lines += 1;
         let Some(record) = record else { return true };
         if record.kind.is("last-prompt") || record.kind.is("active-leaf") {
-            let place = record.leaf_uuid.filled().and_then(|leaf| self.places.get(&hash(&leaf)).copied());
+            let place = record.leaf_uuid.filled().and_then(|leaf| self.places.get(&hash(&leaf)).copied().flatten());
             self.named = place.map(|place| (place, self.nodes.len())).or(self.named);
             return true;
         }
@@ -86,17 +102,25 @@ impl Tree {
         if self.places.contains_key(&id) {
             return false;
         }
-        self.places.insert(id, self.nodes.len());
-        if self.nodes.len() > MAX_NODES || (record.is_sidechain.0 && !self.counts_sidechains) {
+        let is_node = self.nodes.len() <= MAX_NODES && (!record.is_sidechain.0 || self.counts_sidechains);
+        self.places.insert(id, is_node.then_some(self.nodes.len()));
+        if !is_node {
             return true;
         }
-        let parent = record.parent_uuid.filled().or_else(|| record.logical_parent_uuid.filled());
-        let parent = match parent {
-            Some(parent) => Parent::Record(hash(&parent)),
+        let hashed = |id: Option<String>| id.map(|id| hash(&id));
+        let (parent, logical) = (hashed(record.parent_uuid.filled()), hashed(record.logical_parent_uuid.filled()));
+        let parent = match parent.or(logical) {
+            Some(parent) if self.places.get(&parent) == Some(&None) => Parent::Previous,
             // The records before a compaction belong to the same conversation.
+            Some(id) if parent.is_none() && !self.places.contains_key(&id) => Parent::Previous,
             None if record.subtype.is("compact_boundary") => Parent::Previous,
+            Some(parent) if self.places.contains_key(&parent) => Parent::Record(parent),
+            Some(parent) => Parent::Record(self.substitute(record).unwrap_or(parent)),
             None => Parent::None,
         };
+        if let Some(times) = &mut self.times {
+            times.push((id, record.at()));
+        }
         self.nodes.push(Node { line, id: Some(id), parent, part: record.part() });
         true
     }
@@ -118,7 +142,7 @@ impl Tree {
             Some((named, seen)) => Some(self.last_after(named, seen)),
             None => self.nodes.len().checked_sub(1),
         };
-        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines)
+        Branches::divide(&self.nodes, leaf.map(|at| self.nodes[at].line), self.lines, true)
     }
 
     /// Returns the last node that follows from `named`, among those from index `seen` on.
@@ -130,7 +154,7 @@ impl Tree {
             let parent = match self.nodes[at].parent {
                 Parent::None => None,
                 Parent::Previous => at.checked_sub(1),
-                Parent::Record(id) => self.places.get(&id).copied(),
+                Parent::Record(id) => self.places.get(&id).copied().flatten(),
             };
             if parent.and_then(|parent| follows.get(parent)) == Some(&true) {
                 follows[at] = true;
@@ -200,7 +224,7 @@ mod tests {
         copy.place.path = path.into();
         let branches = read(&copy).expect("branches");
         if is_chain(&copy.place.path).expect("a file") {
-            let mut tree = Tree::new(false);
+            let mut tree = Tree::of(&copy);
             lines.iter().for_each(|line| _ = tree.see(ClaudeRecord::of_line(line.as_bytes()).as_ref()));
             assert_eq!(tree.branches().count(), 1, "{text}");
         }
@@ -225,6 +249,8 @@ mod tests {
             ("a b<a=m c<a=n", &[1, 2, 1]),
             ("a b<a a b<a c<b", &[1; 5]),
             ("a b<a=m c<b !c d<c", &[1; 5]),
+            ("a b<a c<x d<c e<y f<e", &[3, 3, 2, 2, 1, 1]),
+            ("a b<a c<x !c d<c", &[2, 2, 1, 1, 1]),
         ] {
             let found = numbers(text);
             let of_messages: Vec<(u16, u16)> = text

@@ -8,7 +8,7 @@ use super::records::ClaudeRecord;
 use super::titles::is_from_other_file;
 use super::usage::Usages;
 use crate::agent::prelude::*;
-use crate::agent::tree::note_branches;
+use crate::agent::tree::{note_branches, note_cut_off};
 use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::{BranchFilter, Id, hash};
@@ -59,7 +59,7 @@ impl Count {
     fn of(copy: &SessionCopy) -> Self {
         let counts_sidechains = copy.kind == SessionKind::Subagent;
         let (prompts, replies, whole) = Default::default();
-        let tree = Tree::new(counts_sidechains);
+        let tree = Tree::of(copy);
         Self { counts_sidechains, prompts, replies, tree, lines: 0, whole, has_bad_lines: false }
     }
 
@@ -91,8 +91,13 @@ impl Count {
             (prompts.iter().filter(|line| is_counted(**line)).count() as u64, replies.len() as u64)
         };
         let (prompts, replies) = counted(&|line| branches.has(line, BranchFilter::Active));
-        let (other_prompts, other_replies) = counted(&|line| !branches.has(line, BranchFilter::Active));
-        let hidden = other_prompts + other_replies;
+        let hidden_on = |cut_off: bool| {
+            let (prompts, replies) =
+                counted(&|line| branches.other(line).is_some_and(|number| branches.is_cut_off(number) == cut_off));
+            prompts + replies
+        };
+        let (cut_off, hidden) = (hidden_on(true), hidden_on(false));
+        note_cut_off(copy, cut_off);
         note_branches(copy, &branches, hidden, None);
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
         copy.note_bad_lines(has_bad_lines);
@@ -101,7 +106,7 @@ impl Count {
             copy.title = whole.late.into_title(|leaf| tree.has(leaf)).or_else(|| copy.title.take());
         }
         if matches!(copy.kind, SessionKind::Main | SessionKind::Exec | SessionKind::Empty) {
-            copy.kind = match (prompts + replies + hidden, whole.is_exec && !whole.is_interactive) {
+            copy.kind = match (prompts + replies + cut_off + hidden, whole.is_exec && !whole.is_interactive) {
                 (0, _) => SessionKind::Empty,
                 (_, true) => SessionKind::Exec,
                 (_, false) => SessionKind::Main,

@@ -37,7 +37,7 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
 pub(in crate::agent) fn start_new(dir: PathBuf, request: &Request, env: &Env) -> Plan {
     let mut set = BTreeMap::new();
     if env.foreign_home {
-        set.insert("HOME", env.home.clone().into_os_string());
+        set.insert("HOME".into(), env.home.clone().into_os_string());
     }
     let mut argv = vec!["claude".to_owned()];
     argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));

@@ -52,7 +52,7 @@ const LATEST_TURN: SignedDuration = SignedDuration::from_mins(10);
 pub(super) struct Claude;
 
 impl Reading for Claude {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         places::stores(env)
     }
 
@@ -95,6 +95,10 @@ impl Reading for Claude {
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         usage::usage(&copy.place)
+    }
+
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

@@ -43,7 +43,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
             if store.root == default && chosen.as_ref() != Some(&default) {
                 store.unset = vec!["CLAUDE_CONFIG_DIR"];
             } else {
-                store.set.insert("CLAUDE_CONFIG_DIR", OsString::from(&store.root));
+                store.set.insert("CLAUDE_CONFIG_DIR".into(), OsString::from(&store.root));
             }
             store
         })

@@ -29,7 +29,7 @@ const MAX_META: u64 = 16 * 1024 * 1024;
 pub(super) struct Cline;
 
 impl Reading for Cline {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(env)).collect()
     }
 

@@ -65,8 +65,11 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
     let mut notes = StoreNotes::default();
     let path = store.root.join("state/taskHistory.json");
     let bytes = read_or_report(&path, MAX_HISTORY, &mut notes.problems).unwrap_or_default();
-    let tasks: Vec<Value> = serde_json::from_slice(&bytes).unwrap_or_default();
-    for task in tasks {
+    let tasks: Option<Vec<Value>> = serde_json::from_slice(&bytes).ok();
+    if tasks.is_none() && !bytes.is_empty() {
+        notes.problem(&path, "it is not valid JSON, so the History of Cline's extension may list no task");
+    }
+    for task in tasks.into_iter().flatten() {
         let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
         if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {
             let detail = "cwdOnTaskInitialization in taskHistory.json".into();

@@ -11,6 +11,7 @@ pub(crate) const ABOUT: About = About {
     tested_version: Some("0.169.0"),
     root: ".codex",
     variables: &[("CODEX_HOME", None)],
+    has_forks: true,
     runs: &["shell_snapshots"],
     version_at: Some("/payload/cli_version"),
     joins: super::joins,

@@ -1,5 +1,6 @@
 //! Reads the two ends of a rollout, which is sufficient for a list.
 
+use super::obstacles::has_ordinal;
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
 use crate::agent::codex::records::{CodexRecord, Prompt, Turn};
@@ -24,6 +25,8 @@ pub(super) struct Ends {
     row_dir: Option<Arc<Path>>,
     late_branch: Option<String>,
     is_torn: bool,
+    /// Set if the last record needs an ordinal and has none.
+    pub(super) lacks_ordinal: bool,
     records_from_end: u32,
 }
 
@@ -64,6 +67,9 @@ impl Ends {
             self.is_torn |= !is_ended;
             return;
         };
+        if self.records_from_end == 0 && self.meta.as_ref().is_some_and(|meta| meta.is_paginated) {
+            self.lacks_ordinal = !has_ordinal(line);
+        }
         self.records_from_end += 1;
         self.newest = self.newest.max(record.at());
         if let Some(turn) = record.turn() {

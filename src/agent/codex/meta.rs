@@ -30,6 +30,10 @@ pub(crate) struct Meta {
     pub parent: Option<String>,
     /// The part of an earlier rollout that it continues; an error if its format is unknown.
     pub base: Option<Result<HistoryBase, UnknownBase>>,
+    /// The model provider.
+    pub provider: Option<String>,
+    /// Set if each record has an ordinal.
+    pub is_paginated: bool,
     /// The branch at the start.
     pub branch: Option<String>,
     /// The commit at the start, and the remote.
@@ -129,6 +133,8 @@ impl<'de> Visitor<'de> for Members<'_> {
                 ("git", _) => git(map.next_value()?, meta),
                 ("timestamp", true) => meta.created_at = map.next_value::<Text<'de>>()?.instant(),
                 ("cwd", true) => meta.cwd = owned(&map.next_value()?),
+                ("model_provider", true) => meta.provider = owned(&map.next_value()?),
+                ("history_mode", true) => meta.is_paginated = map.next_value::<Text<'de>>()?.get() == Some("paginated"),
                 ("source", true) => meta.source = source(map.next_value()?),
                 ("history_base", true) => {
                     let base: Result<Option<HistoryBase>, _> =

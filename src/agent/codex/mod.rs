@@ -9,6 +9,7 @@ pub(super) mod about;
 mod belongings;
 mod ends;
 mod meta;
+mod obstacles;
 mod rollbacks;
 mod rollouts;
 mod thread;
@@ -47,7 +48,7 @@ const LOCKS: &str = "thread-writer-locks";
 pub(super) struct Codex;
 
 impl Reading for Codex {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::of(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
@@ -80,6 +81,7 @@ impl Reading for Codex {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
         threads::add(store, None, env, &mut notes);
+        notes.providers = obstacles::providers(store);
         locks::add_held(&store.root.join(LOCKS), is_uuid, |_| None, &mut notes);
         notes
     }
@@ -136,6 +138,8 @@ impl Reading for Codex {
                 None => {}
             }
         }
+        let provider = ends.meta.as_ref().and_then(|meta| meta.provider.clone());
+        let lacks_ordinal = ends.lacks_ordinal;
         let (by_place, listed) = (is_archived(&path), context.notes.archived.get(&copy.place.id).copied());
         ends.fill(&mut copy, by_place || listed == Some(true));
         if let Some(listed) = listed.filter(|listed| *listed != by_place) {
@@ -166,6 +170,11 @@ impl Reading for Codex {
         if threads::names_another(listed, &path, &copy.place.store.root, context.env) {
             copy.health.insert(Health::Unlisted);
             copy.notes.extend(listed.map(|listed| format!("Codex's list names {} for its id", listed.display())));
+        }
+        let of_provider = provider.zip(context.notes.providers.as_ref());
+        let of_provider = of_provider.and_then(|(provider, known)| obstacles::of_provider(&copy, &provider, known));
+        if let Some(obstacle) = of_provider.or_else(|| lacks_ordinal.then(|| obstacles::of_ordinal(&path))) {
+            copy.obstruct(obstacle);
         }
         Ok(copy)
     }
@@ -276,6 +285,10 @@ impl Resuming for Codex {
         };
         // Always pass the full id: Codex silently starts a new session for an unknown one.
         Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
+    }
+
+    fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        obstacles::numbered(&copy.place.path)
     }
 }
 

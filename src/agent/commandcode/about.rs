@@ -19,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     usage: Some(UsageAt { mark: "\"costUsd\"", usage: &["usage"], cost: &["costUsd"], ..UsageAt::NONE }),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    parent_at: Some("parentId"),
     ..About::NONE
 };

@@ -1,7 +1,6 @@
 //! The description of Copilot CLI.
 
 use crate::agent::prelude::*;
-use crate::agent::upkeep;
 
 pub(crate) const ABOUT: About = About {
     program: Some("copilot"),
@@ -33,7 +32,6 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/data/copilotVersion"),
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
-    link: upkeep::node,
     marks_use: true,
     ..About::NONE
 };

@@ -4,7 +4,7 @@ use super::workspace::Workspace;
 use super::{Copilot, liveness, survey};
 use crate::agent::copilot::records::{Context, Event, may_have_context};
 use crate::agent::ids::is_uuid;
-use crate::agent::lines::{Ends, Log};
+use crate::agent::lines::{Ends, Log, MAX_NODE_TEXT};
 use crate::agent::prelude::*;
 use crate::format::json::record;
 
@@ -26,11 +26,24 @@ impl Log for Copilot {
     /// A client that was opened and closed at once writes every file but this one.
     const FILE: Option<&'static str> = Some("events.jsonl");
     const SOURCE: &'static str = "events";
+    /// By github/copilot-cli #4325 and github/app #2309: "Cannot create a string longer than 0x1fffffe8 characters".
+    const MAX_BYTES: u64 = MAX_NODE_TEXT;
     const DIR: &'static str = "session-state";
     /// The last resume can be far from the end.
     const TAIL: usize = usize::MAX;
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;
+
+    /// The plan and the summaries of compactions; a list of no checkpoints is not a text.
+    fn texts(place: &Located) -> Vec<PathBuf> {
+        let checkpoints = place.path.join("checkpoints");
+        let entries = Found::default().entries(&checkpoints).into_iter().filter(|(_, kind)| kind.is_file());
+        let mut files: Vec<PathBuf> = entries.map(|(entry, _)| entry.path()).collect();
+        files.retain(|path| path.file_name().is_some_and(|name| name != "index.md"));
+        files.sort();
+        files.insert(0, place.path.join("plan.md"));
+        files
+    }
 
     fn is_id(name: &str) -> bool {
         is_uuid(name)

@@ -91,7 +91,7 @@ fn day_of(version: i64) -> i64 {
 }
 
 impl Reading for Crush {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         database::stores_by(AgentKind::Crush, "crush", ("CRUSH_GLOBAL_DATA", None), env)
     }
 

@@ -178,7 +178,7 @@ impl Conversation {
         };
         let nodes: Vec<Node> = [start].into_iter().chain(all.iter().zip(1..).map(node)).collect();
         let last = self.entries.last().and_then(|last| all.iter().position(|entry| entry.id == last.id));
-        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len())
+        Branches::divide(&nodes, Some(last.map_or(0, |at| at + 1)), nodes.len(), false)
     }
 
     /// Returns the messages on some branches, each with the number of its branch, or `None` for the active one.

@@ -16,7 +16,7 @@ mod relocation;
 mod saved;
 mod usage;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
 
 use memchr::memmem;
@@ -127,6 +127,10 @@ impl Reading for Gemini {
         usage::usage(&copy.place)
     }
 
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.clone().into_iter().collect()
+    }
+
     fn is_silent(&self, line: &[u8]) -> bool {
         record(line).is_some_and(|record| record.is_silent())
     }
@@ -187,6 +191,19 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
     let (dirs, files): (Vec<_>, Vec<_>) = found.entries(chats).into_iter().partition(|(_, kind)| kind.is_dir());
     let dirs: HashSet<String> =
         dirs.into_iter().filter_map(|(entry, _)| entry.file_name().into_string().ok()).collect();
+    // A sub-agent's file may bear the id of the session that started it.
+    let short = |path: &Path| path.file_stem().and_then(|stem| Some(stem.to_str()?.rsplit_once('-')?.1.to_owned()));
+    let mut by_short: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    for path in files.iter().map(|(entry, _)| entry.path()) {
+        by_short.entry(short(&path).unwrap_or_default()).or_default().push(path);
+    }
+    let is_main = |path: &Path, id: &str| {
+        head_of(path).is_ok_and(|head| head.is_some_and(|head| head.id == id && !head.is_subagent))
+    };
+    let has_main = |path: &Path, id: &str| {
+        let others = short(path).and_then(|short| by_short.get(&short));
+        others.into_iter().flatten().any(|other| other != path && is_main(other, id))
+    };
     for (entry, kind) in files {
         let path = entry.path();
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -198,8 +215,12 @@ fn walk(store: &Arc<Store>, project: &Arc<str>, chats: &Path, is_wanted: impl Fn
             found.problem(&path, "it is not a regular file");
             continue;
         }
-        match id_of(&path) {
-            Ok(Some(id)) if is_session_id(&id) => {
+        match head_of(&path) {
+            Ok(Some(head)) if head.is_subagent && is_session_id(&head.id) && has_main(&path, &head.id) => {
+                let stem = stem.unwrap_or_default().to_owned();
+                found.places.push(place(store, project, stem, path, None, Some(&head.id)));
+            }
+            Ok(Some(Head { id, .. })) if is_session_id(&id) => {
                 let side_dir = dirs.contains(&id).then(|| chats.join(&id));
                 found.places.push(place(store, project, id, path, side_dir, None));
             }
@@ -259,9 +280,16 @@ fn has_messages(path: &Path) -> bool {
     has_messages
 }
 
-/// Returns the full id; the file's name has only its start.
-fn id_of(path: &Path) -> Result<Option<String>, PathError> {
-    let mut id = None;
+/// The start of a file.
+struct Head {
+    /// The full id; the file's name has only its start.
+    id: String,
+    is_subagent: bool,
+}
+
+/// Reads the start of a file; `None` if it has no id.
+fn head_of(path: &Path) -> Result<Option<Head>, PathError> {
+    let (mut id, mut is_subagent) = (None, false);
     if path.extension().is_some_and(|extension| extension == "json") {
         let (file, _) = fsio::open_regular(path)?;
         let mut start = Vec::new();
@@ -277,12 +305,13 @@ fn id_of(path: &Path) -> Result<Option<String>, PathError> {
         let seen = file.lines_forward(|line| {
             let record = record(line);
             let change = record.as_ref().and_then(|record| record.change());
+            is_subagent = record.as_ref().is_some_and(|record| record.kind.get() == Some("subagent"));
             id = record.into_iter().chain(change).find_map(|record| record.session_id.get().map(str::to_owned));
             id.is_some()
         });
         seen?;
     }
-    Ok(id)
+    Ok(id.map(|id| Head { id, is_subagent }))
 }
 
 /// Checks whether a project is named after a hash of its directory.

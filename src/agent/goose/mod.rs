@@ -96,7 +96,7 @@ impl Schema for Sessions {
 }
 
 impl Reading for Goose {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         database::stores_by(AgentKind::Goose, "goose", ("GOOSE_PATH_ROOT", Some("data")), env)
     }
 

@@ -8,6 +8,7 @@ pub(crate) const ABOUT: About = About {
     title: "gptme",
     tested_version: Some("0.35.1"),
     is_state: |name| name == ".lock",
+    variables: &[("GPTME_LOGS_HOME", None)],
     needs_own_dir: true,
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     api_error: Some("error_class"),

@@ -42,7 +42,7 @@ fn usual_stores(env: &Env, is_mac: bool) -> Vec<Store> {
 }
 
 impl Reading for Gptme {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = usual_stores(env, cfg!(target_os = "macos"));
         stores.iter_mut().filter(|store| store.set.is_empty()).for_each(|store| store.unset.push(VARIABLE));
         if let Some(root) = env.agent_variable(VARIABLE).map(|root| env.absolute(Path::new(root))) {

@@ -12,6 +12,7 @@ use crate::format::content::call;
 use crate::format::json::{self, epoch, list, record};
 use crate::format::jsonl::each_line;
 use crate::session::branches::Branches;
+use crate::session::obstacle::Obstacle;
 
 /// The texts of `summary.json` that are read.
 const OF_SUMMARY: [&str; 8] = [
@@ -142,11 +143,8 @@ impl Log for Updates {
         let bytes = fsio::read_if_present(&summary(&copy.place), MAX_SUMMARY)?.unwrap_or_default();
         match record::<&RawValue>(&bytes) {
             Some(summary) => fill(copy, summary),
-            None => {
-                copy.health.insert(Health::InvalidContent);
-                copy.notes
-                    .insert(0, "it has no summary.json that can be read, so Grok Build does not find it".to_owned());
-            }
+            None => copy
+                .obstruct(Obstacle::damage("it has no summary.json that can be read, so Grok Build does not find it")),
         }
         Ok(())
     }

@@ -53,9 +53,6 @@ impl Reading for Grok {
 impl Resuming for Grok {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
         Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
     }
 }

@@ -106,7 +106,7 @@ impl Schema for Sessions {
 }
 
 impl Reading for Hermes {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::of(AgentKind::Hermes, env);
         // A profile of the default home is found there.
         let profiles = env.home.join(".hermes/profiles");
@@ -161,7 +161,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     profiles.sort();
     for home in profiles {
         let mut named = Store::clone(store);
-        named.set.insert(VARIABLE, home.clone().into_os_string());
+        named.set.insert(VARIABLE.into(), home.clone().into_os_string());
         named.unset.retain(|name| *name != VARIABLE);
         named.is_default = false;
         database::locate(&Arc::new(named), &home.join("state.db"), &Sessions, only, &mut found);

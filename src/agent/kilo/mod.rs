@@ -25,7 +25,7 @@ const DATABASE: Database =
 pub(super) struct Kilo;
 
 impl Reading for Kilo {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         PROGRAM.stores(env)
     }
 

@@ -56,7 +56,7 @@ impl Resuming for Kimi {
             [] => {
                 let mut set = copy.place.store.set.clone();
                 if env.foreign_home {
-                    set.insert("HOME", env.home.clone().into_os_string());
+                    set.insert("HOME".into(), env.home.clone().into_os_string());
                 }
                 let import = ["kimi", "migrate", "--run"].map(str::to_owned);
                 let import = shell::command(&[], &set, &import).unwrap_or_default();

@@ -8,11 +8,15 @@ mod records;
 
 pub(super) mod about;
 
+use serde_json::json;
+
 use super::installed::{Package, Registry};
 use super::lines::{Ends, Lines, Log};
 use crate::agent::prelude::*;
 use crate::format::edit::json_string;
 use crate::format::json::record;
+use crate::format::jsonl::each_line;
+use crate::session::obstacle::Obstacle;
 use records::{IMPORTED, KimiCodeRecord, State, is_id};
 
 /// `state.json` lists the agents of a session.
@@ -28,6 +32,23 @@ pub(super) struct KimiCode;
 impl Reading for KimiCode {
     fn engine(&self) -> &'static dyn Engine {
         &Lines(Self)
+    }
+
+    /// Reads the directories in the index, which has each session once.
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let (mut notes, path) = (StoreNotes::default(), store.root.join("session_index.jsonl"));
+        let read = each_line(&path, &mut |line| {
+            let [id, dir] = texts_in(record(line), ["sessionId", "workDir"]);
+            if let Some((id, dir)) = id.filled().zip(dir.filled().and_then(recorded::dir)) {
+                let evidence = Evidence { dir, source: "session", detail: "session_index.jsonl".into(), counts: true };
+                notes.dirs.insert(id.to_owned(), vec![evidence]);
+            }
+            ControlFlow::Continue(())
+        });
+        if let Err(error) = read {
+            notes.problem(&path, error.reason());
+        }
+        notes
     }
 }
 
@@ -45,10 +66,22 @@ impl Resuming for KimiCode {
         }
     }
 
+    fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        let dir = copy.start_dir.as_ref().ok_or("no record has its directory")?;
+        let time = |at: &Option<Fact<Timestamp>>| at.as_ref().map(|at| at.value.as_millisecond());
+        let created = time(&copy.created_at).or(time(&copy.active_at)).ok_or("none of its records has a time")?;
+        let path = &copy.place.path;
+        let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
+        let state = json!({
+            "id": copy.place.id, "version": 2, "cwd": dir.value, "archived": false, "title": first_line(prompt),
+            "agents": {"main": {"homedir": path.join("agents/main"), "type": "main", "parentAgentId": null}},
+            "custom": {}, "createdAt": created, "updatedAt": time(&copy.active_at).unwrap_or(created),
+            "isCustomTitle": false,
+        });
+        Ok(vec![Act::Write { path: path.join("state.json"), contents: state.to_string().into_bytes() }])
+    }
+
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
         match Package::of("kimi", env) {
             Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
             Some(package) if package.is(OLDER.0, OLDER.1) => {
@@ -104,10 +137,15 @@ impl Log for KimiCode {
         record(line)
     }
 
-    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), _context: &ReadContext<'_>) -> Result<(), PathError> {
-        read_state(copy);
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        read_state(copy, context);
         Ok(())
     }
+}
+
+/// Returns the first line of a text.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Finds the sessions that Kimi Code imported from a copy of Kimi CLI.
@@ -125,7 +163,7 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
 
 /// Reads the title and the directory, and whether the session was archived. Without a valid file, Kimi Code answers
 /// that there is no such session (measured).
-fn read_state(copy: &mut SessionCopy) {
+fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
     let path = copy.place.path.join("state.json");
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {
         Ok(bytes) => bytes,
@@ -133,8 +171,13 @@ fn read_state(copy: &mut SessionCopy) {
     };
     let Some(state) = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<State<'_>>(bytes).ok()) else {
         let why = if bytes.is_some() { "cannot be read as JSON" } else { "is missing" };
-        copy.health.insert(Health::InvalidContent);
-        return copy.notes.insert(0, format!("its state.json {why}, so Kimi Code does not find it"));
+        let listed = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first()).cloned();
+        copy.start_dir = listed.as_ref().map(|listed| Fact::new(listed.dir.clone(), listed.source));
+        copy.last_dir = copy.start_dir.clone();
+        copy.evidence.extend(listed);
+        let is_mendable = copy.start_dir.is_some() && copy.transcript_bytes > 0;
+        let why = format!("its state.json {why}, so Kimi Code answers that the session is not found");
+        return copy.obstruct(Obstacle { is_mendable, ..Obstacle::damage(why) });
     };
     copy.set_dir(state.cwd.get(), "state.json");
     copy.title = state.title.filled().map(|title| Fact::new(title.to_owned(), "state"));

@@ -33,7 +33,7 @@ const MAX_SEARCH: u64 = 16 * 1024 * 1024;
 pub(super) struct Letta;
 
 impl Reading for Letta {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         // Never two stores: the same id would mean two conversations.
         vec![match env.agent_variable(BACKEND).map(|dir| env.absolute(Path::new(dir))) {
             Some(dir) => Store::named(AgentKind::Letta, &dir, BACKEND, &dir),

@@ -8,11 +8,13 @@ pub(crate) const ABOUT: About = About {
     title: "oh-my-pi",
     has_open_file_only: true,
     tested_version: Some("18.2.3"),
+    variables: &[("PI_CODING_AGENT_DIR", None)],
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["omp"], &[]).without_terminal(&["omp", "-p"], &[]),
     usage: Some(crate::agent::pi::about::USAGE),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    parent_at: Some("parentId"),
     marks_use: true,
     ..About::NONE
 };

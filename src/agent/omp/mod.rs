@@ -36,7 +36,7 @@ const DIGEST: usize = 64;
 pub(super) struct Omp;
 
 impl Reading for Omp {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let without = |set: &str| ELSEWHERE.into_iter().filter(|name| *name != set).collect::<Vec<_>>();
         let mut stores: Vec<Store> = Vec::new();
         if let Some(dir) = env.agent_variable(AGENT_DIR).map(|dir| env.absolute(Path::new(dir))) {

@@ -7,6 +7,7 @@ pub(super) mod records;
 use super::AgentManaged;
 use crate::agent::database::Database;
 use crate::agent::prelude::*;
+use crate::session::branches::BranchFilter;
 use crate::session::repository::Repository;
 use program::Program;
 use tables::Tables;
@@ -34,7 +35,7 @@ const DATABASE: Database = Database { schema: &Tables, agent_managed: &AGENT_MAN
 pub(super) struct OpenCode;
 
 impl Reading for OpenCode {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         PROGRAM.stores(env)
     }
 
@@ -48,6 +49,38 @@ impl Reading for OpenCode {
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         if tree::is_in(&copy.place) { Ok(Usage::default()) } else { Program::usage(&copy.place) }
+    }
+
+    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+        self.engine_of(&copy.place).count(copy)?;
+        let lost = if tree::is_in(&copy.place) { Vec::new() } else { tree::left_behind(&copy.place) };
+        if !lost.is_empty() {
+            let count = |is: fn(&Turn) -> bool| lost.iter().filter(|turn| is(turn)).count() as u64;
+            let add = |known: Option<u64>, more: u64| Some(known.unwrap_or_default() + more);
+            copy.prompts = add(copy.prompts, count(|turn| turn.prompt().is_some()));
+            copy.replies = add(copy.replies, count(Turn::is_reply));
+            copy.health.remove(Health::UnknownFormat);
+            let note = "storage/part alone has the text of some messages, and OpenCode does not show them";
+            copy.notes.insert(0, note.to_owned());
+        }
+        Ok(())
+    }
+
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        let lost = if tree::is_in(&copy.place) { Vec::new() } else { tree::left_behind(&copy.place) };
+        let mut lost = lost.into_iter().flat_map(|turn| turn.messages).peekable();
+        let mut is_ended = false;
+        self.engine_of(&copy.place).messages_on(copy, wanted, &mut |message| {
+            while let Some(earlier) = lost.next_if(|lost| lost.at < message.at) {
+                is_ended |= see(earlier).is_break();
+            }
+            is_ended |= see(message).is_break();
+            if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if !is_ended {
+            let _ = lost.try_for_each(see);
+        }
+        Ok(())
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

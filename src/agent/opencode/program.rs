@@ -42,7 +42,7 @@ impl Program {
         if env.foreign_home {
             // Commands in messages should find the store as well.
             let home = env.home.clone().into_os_string();
-            stores.iter_mut().for_each(|store| drop(store.set.insert("HOME", home.clone())));
+            stores.iter_mut().for_each(|store| drop(store.set.insert("HOME".into(), home.clone())));
         }
         let is_other = |root: &PathBuf| stores.iter().all(|store| *root != self.usual(store));
         if let Some(root) = chosen.filter(is_other) {
@@ -72,7 +72,7 @@ impl Program {
         // Every other channel than the release has its database, which the program finds only if the variable names it.
         for path in self.of_channels(store, &mut found) {
             let mut named = Store::clone(store);
-            named.set.insert(self.variable, path.clone().into_os_string());
+            named.set.insert(self.variable.into(), path.clone().into_os_string());
             named.unset.retain(|name| *name != self.variable);
             named.is_default = false;
             database::locate(&Arc::new(named), &path, &Tables, only, &mut found);

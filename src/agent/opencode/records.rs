@@ -60,6 +60,11 @@ pub(crate) fn model_id(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "id").filled().map(str::to_owned)
 }
 
+/// Returns the directory in which a reply was made.
+pub(super) fn worked_in(message: &str) -> Option<String> {
+    text_in(member(serde_json::from_str(message).ok(), "path"), "cwd").filled().map(str::to_owned)
+}
+
 /// Begins a turn from a message's record. `created` (in milliseconds) and `kind` (the role) come from separate columns,
 /// and apply if the record does not have them itself.
 pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn {

@@ -2,22 +2,30 @@
 //!
 //! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from here.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use serde_json::Value;
 
+use crate::agent::Depth;
 use crate::agent::database;
 use crate::agent::ids::is_argument;
 use crate::agent::opencode::records as format;
 use crate::agent::opencode::records::SessionFile;
 use crate::agent::prelude::*;
+use crate::format::sqlite;
 use crate::session::branches::BranchFilter;
+use crate::session::obstacle::Obstacle;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 
-/// Checks whether a session is a file of the tree.
+/// Checks whether a session is a file of the tree, or the folder of its messages if that file is gone.
 pub(super) fn is_in(place: &Located) -> bool {
-    place.path.extension().is_some_and(|extension| extension == "json")
+    place.path.extension().is_some_and(|extension| extension == "json") || has_lost_file(place)
+}
+
+fn has_lost_file(place: &Located) -> bool {
+    *place.path == *messages_of(&place.store, &place.id)
 }
 
 /// The engine for the tree.
@@ -26,7 +34,11 @@ pub(super) struct Tree;
 impl Engine for Tree {
     /// Finds the sessions of the tree by their names.
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
+        let mut storage = Found::default();
+        if storage.dirs(&store.root.join("storage")).is_empty() {
+            return storage;
+        }
+        let mut found = Found::in_projects(&store.root.join("storage/session"), |dir, _, found| {
             for (entry, kind) in found.entries(dir) {
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 let Some(id) = name.strip_suffix(".json").filter(|id| is_argument(id)) else { continue };
@@ -38,11 +50,28 @@ impl Engine for Tree {
                     ..Located::new(store, id, entry.path())
                 });
             }
-        })
+        });
+        found.problems.append(&mut storage.problems);
+        // The messages of a session outlive its file.
+        let known: HashSet<String> = found.places.iter().map(|place| place.id.clone()).collect();
+        let messages = store.root.join("storage/message");
+        let dirs = only.map_or_else(|| found.dirs(&messages), |id| vec![messages.join(id)]);
+        for dir in dirs {
+            let Some(id) = dir.file_name().and_then(|name| name.to_str()).filter(|id| is_argument(id)) else {
+                continue;
+            };
+            if !known.contains(id) && !files_in(&dir).is_empty() {
+                found.places.push(Located::new(store, id, dir.clone()));
+            }
+        }
+        found
     }
 
     /// Reads the record of a session and its first prompt.
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        if has_lost_file(&place) {
+            return rest(place, context);
+        }
         let bytes = fsio::read_bounded(&place.path, MAX_SESSION)?;
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = bytes.len() as u64 + context.tree_size(copy.place.side_dir.as_deref());
@@ -66,6 +95,9 @@ impl Engine for Tree {
         if is_silent {
             copy.be_empty();
         }
+        if context.sizes || context.depth == Depth::Thorough {
+            note_cut_file(&mut copy);
+        }
         database::judge_liveness(&mut copy, context.env.clock.now);
         decide_launch_dir(&mut copy);
         Ok(copy)
@@ -86,8 +118,72 @@ impl Engine for Tree {
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![place.path.to_path_buf()]
+        if has_lost_file(place) { conversation_files(place) } else { vec![place.path.to_path_buf()] }
     }
+}
+
+/// Reads the messages of a session whose file is gone.
+fn rest(place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+    let mut copy = SessionCopy::new(place);
+    copy.size_bytes = context.tree_size(Some(&copy.place.path.clone()));
+    let (mut first, mut last) = (None, None);
+    walk(&copy.place.clone(), &mut |turn| {
+        let prompt = || turn.prompt().map(|prompt| Fact::new(prompt.to_owned(), "message"));
+        copy.first_prompt = copy.first_prompt.take().or_else(prompt);
+        first = first.into_iter().chain(turn.at).min();
+        last = last.max(turn.at);
+        ControlFlow::Continue(())
+    })?;
+    let dir = files_in(&copy.place.path).iter().find_map(|path| {
+        let bytes = fsio::read_bounded(path, u64::from(database::MAX_BYTES)).ok()?;
+        format::worked_in(std::str::from_utf8(&bytes).ok()?)
+    });
+    copy.set_dir(dir.as_deref(), "path of a message");
+    copy.created_at = first.map(|at| Fact::new(at, "message"));
+    copy.active_at = last.map(|at| Fact::new(at, "message"));
+    copy.obstruct(Obstacle::damage(
+        "its file in storage/session is gone, so OpenCode does not have it; its messages are left",
+    ));
+    database::judge_liveness(&mut copy, context.env.clock.now);
+    decide_launch_dir(&mut copy);
+    Ok(copy)
+}
+
+/// Records that a file of a conversation is empty, as after a full disk.
+fn note_cut_file(copy: &mut SessionCopy) {
+    let is_cut = |path: &PathBuf| links::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
+    if let Some(path) = conversation_files(&copy.place).into_iter().find(is_cut) {
+        copy.obstruct(Obstacle::damage(format!(
+            "{} is empty, and OpenCode 1.1 answers: Unexpected end of JSON input",
+            path.display()
+        )));
+    }
+}
+
+/// Reads the messages of a session in a database whose parts are in the tree alone: the import of 1.2 left some behind.
+pub(super) fn left_behind(place: &Located) -> Vec<Turn> {
+    const MESSAGES: &str = "SELECT m.id, m.time_created, m.data FROM message AS m WHERE m.session_id = ?1 AND NOT EXISTS \
+                            (SELECT 1 FROM part AS p WHERE p.message_id = m.id) ORDER BY m.time_created, m.id";
+    if !is_there(&place.store.root.join("storage/part")) {
+        return Vec::new();
+    }
+    let mut turns = Vec::new();
+    let read = sqlite::read(&place.path, |db| {
+        turns.clear();
+        db.query(MESSAGES, &[&place.id], |row| {
+            let Some(id) = row.filled(0).filter(|id| is_argument(id)) else { return };
+            let parts = files_in(&parts_of(&place.store, OsStr::new(&id)));
+            let mut turn = format::turn(row.int(1), None, &row.text(2).unwrap_or_default());
+            for part in parts.iter().filter_map(|path| fsio::read_bounded(path, u64::from(database::MAX_BYTES)).ok()) {
+                format::add_part(&mut turn, &String::from_utf8_lossy(&part));
+            }
+            if !turn.messages.is_empty() && !parts.is_empty() {
+                turns.push(turn);
+            }
+        })
+    });
+    // Other versions have other tables, and a database that cannot be read is reported elsewhere.
+    if read.is_ok() { turns } else { Vec::new() }
 }
 
 fn messages_of(store: &Store, id: &str) -> PathBuf {
@@ -101,7 +197,7 @@ pub(super) fn belongings(place: &Located) -> Belongings {
     for path in files_in(&messages_of(&place.store, &place.id)) {
         own.extend(path.file_stem().map(|message| parts_of(&place.store, message)));
     }
-    own.push(messages_of(&place.store, &place.id));
+    own.extend(Some(messages_of(&place.store, &place.id)).filter(|messages| *messages != own[0]));
     own.extend(
         ["todo", "session_share", "session_diff"].map(|name| storage.join(name).join(format!("{}.json", place.id))),
     );

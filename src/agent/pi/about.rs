@@ -9,11 +9,13 @@ pub(crate) const ABOUT: About = About {
     title: "Pi",
     tested_version: Some("1.5.2"),
     asks_elsewhere: true,
+    variables: &[("PI_CODING_AGENT_DIR", None)],
     api_error: Some("errorMessage"),
     new_session: NewSession::NONE.in_terminal(&["pi"], &[]).without_terminal(&["pi", "-p"], &[]),
     usage: Some(USAGE),
     decide: evidence::decide_in_project,
     link: upkeep::node,
+    parent_at: Some("parentId"),
     ..About::NONE
 };
 

@@ -25,7 +25,7 @@ const MAX_SETTINGS: u64 = 1024 * 1024;
 pub(super) struct Pi;
 
 impl Reading for Pi {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let absolute = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
         let default = env.home.join(".pi/agent");
         let chosen = absolute(AGENT_DIR).filter(|dir| *dir != default);

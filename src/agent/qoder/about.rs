@@ -15,6 +15,7 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
     decide: claude::decide_again,
     link: claude::link,
+    parent_at: Some("parentUuid"),
     is_move_record: Some(is_relocated),
     ..About::NONE
 };

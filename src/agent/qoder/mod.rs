@@ -54,6 +54,10 @@ impl Reading for Qoder {
         claude::show(copy, wanted, see)
     }
 
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
+    }
+
     fn is_silent(&self, record: &[u8]) -> bool {
         has_any(record, &[("/type", &SILENT)]) || claude::is_silent(record)
     }

@@ -1,5 +1,6 @@
 //! The description of Qwen Code.
 
+use crate::agent::claude;
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
@@ -9,6 +10,7 @@ pub(crate) const ABOUT: About = About {
     program: Some("qwen"),
     title: "Qwen Code",
     tested_version: Some("0.24.4"),
+    variables: &[("QWEN_HOME", None)],
     needs_own_dir: true,
     version_at: Some("/version"),
     // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.
@@ -25,6 +27,8 @@ pub(crate) const ABOUT: About = About {
         ..UsageAt::NONE
     }),
     decide: |copy| evidence::decide(copy, |evidence| evidence.source == "transcript"),
+    link: claude::link,
+    parent_at: Some("parentUuid"),
     marks_use: true,
     lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
     ..About::NONE

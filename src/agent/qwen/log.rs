@@ -53,6 +53,10 @@ impl Log for Qwen {
         })
     }
 
+    fn texts(place: &Located) -> Vec<PathBuf> {
+        place.side_dir.clone().into_iter().collect()
+    }
+
     fn is_own(record: &QwenRecord<'_>, copy: &SessionCopy) -> bool {
         copy.kind == SessionKind::Subagent || !record.is_sidechain.0
     }

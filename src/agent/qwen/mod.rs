@@ -38,7 +38,7 @@ const SILENT: [&str; 6] = [
 pub(super) struct Qwen;
 
 impl Reading for Qwen {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let default = env.home.join(".qwen");
         let chosen = |name| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
         let (runtime, home) = (chosen("QWEN_RUNTIME_DIR"), chosen("QWEN_HOME"));

@@ -50,7 +50,8 @@ pub(crate) fn record(line: &[u8]) -> Option<QwenRecord<'_>> {
 }
 
 impl QwenRecord<'_> {
-    /// Returns its place in the tree: Qwen Code resumes at the last record (measured on 0.24.4).
+    /// Returns its place in the tree: Qwen Code resumes at the last record (measured on 0.24.4), and the conversation
+    /// begins at one whose parent is missing (the package of 0.24.4).
     pub(super) fn link(&self) -> Option<Link> {
         let id = Some(hash(self.uuid.filled()?));
         let parent = self.parent_uuid.filled().map_or(Parent::None, |parent| Parent::Record(hash(parent)));

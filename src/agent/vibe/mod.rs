@@ -40,7 +40,7 @@ const MAX_LEASE: u64 = 64 * 1024;
 pub(super) struct Vibe;
 
 impl Reading for Vibe {
-    fn stores(&self, env: &Env) -> Vec<Store> {
+    fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = stores::of(AgentKind::Vibe, env);
         for Store { root: home, .. } in &mut stores {
             // Vibe's own settings may select another directory.

@@ -214,7 +214,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
     }
 
     let (mut prompt, mut has_reply, mut first_at, mut newest) = (None, false, None, None);
-    let (flow, _) = parts.each_entry(GLANCE, &mut |entry| {
+    let (flow, has_bad) = parts.each_entry(GLANCE, &mut |entry| {
         first_at = first_at.or(entry.at);
         newest = newest.max(entry.at);
         has_reply |= entry.is_reply();
@@ -270,7 +270,9 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
     }
     let files = parts.chunks.iter().cloned().chain(parts.inline());
     copy.transcript_bytes += files.filter_map(|path| links::metadata(&path).ok()).map(|file| file.len()).sum::<u64>();
-    if is_whole && prompt.is_none() && !has_reply && copy.kind != SessionKind::Subagent {
+    // A lost chunk may have been the conversation.
+    copy.note_bad_lines(has_bad);
+    if is_whole && !has_bad && prompt.is_none() && !has_reply && copy.kind != SessionKind::Subagent {
         copy.kind = SessionKind::Empty;
     }
     copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "conversation"));

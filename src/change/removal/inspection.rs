@@ -34,7 +34,10 @@ pub(super) struct Resolved {
 /// Facts from the closer look.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inspection {
-    pub(super) modified_at: Option<Timestamp>,
+    /// Newest time in its files.
+    pub(super) recorded_at: Option<Timestamp>,
+    /// Newest change of a file without times, or whose last record has none.
+    pub(super) undated_at: Option<Timestamp>,
     /// The steps that remove all its belongings.
     pub(super) steps: Box<[Step]>,
     /// Obstacle to its removal; most sessions have none.
@@ -59,6 +62,51 @@ impl Inspection {
     pub(super) fn its_agents(&self) -> Option<&Arc<str>> {
         self.blocker.as_ref()?.its_agents.as_ref()
     }
+}
+
+/// The largest other file of a session whose times are read, in bytes; a larger one counts as one without times.
+const LARGEST_OTHER: u64 = 1024 * 1024;
+
+/// The times of a session. A copy, a restored backup and a checkout change the time of a file, so it counts only if its
+/// records have no times.
+#[derive(Debug, Default)]
+struct Dates {
+    recorded_at: Option<Timestamp>,
+    undated_at: Option<Timestamp>,
+    /// The files that were read, by device and inode.
+    read: HashSet<(u64, u64)>,
+}
+
+impl Dates {
+    /// Adds a file of a session, unless it was read before or is older than a record anyway.
+    fn add(&mut self, path: &dyn Fn() -> PathBuf, look: &Look, now: Timestamp) {
+        let changed_at = changed_at(look);
+        if self.read.contains(&look.identity) || changed_at <= self.recorded_at {
+            return;
+        }
+        // The content of an unreadable file has no known time.
+        if look.size > LARGEST_OTHER || self.add_whole(&path(), Some(look), &[], now).is_err() {
+            self.undated_at = self.undated_at.max(changed_at);
+        }
+    }
+
+    /// Reads the times in a file.
+    fn add_whole(&mut self, path: &Path, look: Option<&Look>, untimed: &[&str], now: Timestamp) -> Result<(), String> {
+        let times = times::times_in(path, now, untimed).map_err(|error| error.to_string())?;
+        self.recorded_at = self.recorded_at.max(times.newest);
+        if let Some(look) = look.filter(|look| look.kind == Kind::File && self.read.insert(look.identity))
+            && !times.ends_dated
+        {
+            self.undated_at = self.undated_at.max(changed_at(look));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the time of a file.
+fn changed_at(look: &Look) -> Option<Timestamp> {
+    let (seconds, nanoseconds) = look.modified;
+    Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok()
 }
 
 impl Summaries {
@@ -95,21 +143,27 @@ impl Summaries {
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // The time of a shared database says nothing about a session in it.
                 Err(unable) => {
-                    let (modified_at, liveness) = match self.newest_record(at, known) {
-                        Ok(newest) => (newest, used),
-                        Err(why) => (None, used.or(Some(Liveness::Maybe { why }))),
+                    let (dates, liveness) = match self.dates(at, known) {
+                        Ok(dates) => (dates, used),
+                        Err(why) => (Dates::default(), used.or(Some(Liveness::Maybe { why }))),
                     };
                     let blocker = Blocker { its_agents: Some(unable.why.into()), liveness, obstacle: None };
-                    return Inspection { modified_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
+                    let Dates { recorded_at, .. } = dates;
+                    return Inspection { recorded_at, blocker: Some(Box::new(blocker)), ..Inspection::default() };
                 }
             }
         }
         let paths = outermost(paths);
-        let (mut modified_at, mut held) = (None, None);
+        // An unreadable file may have a newer time.
+        let (mut dates, mut obstacle) = match self.dates(at, known) {
+            Ok(dates) => (dates, None),
+            Err(why) => (Dates::default(), Some(why)),
+        };
+        let mut held = None;
         let mut see = |path: &dyn Fn() -> PathBuf, look: &Look| {
             // The time of a directory changes with every maintenance in it.
             if look.kind == Kind::File {
-                modified_at = modified_at.max(Some(look.modified));
+                dates.add(path, look, self.now);
             }
             if held.is_none() && open.has(look.identity) {
                 held = Some(path());
@@ -124,11 +178,6 @@ impl Summaries {
         }
         let copies = self.copies(at).iter().map(|copy| (&*copy.place.path, &copy.place.path));
         let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
-        // An unreadable file may have a newer time.
-        let (newest_record, mut obstacle) = match self.newest_record(at, known) {
-            Ok(newest) => (newest, None),
-            Err(why) => (None, Some(why)),
-        };
         let mut steps = Vec::with_capacity(paths.len());
         for path in paths {
             // The name of the path itself is empty; joined to it, it would add a slash.
@@ -157,10 +206,8 @@ impl Summaries {
         let liveness = used.or(why.map(|why| Liveness::Maybe { why }));
         let is_hindered = liveness.is_some() || obstacle.is_some();
         let blocker = is_hindered.then(|| Box::new(Blocker { liveness, its_agents: None, obstacle }));
-        let modified_at = modified_at
-            .and_then(|(seconds, nanoseconds)| Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok());
-        let modified_at = modified_at.max(newest_record);
-        Inspection { modified_at, steps: steps.into(), blocker }
+        let Dates { recorded_at, undated_at, .. } = dates;
+        Inspection { recorded_at, undated_at, steps: steps.into(), blocker }
     }
 
     /// Reads the newest messages of these sessions, once per database.
@@ -181,22 +228,22 @@ impl Summaries {
         by_file.into_par_iter().filter_map(newest).collect()
     }
 
-    /// Returns the newest time in any record of a session: records need not be in the order of their times.
-    fn newest_record(&self, at: usize, known: &NewestMessages) -> Result<Option<Timestamp>, String> {
-        let mut newest = None;
+    /// Reads every time of a session: records need not be in the order of their times.
+    fn dates(&self, at: usize, known: &NewestMessages) -> Result<Dates, String> {
+        let mut dates = Dates::default();
         for copy in self.copies(at) {
             let Some(agent) = agent::by_kind(copy.place.agent()) else { continue };
             let files: BTreeSet<PathBuf> =
                 agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
             for path in files {
-                newest = newest.max(times::newest_in(&path, self.now).map_err(|error| error.to_string())?);
+                dates.add_whole(&path, Look::at(&path).ok().as_ref(), agent.about().untimed, self.now)?;
             }
             if let Some(known) = known.get(&*copy.place.path) {
                 let times = known.as_ref().map_err(Clone::clone)?;
-                newest = newest.max(times.get(&copy.place.id).copied());
+                dates.recorded_at = dates.recorded_at.max(times.get(&copy.place.id).copied());
             }
         }
-        Ok(newest)
+        Ok(dates)
     }
 
     /// Checks whether a directory, without links, is in the store of a copy.

@@ -192,7 +192,7 @@ pub(crate) fn cwd_records(
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
         let written_at = record.written_at.filter(|at| *at < cutoff)?;
-        if !filter.has_tags(record.agent, &id) || is_used(record.agent, &id) || pins.has(record.agent, &id) {
+        if !filter.is_chosen(record.agent, &id) || is_used(record.agent, &id) || pins.has(record.agent, &id) {
             return None;
         }
         let dir = reach::canonicalize(record.path.parent()?).ok()?;

@@ -30,6 +30,7 @@ pub(crate) struct Summary {
     pub(super) transcript_bytes: u64,
     /// `None` if no process uses it.
     pub(super) liveness: Option<Box<Liveness>>,
+    pub(super) is_empty: bool,
     pub(super) is_unparsable: bool,
     pub(super) is_unknown_format: bool,
     pub(super) title: Option<Box<str>>,
@@ -65,12 +66,14 @@ impl Summary {
             active_at,
             size_bytes: copy.size_bytes,
             transcript_bytes: copy.transcript_bytes,
-            is_unparsable: copy.health.iter().any(|health| UNPARSABLE.contains(&health))
+            is_empty: copy.is_empty(),
+            is_unparsable: copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_damage)
+                || copy.health.iter().any(|health| UNPARSABLE.contains(&health))
                 || is_nothing_but_damage(&copy),
             is_unknown_format: copy.health.contains(Health::UnknownFormat),
             title,
             dir: dir.map(|dir| dir.value.to_string_lossy().into()),
-            is_asked_for: is_of_dir && filter.has_agent(agent) && filter.has_tags(agent, &copy.place.id),
+            is_asked_for: is_of_dir && filter.has_agent(agent) && filter.is_chosen(agent, &copy.place.id),
             rules: (!rules.is_empty()).then_some(rules),
             liveness: Some(copy.liveness).filter(|liveness| *liveness != Liveness::Idle).map(Box::new),
             parent_id: copy.parent_id.map(Into::into),

@@ -49,6 +49,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let pins = Pins::read(env)?;
     let policy = &settings.policy;
     let filter = crate::commands::place_filter(&settings.args.place, env)?;
+    let filter = crate::commands::choose(filter, &settings.args.choice, env, ui)?;
     // Every agent is read, because the guards compare with all sessions.
     let showing = ui.watch("Reading");
     let mut summaries =

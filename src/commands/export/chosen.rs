@@ -72,7 +72,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     let is_subagent = |session: &Session| session.copy().kind == SessionKind::Subagent;
     let (subagents, mut others): (Vec<_>, Vec<_>) = scan.sessions.into_iter().partition(is_subagent);
     if args.sessions.is_empty() {
-        others.retain(|session| session.copy().kind != SessionKind::Empty && filter.matches(session));
+        others.retain(|session| !session.copy().is_empty() && filter.matches(session));
         select::sort(&mut others, SortKey::Active, false);
     } else {
         others = named;

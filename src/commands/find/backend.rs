@@ -26,7 +26,7 @@ use crate::launch;
 use crate::launch::resume::{Left, Options, Resume};
 use crate::scan::{self, Places, Wanted, processes};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
-use crate::session::{AgentKind, Located, Session};
+use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
 use crate::view::pick::{Backend, How, Ready, Refused};
@@ -152,10 +152,13 @@ impl SessionBackend {
         Self { env, filter, options, request, copy: None, with: None, is_started: false }
     }
 
-    /// Keeps the sessions that pass the filters, newest activity first, and marks pinned ones.
+    /// Keeps the sessions that pass the filters, newest activity first, those that a script ran last, and marks pinned
+    /// ones.
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
         select::sort(&mut sessions, SortKey::Active, false);
+        // An app runs a session for its user.
+        sessions.sort_by_key(|session| session.copy().kind == SessionKind::Exec && session.pointers.is_empty());
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
         processes::note(&mut sessions);
@@ -195,15 +198,17 @@ impl SessionBackend {
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
                 let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let Left { moved, worktree, instead, made } = left;
+                let Left { moved, worktree, instead, may_move, made } = left;
                 let made = made.map(|made| (made, "creates it again, empty".to_owned()));
-                let [moved, made] = [moved, made].map(|way| way.map(|(line, why)| Ready { line, why, how: None }));
+                let command = |(line, why)| Ready { line, why, how: None };
+                let (moved, made) = (moved.map(command), made.map(command));
+                let may_move = may_move.into_iter().map(command);
                 let worktree = worktree.map(|lost| {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
-                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(made).collect()
+                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(may_move).chain(made).collect()
             }
             RefusalCode::Live => {
                 vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]

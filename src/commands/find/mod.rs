@@ -255,9 +255,13 @@ impl<'a> Finder<'a> {
         scan.sessions.into_iter().filter(is_meant).nth(nth)
     }
 
+    /// Returns the newest session of a user, or else the newest that a script ran. `codex resume --last`
+    /// (0.171.0) and `claude --continue` at a terminal (by its documentation) also leave out what a script ran.
     fn latest(&mut self) -> Result<Session, Refusal> {
         // A session that anyone may have written is never taken by default.
-        let newest = self.nth_listed(0, |session| !session.copy().is_planted());
+        let is_own = |session: &Session| !session.copy().is_planted();
+        let newest = self.nth_listed(0, |session| is_own(session) && session.copy().kind != SessionKind::Exec);
+        let newest = newest.or_else(|| self.nth_listed(0, is_own));
         again(&newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
     }
 

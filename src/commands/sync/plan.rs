@@ -22,7 +22,7 @@ use crate::format::text;
 use crate::scan::{Wanted, processes};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
+use crate::session::{AgentKind, Problem, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::sync::{BroughtRow, LeftRow};
@@ -83,9 +83,8 @@ pub(super) fn plan<'a>(
         places.read_with_dirs(env, &filter, Wanted::GLANCE)
     });
     let inner = inner(&scan.sessions);
-    scan.sessions.retain(|session| {
-        !inner.contains(&session.key()) && session.copy().kind != SessionKind::Empty && filter.matches(session)
-    });
+    scan.sessions
+        .retain(|session| !inner.contains(&session.key()) && !session.copy().is_empty() && filter.matches(session));
     processes::verify_for_change(&mut scan.sessions);
     let Known { archive, holdings, notes, mapping } = known;
     let mut plan = Plan {

@@ -13,6 +13,8 @@ use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, CLOCK_SKEW, Health, Liveness, Session, SessionKind};
 
+/// Maximum line numbers to report.
+const MOST_LINES: usize = 20;
 /// Maximum characters of an error that are quoted.
 const MOST_OF_ERROR: usize = 200;
 
@@ -36,14 +38,57 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(planted(session));
         findings.extend(future(session, survey));
         findings.extend(survey.stuck.get(&at).map(|stuck| stuck_session(session, stuck)));
-        findings.extend(survey.off_branch.get(&at).map(|off_branch| other_branches(session, off_branch)));
+        if let Some(off_branch) = survey.off_branch.get(&at) {
+            findings.extend(broken_chain(session, off_branch));
+            findings.extend(other_branches(session, off_branch));
+        }
         if let Some(lines) = survey.lines.get(&at) {
             findings.extend(torn(session, lines));
             findings.extend(bad_lines(session, lines));
         }
     }
     findings.extend(unlisted(survey));
+    findings.extend(obstructed(survey));
     findings
+}
+
+/// Reports the sessions that their agents cannot open: one finding per cause, and one for each that can be mended.
+fn obstructed(survey: &Survey) -> Vec<Finding> {
+    let mut by_cause: BTreeMap<(AgentKind, &Path, &str), Vec<&Session>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for session in &survey.scan.sessions {
+        let copy = session.copy();
+        let Some(obstacle) = &copy.obstacle else { continue };
+        if obstacle.is_mendable && copy.liveness == Liveness::Idle {
+            let evidence = format!("{} cannot be opened: {}.", name(session), obstacle.why);
+            let finding = Finding::about(session, Code::CannotOpen, Severity::Error, evidence)
+                .measured(&obstacle.why, "a session that its agent opens")
+                .repaired_by(Repair::Mend { path: copy.place.path.to_path_buf() });
+            findings.push(kept(finding, session));
+        } else {
+            by_cause.entry((session.agent, &copy.place.store.root, &obstacle.why)).or_default().push(session);
+        }
+    }
+    let of_cause = |((agent, _, why), sessions): ((AgentKind, &Path, &str), Vec<&Session>)| {
+        let evidence = match sessions.as_slice() {
+            [session] => format!("{} cannot be opened: {why}.", name(session)),
+            _ => format!("{} of {agent} cannot be opened: {why}.", count(sessions.len(), "session")),
+        };
+        let finding =
+            sessions.iter().fold(Finding::new(Code::CannotOpen, Severity::Error, evidence), |finding, session| {
+                finding.session(session).path(&session.copy().place.path)
+            });
+        let finding = finding.measured(why, "sessions that their agent opens");
+        sessions.first().map_or(finding.clone(), |session| kept(finding, session))
+    };
+    findings.extend(by_cause.into_iter().map(of_cause));
+    findings
+}
+
+/// Adds the command that keeps a conversation that its agent cannot open.
+fn kept(finding: Finding, session: &Session) -> Finding {
+    let command = format!("rejoin export {} -o conversation.md", selector(session));
+    finding.remedy(command, "keeps the conversation")
 }
 
 fn empty(session: &Session) -> Option<Finding> {
@@ -255,8 +300,43 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     finding.remedy(format!("rejoin export {selector} -o conversation.md"), "keeps the conversation for a new session")
 }
 
+/// Reports messages before records whose parents are missing.
+fn broken_chain(session: &Session, off_branch: &OffBranch) -> Option<Finding> {
+    let OffBranch { shown, cut_off, breaks, .. } = off_branch;
+    if *cut_off == 0 {
+        return None;
+    }
+    let known = breaks.iter().take(MOST_LINES).map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let more = if breaks.len() > MOST_LINES { ", …" } else { "" };
+    let records = match breaks.len() {
+        1 => format!("the record in line {known} names a parent"),
+        records => format!("{records} records (in lines {known}{more}) name parents"),
+    };
+    let total = shown + cut_off;
+    let since = off_branch.cut_off_at.map(|(from, to)| format!(", from {from} to {to}")).unwrap_or_default();
+    let evidence = format!(
+        "A resume of {} sends {shown} of its {}, and not the {cut_off} before{since}: {records} that the file does not have.",
+        name(session),
+        count(total, "message")
+    );
+    let finding = transcript(session, Code::BrokenChain, Severity::Warning, evidence)
+        .measured(format!("{cut_off} of {total} messages cut off"), "one chain of records");
+    let selector = selector(session);
+    let copy = session.copy();
+    let agent = agent::by_kind(session.agent).filter(|agent| agent.about().parent_at.is_some());
+    let path = agent.and_then(|agent| agent.transcript(&copy.place)).filter(|_| copy.liveness == Liveness::Idle);
+    let finding = match path {
+        Some(path) => finding.repaired_by(Repair::JoinChain { path }),
+        None => finding,
+    };
+    Some(finding.remedy(format!("rejoin show {selector} --all-branches"), "prints every message"))
+}
+
 /// Reports messages that the agent's resume does not show.
-fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
+fn other_branches(session: &Session, off_branch: &OffBranch) -> Option<Finding> {
+    if off_branch.messages == 0 {
+        return None;
+    }
     let messages = count(off_branch.messages, "message");
     let (are, branches) = match (off_branch.messages, off_branch.branches) {
         (1, _) => ("is", "another branch".to_owned()),
@@ -270,16 +350,18 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Finding {
         name(session)
     );
     let selector = selector(session);
+    // The parts before a missing parent come first.
+    let newest_other = off_branch.parts + 2;
     let finding = Finding::about(session, Code::OtherBranches, severity, evidence)
         .measured(format!("{messages} on {branches}"), "one branch")
         .remedy(format!("rejoin show {selector} --branches"), "lists the branches")
-        .remedy(format!("rejoin show {selector} --branch 2"), "prints the newest of the others");
+        .remedy(format!("rejoin show {selector} --branch {newest_other}"), "prints the newest of the others");
     let can_rewind = agent::about(session.agent).rewind.is_some();
-    if can_rewind {
-        finding.remedy(format!("rejoin rewind {selector} --branch 2"), "makes a new session of it")
+    Some(if can_rewind {
+        finding.remedy(format!("rejoin rewind {selector} --branch {newest_other}"), "makes a new session of it")
     } else {
         finding
-    }
+    })
 }
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
@@ -335,7 +417,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
 }
 
 fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
-    if lines.bad_count + lines.lost_count == 0 {
+    if lines.bad_count == 0 {
         return None;
     }
     let mut parts = Vec::new();
@@ -344,26 +426,20 @@ fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
             if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
         parts.push(format!("{lines_are} {} {record}", numbers(&lines.bad, lines.bad_count)));
     }
-    if lines.lost_count > 0 {
-        let known = lines.lost.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let more = if lines.lost_count > lines.lost.len() as u64 { ", …" } else { "" };
-        let have = if lines.lost_count == 1 { "record has a missing parent" } else { "records have missing parents" };
-        parts.push(format!("{} {have} (in line {known}{more})", lines.lost_count));
-    }
     let measured = parts.join(" and ");
     let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
-    let effect = match (lines.bad_count, lines.lost_count) {
-        (_, 0) if fails => "Its agent fails on every session of this store while there is such a line.",
-        (_, 0) => "Its agent skips such lines.",
-        _ => "Its agent does not see what comes before a record whose parent is missing.",
+    let effect = if fails {
+        "Its agent fails on every session of this store while there is such a line."
+    } else {
+        "Its agent skips such lines."
     };
     let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
     if !lines.glued.is_empty() {
         let glued = count(lines.glued.len(), "whole record");
         evidence.push_str(&format!(" {glued} on a line with half of another can be moved to a separate line."));
     }
-    let finding = transcript(session, Code::BadLines, Severity::Warning, evidence)
-        .measured(measured, "one record per line, each after its parent");
+    let finding =
+        transcript(session, Code::BadLines, Severity::Warning, evidence).measured(measured, "one record per line");
     let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
     let can_split = !lines.glued.is_empty() && session.copy().liveness == Liveness::Idle;
     Some(match path.filter(|_| can_split) {

@@ -98,6 +98,16 @@ pub(crate) enum Repair {
         /// Offsets of these records, in bytes.
         at: Vec<u64>,
     },
+    /// Changes the files that keep an agent from opening a session.
+    Mend {
+        /// The session.
+        path: PathBuf,
+    },
+    /// Gives each record of the active branch whose parent is missing the record before it as its parent.
+    JoinChain {
+        /// The transcript.
+        path: PathBuf,
+    },
     /// Removes the last line of a transcript, which was cut off.
     CutLine {
         /// The transcript.
@@ -215,18 +225,18 @@ impl<'a> Scope<'a> {
         let is_in = |session: &&Session| session.copies.iter().any(|copy| copy.directories().any(is_below));
         let narrow = survey.scan.sessions.iter().filter(|_| filter.is_narrow());
         let is_in = |session: &&Session| filter.dirs.is_empty() || is_in(session);
-        let narrow = narrow.filter(is_in).filter(|session| filter.has_tags(session.agent, session.id()));
+        let narrow = narrow.filter(is_in).filter(|session| filter.is_chosen(session.agent, session.id()));
         let sessions = narrow.map(|session| (session.agent, session.id())).collect();
         Self { filter, sessions }
     }
 
     /// Returns whether a finding is about one of the agents and one of the directories.
     fn has(&self, finding: &Finding) -> bool {
-        let Filter { agents, tagged, .. } = self.filter;
+        let Filter { agents, chosen, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
         // A path has no tags.
         let is_in_dirs = !self.filter.is_narrow()
-            || tagged.is_none() && finding.paths.iter().any(|path| self.filter.is_below(path))
+            || chosen.is_none() && finding.paths.iter().any(|path| self.filter.is_below(path))
             || finding.sessions.iter().any(|(agent, id)| self.sessions.contains(&(*agent, id.as_str())));
         is_of_agent && is_in_dirs
     }

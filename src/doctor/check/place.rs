@@ -150,8 +150,8 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     let selector = selector(newest);
     let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
     let finding = match new {
-        Some(new) => finding.remedy(
-            format!("rejoin move {} {}", word(dir), word(&new)),
+        Some(ref new) => finding.remedy(
+            format!("rejoin move {} {}", word(dir), word(new)),
             "lets all of its sessions follow, if it moved there",
         ),
         None => finding,
@@ -163,7 +163,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         ),
         None => finding,
     };
-    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.is_same_work())) {
+    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.may_be_it())) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts its file system"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(
@@ -180,6 +180,11 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     } else {
         finding.remedy(format!("mkdir -p {}", word(dir)), "creates it again, empty")
     };
+    let may_be_it = gone.instead.iter().filter(|found| found.why.may_be_it() && new.as_ref() != Some(&found.dir));
+    let finding = may_be_it.filter(|_| gone.unmounted.is_none()).fold(finding, |finding, found| {
+        let command = format!("rejoin move {} {}", word(dir), word(&found.dir));
+        finding.remedy(command, format!("lets all of its sessions follow to {}", found.why.words()))
+    });
     let finding = finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists its sessions");
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))
 }

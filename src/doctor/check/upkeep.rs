@@ -11,7 +11,7 @@ use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{InterruptedRun, Survey};
 use crate::format::text::count;
-use crate::session::{AgentKind, Problem, Session, SessionKind};
+use crate::session::{AgentKind, Problem, Session};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = expiries(survey);
@@ -24,20 +24,14 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Reports the sessions that their agent will delete soon, grouped by store and day.
+/// Reports the sessions that their agent will delete soon and that the archive lacks, grouped by store and day.
 fn expiries(survey: &Survey) -> Vec<Finding> {
     let mut by_day: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in &survey.scan.sessions {
-        let copy = session.copy();
-        let Some((_, retention)) = survey.retentions.get(&copy.place.store.root) else { continue };
-        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
-        let Some(at) = retention.expiry(copy).filter(|_| is_own) else { continue };
-        if at.duration_since(survey.now) > survey.expires_within {
-            continue;
-        }
+        let Some(at) = survey.expiry(session).filter(|_| !survey.archived.contains(&session.key())) else { continue };
         // Overdue sessions go at the next start, regardless of their day.
         let day = (at > survey.now).then(|| at.to_zoned(TimeZone::UTC).date());
-        by_day.entry((copy.place.store.root.as_path(), day)).or_default().push(session);
+        by_day.entry((session.copy().place.store.root.as_path(), day)).or_default().push(session);
     }
     let found = by_day.into_iter();
     found

@@ -1,5 +1,5 @@
-//! Checks the lines of a transcript: lines that are not records, records whose parent is missing, and the end of the
-//! last line.
+//! Checks the lines of a transcript: lines that are not records, signs of several branches, and the end of the last
+//! line.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -42,10 +42,6 @@ pub(crate) struct Lines {
     pub bad: Vec<LineNumber>,
     /// Number of lines that are not records.
     pub bad_count: u64,
-    /// The first records whose parent is not in the file.
-    pub lost: Vec<u64>,
-    /// Number of records whose parent is not in the file.
-    pub lost_count: u64,
     /// If set, a record may be an error of the API in place of a reply.
     pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
@@ -75,7 +71,7 @@ pub(crate) enum LastLine {
 impl Lines {
     /// Returns whether there is nothing to report.
     pub(crate) fn is_sound(&self) -> bool {
-        self.bad_count + self.lost_count == 0 && self.last == LastLine::Ended
+        self.bad_count == 0 && self.last == LastLine::Ended
     }
 
     fn add_bad(&mut self, number: LineNumber) {
@@ -200,8 +196,6 @@ struct Chain {
     hasher: RandomState,
     /// The ids of its records, in their order.
     known: Vec<u64>,
-    /// Records that do not follow the one right before them, and the ids of those that they follow.
-    waiting: Vec<(u64, u64)>,
     /// Ids of records that are named as the end of a branch and are not the last ones before.
     leaves: Vec<u64>,
     may_begin_elsewhere: bool,
@@ -215,7 +209,6 @@ impl Chain {
             link: agent.about().link,
             hasher: RandomState::default(),
             known: Vec::new(),
-            waiting: Vec::new(),
             leaves: Vec::new(),
             may_begin_elsewhere: is_subagent,
             refuses_bytes: agent.about().refuses_bytes,
@@ -244,11 +237,10 @@ impl Chain {
         let leaf = link.leaf.map(|leaf| self.hasher.hash_one(leaf.as_bytes()));
         self.leaves.extend(leaf.filter(|leaf| self.known.last() != Some(leaf)));
         let is_first = self.known.is_empty();
+        // Another root, unless it is the first record after a header.
+        self.found.may_branch |= link.id.is_some() && link.parent.is_none() && self.known.len() > 1;
         if let Some(parent) = link.parent.filter(|_| !(is_first && self.may_begin_elsewhere)) {
-            let parent = self.hasher.hash_one(parent.as_bytes());
-            if self.known.last() != Some(&parent) {
-                self.waiting.push((number, parent));
-            }
+            self.found.may_branch |= self.known.last() != Some(&self.hasher.hash_one(parent.as_bytes()));
         }
         if let Some(id) = link.id {
             self.known.push(self.hasher.hash_one(id.as_bytes()));
@@ -256,18 +248,12 @@ impl Chain {
     }
 
     fn finish(mut self) -> Lines {
-        if self.waiting.is_empty() && self.leaves.is_empty() {
-            return self.found;
+        if !self.leaves.is_empty() {
+            self.known.sort_unstable();
+            // `summary` records of older versions name a leaf of another session.
+            let has = |id: &u64| self.known.binary_search(id).is_ok();
+            self.found.may_branch |= self.leaves.iter().any(has);
         }
-        self.known.sort_unstable();
-        let has = |id: &u64| self.known.binary_search(id).is_ok();
-        // `summary` records of older versions name a leaf of another session.
-        let may_branch = !self.waiting.is_empty() || self.leaves.iter().any(has);
-        self.found.may_branch |= may_branch;
-        let lost = self.waiting.iter().filter(|(_, parent)| !has(parent));
-        let lost: Vec<u64> = lost.map(|(number, _)| *number).collect();
-        self.found.lost_count = lost.len() as u64;
-        self.found.lost = lost.into_iter().take(MAX_NUMBERS).collect();
         self.found
     }
 }
@@ -325,11 +311,11 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_may_come_later_but_must_be_there() {
-        let text = record("b", "a") + &record("a", "gone") + &record("c", "b");
-        assert_eq!(looked(&text, false, false).lost, [2]);
-        let own = record("a", "in the session that made it") + &record("b", "a") + &record("c", "gone");
-        assert_eq!(looked(&own, true, false).lost, [3]);
+    fn a_record_that_follows_another_one_may_branch() {
+        let text = record("a", "gone") + &record("b", "a");
+        assert!(looked(&text, false, false).may_branch);
+        assert!(!looked(&text, true, false).may_branch, "a sub-agent's session begins in its parent");
+        assert!(looked(&(text + &record("c", "a")), true, false).may_branch);
     }
 
     #[test]
@@ -355,7 +341,7 @@ mod tests {
         assert_eq!((ends.last, ends.is_whole), (LastLine::WithoutNewline, false));
         let deep = looked(&text, false, true);
         assert_eq!(deep.bad, [2, 4_001, 8_999].map(LineNumber::FromStart));
-        assert_eq!((deep.last, deep.is_whole, deep.lost_count), (LastLine::WithoutNewline, true, 0));
+        assert_eq!((deep.last, deep.is_whole), (LastLine::WithoutNewline, true));
     }
 
     #[test]

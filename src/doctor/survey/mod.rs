@@ -19,6 +19,8 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, Pa
 use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
 use crate::agent::{self, Inspector};
+use crate::archive::Archive;
+use crate::archive::coverage::held;
 use crate::doctor::code::Code;
 use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
@@ -49,6 +51,10 @@ pub(crate) struct Wanted {
     /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
 }
+
+/// The checks that need the lines of transcripts.
+const OF_LINES: [Code; 5] =
+    [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
 
 impl Wanted {
     fn has(&self, codes: &[Code]) -> bool {
@@ -91,6 +97,8 @@ pub(crate) struct Survey {
     pub held: BTreeSet<PathBuf>,
     /// The rules by which agents delete sessions themselves, by the roots of their stores.
     pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
+    /// Sessions that their agent deletes soon and that the archive holds completely.
+    pub archived: BTreeSet<(AgentKind, String)>,
     /// Records of directories that sessions were working in, and whether each directory exists.
     pub cwd_records: Vec<(CwdRecord, bool)>,
     /// Runs of this program that did not finish.
@@ -125,7 +133,7 @@ pub(crate) struct InterruptedRun {
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
-    let wants_lines = wanted.has(&[Code::TornTranscript, Code::BadLines, Code::OtherBranches, Code::StuckSession]);
+    let wants_lines = wanted.has(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
@@ -309,5 +317,16 @@ impl Survey {
                 copy.modified_at = modified_at(&copy.place.path);
             }
         }
+        let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
+        self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
+    }
+
+    /// Returns when the agent of a session will delete it, if that is soon.
+    pub(crate) fn expiry(&self, session: &Session) -> Option<Timestamp> {
+        let copy = session.copy();
+        let (_, retention) = self.retentions.get(&copy.place.store.root)?;
+        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
+        let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
+        retention.expiry(copy).filter(|_| is_own).filter(is_soon)
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
         let (kind, path) = (copy.place.agent(), &*copy.place.path);
         let Some(agent) = agent::by_kind(kind).filter(|_| is_log(path)) else { continue };
+        known.extend(copy.temporary.iter().map(|path| path.as_os_str().to_owned()));
         known.insert(path.as_os_str().to_owned());
         known.extend(agent.written(&copy.place).into_iter().map(PathBuf::into_os_string));
         dirs.extend(path.parent().map(|dir| (kind, dir.as_os_str())));
@@ -47,8 +48,10 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     dirs.into_par_iter().filter_map(unread).collect()
 }
 
+/// Returns whether a file is a log by its name, or a log that a killed writer left under a temporary name.
 fn is_log(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    name.ends_with(".jsonl") || name.contains(".jsonl") && name.contains(".tmp")
 }
 
 /// Returns whether one of the first records is not known to be without conversation.

@@ -1,5 +1,6 @@
 //! Streams a whole file line by line, with one line in memory.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,22 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(&[u8]) -> ControlFlow<(
     while let Some(line) = lines.next_line()? {
         if see(line.bytes).is_break() {
             break;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `see` with these lines of a file, by the numbers that [`each_line`] gives them, counted from 0.
+pub(crate) fn each_line_at(
+    path: &Path,
+    wanted: &BTreeSet<usize>,
+    see: &mut dyn FnMut(usize, Line<'_>),
+) -> Result<(), PathError> {
+    let (mut lines, last) = (Jsonl::open(path)?.into_lines()?, wanted.last().map_or(0, |last| last + 1));
+    for at in 0..last {
+        let Some(line) = lines.next_line()? else { break };
+        if wanted.contains(&at) {
+            see(at, line);
         }
     }
     Ok(())

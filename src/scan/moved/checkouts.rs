@@ -1,6 +1,7 @@
 //! The git checkouts that sessions worked in, and a search among them for the repository of a missing directory.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use super::{Instead, Why, nearest_parent};
 use crate::scan::commits::Objects;
 use crate::scan::git::{remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
+use crate::session::recorded;
 use crate::session::repository::Repository;
 use crate::system::reach;
 
@@ -22,6 +24,8 @@ const MAX_PACKS: usize = 100_000;
 /// levels.
 const MAX_NEAR: usize = 16_384;
 const MAX_DEPTH: usize = 3;
+/// Maximum directories of which only the last name is the same.
+const MAX_ALIKE: usize = 5;
 
 /// The git checkouts around known directories, looked up once for any number of missing directories.
 #[derive(Debug, Default)]
@@ -35,6 +39,8 @@ pub(crate) struct Checkouts {
     home: PathBuf,
     /// The directories near a directory, listed once.
     near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
+    /// The directories below those of sessions outside of the home.
+    near_known: OnceCell<Vec<PathBuf>>,
     /// The checkouts among these.
     checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
     /// Number of packs that may still be read.
@@ -69,24 +75,24 @@ impl Checkouts {
     /// Finds replacements for a missing directory by the known facts about its repository, the best first.
     pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
         let mut found = Vec::new();
-        let mut add = |dir: &Path, why| {
-            if found.iter().all(|other: &Instead| other.dir != dir) {
-                found.push(Instead { dir: dir.to_owned(), why });
-            }
-        };
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
         let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
+        let alike = self.alike(gone, parent);
+        let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
+        let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
+        let of_alike: Vec<_> = of_alike.iter().map(|dir| (dir, self.checkout(dir))).collect();
         // A directory missing from a checkout that still exists has not moved with that checkout.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
             let all = self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)));
+            let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has(gone)) {
-            add(&in_checkout(dir, gone), Why::MainCheckout);
+            add(&mut found, &in_checkout(dir, gone), Why::MainCheckout);
         }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
             // A fork has the commits, too.
@@ -94,14 +100,14 @@ impl Checkouts {
             !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
         };
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
-            add(&in_checkout(dir, gone), Why::Commit);
+            add(&mut found, &in_checkout(dir, gone), Why::Commit);
         }
         let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
-            add(&in_checkout(dir, gone), Why::Remote);
+            add(&mut found, &in_checkout(dir, gone), Why::Remote);
         }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
-            add(&in_checkout(dir, gone), Why::Root);
+            add(&mut found, &in_checkout(dir, gone), Why::Root);
         }
         // The first missing name, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
@@ -109,7 +115,7 @@ impl Checkouts {
         if name.iter().next().is_some() {
             let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
-                add(dir, Why::NamedAndKnown);
+                add(&mut found, dir, Why::NamedAndKnown);
             }
             // A home at the root, as in some containers, has the whole disk below it.
             let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
@@ -119,22 +125,63 @@ impl Checkouts {
                 for dir in near.iter().filter(|dir| ends_with(dir, name)) {
                     let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
                     if reach::is_dir(&below) == Some(true) {
-                        add(&below, why);
+                        add(&mut found, &below, why);
                     }
                 }
             }
         }
+        let most = found
+            .iter()
+            .filter(|instead| instead.why < Why::AlikeAndKnown)
+            .map(|instead| common_names(&instead.dir, gone));
+        let most = most.max().unwrap_or_default();
+        for (dir, why) in alike.iter().filter(|(dir, _)| common_names(dir, gone) >= most).take(MAX_ALIKE) {
+            add(&mut found, dir, *why);
+        }
         if let Some(parent) = parent {
             if let Some(repository) = &parents {
-                add(repository, Why::Around);
+                add(&mut found, repository, Why::Around);
             }
-            add(parent, Why::Parent);
+            add(&mut found, parent, Why::Parent);
         }
         found
     }
 }
 
 impl Checkouts {
+    /// Finds the directories with the last name of a missing one, in any capitals: those of other sessions, and those near
+    /// them, near the old place and in the home. The most common names at the end come first.
+    fn alike(&self, gone: &Path, parent: Option<&Path>) -> Vec<(PathBuf, Why)> {
+        let Some(name) = recorded::file_name(gone) else { return Vec::new() };
+        let has_name = |dir: &&PathBuf| {
+            let last = dir.file_name().unwrap_or_default();
+            last.len() == name.len() && last.eq_ignore_ascii_case(name) && dir.as_path() != gone
+        };
+        let home = Some(&*self.home).filter(|home| home.parent().is_some());
+        let around: Vec<Rc<Vec<PathBuf>>> = parent.into_iter().chain(home).map(|dir| self.near(dir)).collect();
+        let known = self.known.iter().filter(has_name).map(|dir| (dir, Why::AlikeAndKnown));
+        let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known().iter());
+        let near = near.filter(has_name).map(|dir| (dir, Why::Alike));
+        let mut all: BTreeMap<&PathBuf, Why> = BTreeMap::new();
+        for (dir, why) in known.chain(near) {
+            all.entry(dir).or_insert(why);
+        }
+        let mut all: Vec<(PathBuf, Why)> = all.into_iter().map(|(dir, why)| (dir.clone(), why)).collect();
+        all.retain(|(dir, _)| reach::is_dir(dir) == Some(true));
+        all.sort_by_cached_key(|(dir, why)| (Reverse(common_names(dir, gone)), dir.file_name() != Some(name), *why));
+        all
+    }
+
+    /// Lists the directories below those of sessions outside of the home, up to some thousand entries in all.
+    fn near_known(&self) -> &[PathBuf] {
+        self.near_known.get_or_init(|| {
+            // Anything may be below /tmp or /usr.
+            let is_own = |dir: &&PathBuf| dir.ancestors().nth(2).is_some() && !dir.starts_with(&self.home);
+            let outside = self.known.iter().filter(is_own);
+            list_near(outside.cloned().collect())
+        })
+    }
+
     /// Finds the lost git worktree that a missing directory was, or was part of; `branch` is the last one that a
     /// session worked on there. Returns the reason if it cannot be recreated.
     pub(crate) fn lost_worktree(
@@ -177,17 +224,29 @@ impl Checkouts {
     /// Lists the directories below `parent`, a few levels deep and up to some thousand entries; links are not followed.
     fn near(&self, parent: &Path) -> Rc<Vec<PathBuf>> {
         let mut near = self.near.borrow_mut();
-        let list = || Rc::new(list_near(parent));
+        let list = || Rc::new(list_near(vec![parent.to_owned()]));
         Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
     }
 }
 
-/// Lists the directories below `parent`, level by level.
+/// Adds a replacement, unless it was found for a stronger reason.
+fn add(found: &mut Vec<Instead>, dir: &Path, why: Why) {
+    if found.iter().all(|other| other.dir != dir) {
+        found.push(Instead { dir: dir.to_owned(), why });
+    }
+}
+
+/// Counts the names at the end of two paths that are the same but for capitals.
+fn common_names(a: &Path, b: &Path) -> usize {
+    let names = a.iter().rev().zip(b.iter().rev());
+    names.take_while(|(a, b)| a.len() == b.len() && a.eq_ignore_ascii_case(b)).count()
+}
+
+/// Lists the directories below others, level by level.
 ///
 /// `walkdir` opens a directory before it can be skipped, and would wait for one that does not answer.
-fn list_near(parent: &Path) -> Vec<PathBuf> {
+fn list_near(mut level: Vec<PathBuf>) -> Vec<PathBuf> {
     let (mut found, mut left) = (Vec::new(), MAX_NEAR);
-    let mut level = vec![parent.to_owned()];
     for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
         for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {

@@ -41,6 +41,10 @@ pub(crate) enum Why {
     Named,
     /// It has the same name, and is below the home directory.
     NamedAtHome,
+    /// Its last name is the same but for capitals, and another session worked in it.
+    AlikeAndKnown,
+    /// Its last name is the same but for capitals.
+    Alike,
     /// It is the checkout around the missing directory.
     Around,
     /// It is the remaining part of the path.
@@ -58,9 +62,16 @@ impl Why {
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
             Self::NamedAtHome => "a directory of the same name in your home directory",
+            Self::AlikeAndKnown => "a directory with the same last name in which another session worked",
+            Self::Alike => "a directory with the same last name",
             Self::Around => "the repository that it was part of",
             Self::Parent => "the nearest parent that still exists",
         }
+    }
+
+    /// Returns whether the place may be the missing directory, and is not only what is around it.
+    pub(crate) fn may_be_it(self) -> bool {
+        self < Self::Around
     }
 
     /// Returns whether the place has the same work, and is not only near.
@@ -91,7 +102,7 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
 }
 
 /// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is
-/// just one. Among several clones, the one with the old name is chosen. If more than one name of the path is missing,
+/// just one. A directory with the same last name may be any other. Among several clones, the one with the old name is chosen. If more than one name of the path is missing,
 /// the directory may have been inside the checkout, so only the same name will do.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = recorded::file_name(gone);
@@ -105,7 +116,10 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
         Some(why) => only(&|instead| instead.why == why)
             .filter(|dir| why == Why::MainCheckout || is_one_name || dir.file_name() == name)
             .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
-        None => only(&|instead| instead.dir.file_name() == name && !gone.starts_with(&instead.dir)),
+        None => only(&|instead| {
+            let is_alike = matches!(instead.why, Why::AlikeAndKnown | Why::Alike);
+            instead.dir.file_name() == name && !is_alike && !gone.starts_with(&instead.dir)
+        }),
     }
 }
 

@@ -130,3 +130,44 @@ fn a_directory_of_the_same_name_is_found_below_the_home() {
     assert_eq!(best(&found(home), &home.join("work/plain")), Some(at_home.dir.clone()));
     assert!(!found(Path::new("/no/home")).contains(&at_home));
 }
+
+#[test]
+fn last_name_leads_to_candidates_but_not_to_the_best_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path();
+    let (home, disk) = (root.join("home"), root.join("disk/work"));
+    for made in ["home/code/shop", "home/x/y/Shop", "home/a/b/c/shop", "home/code/other", "disk/work/deep/shop"] {
+        std::fs::create_dir_all(root.join(made)).expect("a directory");
+    }
+    let checkouts = Checkouts::of([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
+    let found = |gone: &str| checkouts.instead_of(Path::new(gone), &Repository::default());
+    let instead = |dir: PathBuf, why| Instead { dir, why };
+    let shop = instead(home.join("code/shop"), Why::AlikeAndKnown);
+    let deep = instead(disk.join("deep/shop"), Why::Alike);
+    let capital = instead(home.join("x/y/Shop"), Why::Alike);
+    // A container, a home of another machine, another spelling, and a worktree of an app.
+    assert_eq!(found("/workspaces/shop"), [shop.clone(), deep.clone(), capital.clone()]);
+    assert_eq!(found("/Users/ana/code/shop")[0], shop, "two names are the same");
+    assert_eq!(found("/old/X/Y/shop")[0], capital);
+    assert_eq!(found("/workspace"), []);
+    assert_eq!(best(&found("/workspaces/shop"), Path::new("/workspaces/shop")), None);
+    let worktree = home.join(".codex/worktrees/1a2b/shop");
+    let found = checkouts.instead_of(&worktree, &Repository::default());
+    assert!([shop, deep].iter().all(|instead| found.iter().any(|found| found.dir == instead.dir)), "{found:?}");
+}
+
+#[test]
+fn candidate_with_the_recorded_commit_is_first() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let home = dir.path().join("home");
+    for made in ["a/shop/.git/objects/ab", "b/shop"] {
+        std::fs::create_dir_all(home.join(made)).expect("a directory");
+    }
+    std::fs::write(home.join("a/shop/.git/objects/ab").join("ab".repeat(19)), "").expect("a file");
+    let mut had = Repository::default();
+    had.add_commit(&"ab".repeat(20));
+    let checkouts = Checkouts::of([home.join("b/shop").as_path()].into_iter(), &home);
+    let found = checkouts.instead_of(Path::new("/workspaces/shop"), &had);
+    let whys: Vec<Why> = found.iter().map(|instead| instead.why).collect();
+    assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![Why::Commit, Why::AlikeAndKnown]));
+}

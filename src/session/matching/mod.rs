@@ -84,6 +84,10 @@ pub(crate) struct Subject {
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
     title: Text,
+    /// The whole title, or else the first prompt, folded.
+    label: String,
+    /// Number of prompts and replies; `None` if they were not counted.
+    messages: Option<u64>,
     dir: Text,
     /// Agent and marks.
     labels: Text,
@@ -111,6 +115,8 @@ impl Subject {
             agents: session.pointers.iter().map(|pointer| pointer.agent).collect(),
             active_at: session.active_at(),
             title: Text::new(title),
+            label: session.label().map(|label| folded(label.trim())).unwrap_or_default(),
+            messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
             dir: Text::new(dir),
             labels: labels(session.agent, marks),
             marks: marks.iter().map(|mark| marks::name(mark)).collect(),

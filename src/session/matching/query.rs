@@ -8,7 +8,7 @@ use crate::session::AgentKind;
 use crate::session::marks::{self, Mark};
 use crate::session::terms::fold::folded;
 
-/// Words, quoted phrases, excluded words (`-word`, `!word`), and filters.
+/// Words, quoted phrases, filters, and excluded words and filters (`-word`, `!is:exec`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     pub(super) words: Vec<Word>,
@@ -20,6 +20,12 @@ pub(crate) struct Query {
     /// Names of marks, as returned by [`marks::names`].
     marks: Vec<String>,
     tags: Vec<String>,
+    /// Titles, folded.
+    titles: Vec<String>,
+    /// Maximum number of prompts and replies.
+    most_messages: Option<u64>,
+    /// Filters that a session must not pass: `!is:exec`.
+    not: Vec<Self>,
     /// Set while the user types, so that a prefix of a tag is enough.
     is_being_typed: bool,
     /// An invalid filter, for a message to the user; it filters nothing.
@@ -27,7 +33,7 @@ pub(crate) struct Query {
 }
 
 /// Names of filters, such as `agent` in `agent:claude`.
-const FILTERS: [&str; 6] = ["agent", "dir", "since", "before", "is", "tag"];
+const FILTERS: [&str; 7] = ["agent", "dir", "since", "before", "is", "tag", "title"];
 
 impl Query {
     /// Parses a text; `time` parses an age or a date.
@@ -58,7 +64,10 @@ impl Query {
         let Some((name, value)) = filter(part) else {
             match part.strip_prefix(['-', '!']).filter(|word| !word.is_empty()) {
                 Some(word) if filter(word).is_some() => {
-                    self.problem = Some(format!("{part} is not understood, because only words can be excluded"));
+                    let mut not = Self::default();
+                    not.add(word, time);
+                    self.problem = self.problem.take().or_else(|| not.problem.clone());
+                    self.not.extend(Some(not).filter(Self::has_filters));
                 }
                 Some(word) => self.excluded.push(Word::new(word)),
                 None => self.words.push(Word::new(part)),
@@ -76,6 +85,7 @@ impl Query {
                 self.agents.get_or_insert_default().append(&mut agents);
             }
             "dir" => self.dirs.push(folded(value)),
+            "title" => self.titles.push(folded(value.trim())),
             "tag" => self.tags.push(value.trim_start_matches('+').to_lowercase()),
             "is" => {
                 let mark = folded(value).replace(' ', "-");
@@ -116,12 +126,19 @@ impl Query {
 
     fn has_filters(&self) -> bool {
         let has_times = self.since.is_some() || self.before.is_some();
-        has_times || self.agents.is_some() || !self.dirs.is_empty() || self.has_labels()
+        let has_texts = !self.dirs.is_empty() || !self.titles.is_empty();
+        let has_others = self.most_messages.is_some() || !self.not.is_empty();
+        has_times || self.agents.is_some() || has_texts || has_others || self.has_labels()
     }
 
     /// Returns whether sessions are filtered by their marks or tags.
     pub(crate) fn has_labels(&self) -> bool {
-        !self.marks.is_empty() || !self.tags.is_empty()
+        !self.marks.is_empty() || !self.tags.is_empty() || self.not.iter().any(Self::has_labels)
+    }
+
+    /// Accepts only sessions with at most this number of prompts and replies, which must have been counted.
+    pub(crate) fn with_most_messages(self, most: Option<u64>) -> Self {
+        Self { most_messages: most, ..self }
     }
 
     /// Returns whether it asks for a kind of session that is hidden by default, such as `is:archived`.
@@ -152,7 +169,10 @@ impl Query {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
             && self.marks.iter().all(|mark| subject.marks.iter().any(|known| known.starts_with(mark)))
             && self.tags.iter().all(|tag| subject.tags.iter().any(|known| self.is_meant(tag, known)))
+            && self.titles.iter().all(|title| *title == subject.label)
+            && self.most_messages.is_none_or(|most| subject.messages.is_some_and(|messages| messages <= most))
             && !self.excluded.iter().any(|word| word.is_in(subject))
+            && !self.not.iter().any(|not| not.lets_pass(subject))
     }
 
     fn is_meant(&self, typed: &str, tag: &str) -> bool {

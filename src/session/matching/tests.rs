@@ -91,6 +91,13 @@ fn filters_are_parsed_among_the_words() {
         ("before:2026-03-01T00:00:00Z", false),
         ("is:", true),
         ("is:pinned", false),
+        ("title:\"please look at the basket\"", true),
+        ("title:PLEASE", false),
+        ("!is:exec", false),
+        ("-is:pinned", true),
+        ("!agent:claude", false),
+        ("!dir:elsewhere fix", true),
+        ("!is:", true),
         ("fix -parser", false),
         ("fix -pars", true),
         ("fix !parsers", false),
@@ -101,8 +108,20 @@ fn filters_are_parsed_among_the_words() {
     assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is neither an age nor a date"));
     assert_eq!(query("agent:nobody").problem.as_deref(), Some("no agent is called nobody"));
     assert_eq!(query("is:lost").problem.as_deref(), Some("no mark is called lost; `rejoin help marks` lists them"));
+    assert_eq!(query("!is:lost").problem, query("is:lost").problem);
     assert_eq!(query("fix -parser !x is:dir-gone").texts(), ["fix", "-parser", "-x"]);
     assert_eq!(query("agent:claude fix \"two words\" dir:x").words().collect::<Vec<_>>(), ["fix", "two words"]);
+}
+
+#[test]
+fn only_counted_messages_are_few() {
+    let few = query("").with_most_messages(Some(2));
+    let counted = |prompts, replies| {
+        let mut copy = copy("5d1f2e8a-aaaa");
+        (copy.prompts, copy.replies) = (prompts, replies);
+        few.lets_pass(&Subject::of(&session(vec![copy]), "", "", &[]))
+    };
+    assert!(counted(Some(1), Some(1)) && !counted(Some(1), Some(2)) && !counted(None, None));
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::session::{AgentKind, Kin, Session, SessionCopy};
 pub(crate) struct Filter {
     /// Only these agents; all agents if empty.
     pub agents: Vec<AgentKind>,
-    /// The sessions with the requested tags; `None` without such a filter.
-    pub tagged: Option<BTreeSet<(AgentKind, String)>>,
+    /// The sessions with the requested tags, marks and titles; `None` without such a filter.
+    pub chosen: Option<BTreeSet<(AgentKind, String)>>,
     /// Only sessions with a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
     /// Directories with the same work, which are requested together with those.
@@ -39,7 +39,7 @@ impl Filter {
 
     /// Returns whether it has conditions other than agents, so that a session must be read to apply it.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.dirs.is_empty() || self.tagged.is_some() || self.has_times()
+        !self.dirs.is_empty() || self.chosen.is_some() || self.has_times()
     }
 
     /// Returns whether sessions of this agent pass.
@@ -47,9 +47,9 @@ impl Filter {
         self.agents.is_empty() || self.agents.contains(&agent)
     }
 
-    /// Returns whether a session has the requested tags.
-    pub(crate) fn has_tags(&self, agent: AgentKind, id: &str) -> bool {
-        self.tagged.as_ref().is_none_or(|tagged| tagged.contains(&(agent, id.to_owned())))
+    /// Returns whether a session has the requested tags, marks and title.
+    pub(crate) fn is_chosen(&self, agent: AgentKind, id: &str) -> bool {
+        self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&(agent, id.to_owned())))
     }
 
     fn has_times(&self) -> bool {
@@ -70,7 +70,7 @@ impl Filter {
             || session.pointers.iter().any(|pointer| self.agents.contains(&pointer.agent));
         let at = session.active_at();
         is_of_agent
-            && self.has_tags(session.agent, session.id())
+            && self.is_chosen(session.agent, session.id())
             && (self.dirs.is_empty()
                 || session.copies.iter().any(|copy| self.is_in_dirs(copy))
                 || self.kin_of(session).is_some())

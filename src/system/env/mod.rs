@@ -96,6 +96,16 @@ impl Env {
         value(&self.variables, name).filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
     }
 
+    /// Returns this environment for an agent with another home; `variable` is the one that names it.
+    pub(crate) fn in_agent_home(&self, variable: &str, home: &Path) -> Self {
+        let mut env = self.clone();
+        match variable {
+            "HOME" => env.home = home.to_owned(),
+            variable => drop(env.variables.insert(variable.into(), home.into())),
+        }
+        env
+    }
+
     /// Returns whether a variable is set to an empty value.
     pub(crate) fn is_empty(&self, name: &str) -> bool {
         self.variables.get(OsStr::new(name)).is_some_and(|value| value.is_empty())

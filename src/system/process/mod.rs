@@ -203,7 +203,7 @@ fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
     metadata.collect()
 }
 
-/// The files that processes have open, as far as the system shows them.
+/// The files that other processes have open, as far as the system shows them.
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Option<HashSet<(u64, u64)>>);
 
@@ -214,7 +214,10 @@ impl OpenFiles {
     }
 
     fn of(table: &impl Table) -> Self {
-        Self(table.open_files(None).map(|files| files.into_iter().map(|open| open.identity).collect()))
+        // This process only reads: the picker may show a session at the moment in which it is to be removed.
+        let is_other = |open: &OpenFile| open.pid != std::process::id();
+        let identities = |files: Vec<OpenFile>| files.into_iter().filter(is_other).map(|open| open.identity).collect();
+        Self(table.open_files(None).map(identities))
     }
 
     /// Returns whether the system shows open files at all.
@@ -276,20 +279,29 @@ mod tests {
     }
 
     #[test]
-    fn a_file_open_in_this_process_is_held() {
+    fn a_file_open_in_another_process_is_held() {
         let dir = tempfile::tempdir().expect("a directory");
-        let (open, closed) = (dir.path().join("open"), dir.path().join("closed"));
-        std::fs::write(&closed, "x").expect("a file");
-        let file = std::fs::File::create(&open).expect("a file");
-        assert_eq!(held(&[&open, &closed]), BTreeSet::from([open.clone()]));
-        drop(file);
+        let (open, own) = (dir.path().join("open"), dir.path().join("own"));
+        for path in [&open, &own] {
+            std::fs::write(path, "x").expect("a file");
+        }
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "exec 8<\"$0\" && echo open && read line"]).arg(&open);
+        let piped = || std::process::Stdio::piped();
+        let mut child = command.stdin(piped()).stdout(piped()).spawn().expect("a shell");
+        let mut said = [0; 5];
+        child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+        let file = std::fs::File::open(&own).expect("a file");
         // A child that another test starts at this moment has the file open until it executes its program.
-        let is_closed = || held(&[&open, &closed]).is_empty();
+        let has_only_open = || held(&[&open, &own]) == BTreeSet::from([open.clone()]);
         let wait = || std::thread::sleep(std::time::Duration::from_millis(10));
-        assert!((0..200).any(|_| is_closed() || {
+        assert!((0..200).any(|_| has_only_open() || {
             wait();
             false
         }));
+        drop((file, child.stdin.take()));
+        child.wait().expect("an end");
+        assert!(held(&[&open]).is_empty());
     }
 
     #[test]

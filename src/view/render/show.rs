@@ -259,7 +259,11 @@ pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branche
     let Styles { header, faint, .. } = styles;
     for branch in branches {
         let Branch { number, messages, .. } = branch;
-        let resumed = if branch.is_active { ", which a resume continues" } else { "" };
+        let resumed = match branch {
+            Branch { is_active: true, .. } => ", which a resume continues",
+            Branch { is_cut_off: true, .. } => ", which a missing parent cuts off from branch 1",
+            _ => "",
+        };
         let from = branch.begun_at.map(|at| format!(" from {}", env.clock.shown(at))).unwrap_or_default();
         let to = branch.ended_at.map(|at| format!(" to {}", env.clock.shown(at))).unwrap_or_default();
         let messages = text::count(*messages, "message");

@@ -110,6 +110,12 @@ impl Agents {
                 writeln!(out, "{line}")?;
             }
         }
+        if self.not_read.iter().any(|store| store.is_further_home) {
+            let head = "`[[stores]]` in the config file reads a further home:";
+            for line in text::flowed(head, &["`rejoin help config`".to_owned()], width) {
+                writeln!(out, "{line}")?;
+            }
+        }
         let name = |store: &&StoreFacts| format!("{} ({})", store.agent, shown_dir(&store.root, env));
         let names: Vec<String> = in_vain.iter().map(name).collect();
         if !names.is_empty() {

@@ -60,12 +60,16 @@ pub(crate) struct Candidate<'a> {
     pub project: Option<&'a str>,
     /// Newest time inside any copy.
     pub active_at: Option<Timestamp>,
-    /// Newest time in its files or of them; `None` if it was not checked.
-    pub modified_at: Option<Timestamp>,
+    /// Newest time in its files; `None` if they were not read.
+    pub recorded_at: Option<Timestamp>,
+    /// Newest change of a file without times, or whose last record has none; `None` if there is no such file.
+    pub undated_at: Option<Timestamp>,
     /// Size of all copies with their belongings, in bytes.
     pub size_bytes: u64,
     /// Use by a process.
     pub liveness: &'a Liveness,
+    /// Set if nothing in any copy was written by the user or a model.
+    pub is_empty: bool,
     /// Set if a part of it could not be read or parsed.
     pub is_unparsable: bool,
     /// Set if its records are in an unknown format.
@@ -126,17 +130,24 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
     for family in &mut families {
         let not_asked_for = (!candidates[family.root()].is_asked_for).then_some(Keep::NotAskedFor);
         let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
-        let not_empty = policy.only_empty && family.members.iter().any(|at| candidates[*at].kind != SessionKind::Empty);
+        let not_empty = policy.only_empty && family.members.iter().any(|at| !candidates[*at].is_empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
-        // A file or a record may be newer than the time in a list.
-        let changed_at = family.members.iter().filter_map(|at| candidates[*at].modified_at).max();
-        family.verdict = match (reason, policy.cutoff, family.active_at.max(changed_at)) {
+        // A record may be newer than the time in a list.
+        let newest = |time: fn(&Candidate<'_>) -> Option<Timestamp>| {
+            family.members.iter().filter_map(|at| time(&candidates[*at])).max()
+        };
+        let recorded_at = family.active_at.max(newest(|one| one.recorded_at));
+        let undated_at = newest(|one| one.undated_at);
+        family.verdict = match (reason, policy.cutoff, recorded_at) {
             // Sessions that only their agent can remove may also be too new.
             (Some(Keep::ItsAgents), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
                 Verdict::Stays(Keep::Newer)
             }
             (Some(keep), ..) => Verdict::Stays(keep),
             (None, ..) if policy.all => Verdict::Goes(Go::All),
+            (None, Some(cutoff), Some(at)) if at < cutoff && undated_at.is_some_and(|at| at >= cutoff) => {
+                Verdict::Stays(Keep::NewerFile)
+            }
             (None, Some(cutoff), Some(at)) if at < cutoff => Verdict::Goes(Go::Old),
             _ => Verdict::Stays(Keep::Newer),
         };
@@ -193,7 +204,7 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
 
 /// Returns the strongest reason for a session to stay, regardless of other sessions.
 fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
-    let times = || [one.active_at, one.modified_at].into_iter().flatten();
+    let times = || [one.active_at, one.recorded_at, one.undated_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
     let reasons = [
         (matches!(one.liveness, Liveness::Live { .. }), Keep::Live),
@@ -217,11 +228,11 @@ fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy
     let is_its_agents = |family: &Family| family.members.iter().any(|at| candidates[*at].is_its_agents);
     let counts = |family: &Family| match family.verdict {
         Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents) => false,
-        Verdict::Stays(Keep::Newer) => !is_its_agents(family),
+        verdict if verdict.is_for_age() => !is_its_agents(family),
         Verdict::Stays(_) => true,
     };
     let mut total: u64 = families.iter().filter(|family| counts(family)).map(size).sum();
-    let is_removable = |family: &Family| family.verdict == Verdict::Stays(Keep::Newer) && !is_its_agents(family);
+    let is_removable = |family: &Family| family.verdict.is_for_age() && !is_its_agents(family);
     let mut order: Vec<usize> = (0..families.len()).filter(|at| is_removable(&families[*at])).collect();
     order.sort_by_key(|at| (families[*at].active_at, *at));
     for at in order {

@@ -50,7 +50,7 @@ pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[Candidate<'_>
 }
 
 fn keep(family: &mut Family, why: Keep) {
-    if family.goes() || family.verdict == Verdict::Stays(Keep::Newer) {
+    if family.goes() || family.verdict.is_for_age() {
         family.verdict = Verdict::Stays(why);
     }
 }

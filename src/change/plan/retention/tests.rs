@@ -23,9 +23,11 @@ fn candidate(id: &str) -> Candidate<'_> {
         parent_id: None,
         project: Some("-p"),
         active_at: Some(before(1000)),
-        modified_at: Some(before(1000)),
+        recorded_at: Some(before(1000)),
+        undated_at: None,
         size_bytes: 10,
         liveness: &LIVENESS[0],
+        is_empty: false,
         is_unparsable: false,
         is_unknown_format: false,
         is_pinned: false,
@@ -68,6 +70,18 @@ fn a_sub_agent_goes_with_its_session_and_keeps_it() {
     assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [Verdict::Stays(Keep::Newer)]);
     // Without its session it is judged alone.
     assert_eq!(verdicts(&[subagent(1000)], &policy()), [Verdict::Goes(Go::Old)]);
+}
+
+#[test]
+fn the_time_of_a_file_counts_for_what_no_record_dates() {
+    let changed = |hours| Candidate { undated_at: Some(before(hours)), ..candidate("a") };
+    assert_eq!(verdicts(&[changed(800)], &policy()), [Verdict::Goes(Go::Old)]);
+    assert_eq!(verdicts(&[changed(700)], &policy()), [Verdict::Stays(Keep::NewerFile)]);
+    assert_eq!(verdicts(&[changed(0)], &policy()), [Verdict::Stays(Keep::Recent)]);
+    let newer = Candidate { recorded_at: Some(before(700)), ..changed(700) };
+    assert_eq!(verdicts(&[newer], &policy()), [Verdict::Stays(Keep::Newer)]);
+    let all = Policy { all: true, ..policy() };
+    assert_eq!(verdicts(&[changed(700)], &all), [Verdict::Goes(Go::All)]);
 }
 
 #[test]
@@ -131,7 +145,7 @@ fn a_future_time_takes_no_place_among_the_newest() {
 
 #[test]
 fn the_cutoff_itself_and_the_full_hour_stay_and_go() {
-    let at = |time| Candidate { active_at: Some(time), modified_at: None, ..candidate("a") };
+    let at = |time| Candidate { active_at: Some(time), recorded_at: None, ..candidate("a") };
     let second = SignedDuration::from_secs(1);
     assert_eq!(verdicts(&[at(before(720))], &policy()), [Verdict::Stays(Keep::Newer)]);
     assert_eq!(verdicts(&[at(before(720) - second)], &policy()), [Verdict::Goes(Go::Old)]);
@@ -212,9 +226,11 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         parent_id: any.parent.map(|parent| IDS[parent]),
         project: any.project.then_some("-p"),
         active_at: any.active.map(at),
-        modified_at: any.modified.map(at),
+        recorded_at: any.modified.map(at).filter(|_| number % 2 == 0),
+        undated_at: any.modified.map(at).filter(|_| number % 3 == 0),
         size_bytes: any.size,
         liveness: &LIVENESS[usize::from(any.is_live)],
+        is_empty: any.kind == SessionKind::Empty,
         is_unparsable: any.flags[0],
         is_unknown_format: any.flags[5],
         is_pinned: any.flags[1],
@@ -288,9 +304,9 @@ proptest! {
                 prop_assert!(!one.is_unknown_format || may_be_unknown);
                 prop_assert_eq!(one.liveness, &Liveness::Idle);
                 let active = one.active_at.expect("what has no time stays");
-                let newest = one.modified_at.map_or(active, |modified| modified.max(active));
+                let newest = one.recorded_at.max(one.undated_at).map_or(active, |at| at.max(active));
                 prop_assert!(policy.now.duration_since(newest) >= RECENT);
-                prop_assert!(!policy.only_empty || one.kind == SessionKind::Empty);
+                prop_assert!(!policy.only_empty || one.is_empty);
                 match family.verdict {
                     Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
                     Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
@@ -379,7 +395,7 @@ proptest! {
         // Parents of kept sessions are kept after the count.
         let parents: u64 = staying().filter(|it| it.verdict == Verdict::Stays(Keep::Parent)).map(size).sum();
         let is_within = staying().map(size).sum::<u64>() <= most + parents;
-        let has_soft = staying().any(|family| family.verdict == Verdict::Stays(Keep::Newer));
+        let has_soft = staying().any(|family| family.verdict.is_for_age());
         prop_assert!(is_within || !has_soft);
     }
 

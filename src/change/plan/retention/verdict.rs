@@ -22,7 +22,7 @@ pub(crate) enum Keep {
     Excluded,
     /// Its last activity is unknown, so it has no age.
     Undated,
-    /// One of its files was changed within the last hour.
+    /// It has a record, or a file without times that was changed, within the last hour.
     Recent,
     /// It has a prompt or a reply.
     NotEmpty,
@@ -34,6 +34,8 @@ pub(crate) enum Keep {
     Rule,
     /// It is not old enough, or fits into the size limit.
     Newer,
+    /// Its records are old enough, but a file without times, or with a last record without one, changed later.
+    NewerFile,
     /// A session that came from it stays.
     Parent,
     /// Only its agent can remove it.
@@ -63,6 +65,7 @@ impl Keep {
             Self::AmongNewest => "among the last of their project",
             Self::Rule => "kept by a rule",
             Self::Newer => "newer",
+            Self::NewerFile => "with old records, but a newer file without times",
             Self::Parent => "parents of kept sessions",
             Self::ItsAgents => "in their agent's database",
         }
@@ -95,4 +98,11 @@ pub(crate) enum Verdict {
     Goes(Go),
     /// It stays.
     Stays(Keep),
+}
+
+impl Verdict {
+    /// Returns whether it stays only because it is not old enough.
+    pub(crate) fn is_for_age(self) -> bool {
+        matches!(self, Self::Stays(Keep::Newer | Keep::NewerFile))
+    }
 }

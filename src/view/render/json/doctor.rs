@@ -111,6 +111,8 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
             Repair::Fold { from, into } => ("fold", vec![from, into]),
             Repair::SplitLines { path, .. } => ("split-lines", vec![path]),
             Repair::EndLine { path } => ("end-line", vec![path]),
+            Repair::Mend { path } => ("mend", vec![path]),
+            Repair::JoinChain { path } => ("join-chain", vec![path]),
             Repair::CutLine { path } => ("cut-line", vec![path]),
         };
         Self { kind, paths: paths.into_iter().map(PathJson::from).collect() }

@@ -217,7 +217,7 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
         dir: plan.dir.as_ref().map(|dir| text::of_path(dir)),
         dir_bytes_base64: plan.dir.as_deref().and_then(path_bytes),
         unset: &plan.unset,
-        set: plan.set.iter().map(|(name, value)| (*name, value.to_string_lossy())).collect(),
+        set: plan.set.iter().map(|(name, value)| (&**name, value.to_string_lossy())).collect(),
         then_type: plan.then_type.as_deref(),
     }
 }

@@ -1,0 +1,25 @@
+//! Obstacles: reasons, found in files, for which an agent cannot open a session.
+
+/// A reason for which its agent cannot open a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    /// The cause and the agent's answer, as a clause; equal for all sessions with the same cause.
+    pub why: String,
+    /// Advice for the user, other than `doctor --fix`.
+    pub hint: Option<String>,
+    /// Set if `doctor --fix` removes the obstacle without loss.
+    pub is_mendable: bool,
+    /// Set if a part of the session is lost, so that no cleanup may take the rest of it.
+    pub is_damage: bool,
+}
+
+impl Obstacle {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), hint: None, is_mendable: false, is_damage: false }
+    }
+
+    /// Creates an obstacle of a session that has lost a part.
+    pub(crate) fn damage(why: impl Into<String>) -> Self {
+        Self { is_damage: true, ..Self::new(why) }
+    }
+}

@@ -1,0 +1,243 @@
+//! Sessions that their agents cannot open: every command says so before an agent is started, and names the way out.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::contract::changes::DoctorFix;
+use crate::contract::{Details, DoctorReport, ResumePlan, Session, Severity, names};
+use crate::fixtures::{Codex, age, age_tree, id, lines, put};
+use crate::ordinary;
+use crate::picture::picture_of_stores;
+use crate::world::World;
+
+/// A way to damage a session of an agent, the words of the obstacle, and whether `doctor --fix` removes it.
+type Damage = (&'static str, fn(&World), &'static str, bool);
+
+const DAMAGES: [Damage; 6] = [
+    ("codex", lose_provider, "[model_providers.oldgate]", false),
+    ("codex", lose_ordinals, "line 15, has no ordinal", true),
+    ("copilot", grow, "more than 512 MiB", false),
+    ("grok", lose_summary, "summary.json", false),
+    ("kimicode", cut_state, "state.json cannot be read as JSON", true),
+    ("kimicode", lose_state, "state.json is missing", false),
+];
+
+/// Agents for which no obstacle is known that their own refusals, or the codes of `doctor` for them, do not name.
+const NONE_KNOWN: [&str; 26] = [
+    "aider",
+    "amplifier",
+    "auggie",
+    "claude",
+    "cline",
+    "commandcode",
+    "continue",
+    "crush",
+    "droid",
+    "gemini",
+    "goose",
+    "gptme",
+    "hermes",
+    "jido",
+    "kilo",
+    "kimi",
+    "leo",
+    "letta",
+    "nanocoder",
+    "omp",
+    "opencode",
+    "openhands",
+    "pi",
+    "qoder",
+    "qwen",
+    "vibe",
+];
+
+/// A provider, the text of config.toml, and a further change.
+type Case<'a> = (&'static str, &'a str, &'a dyn Fn(&World));
+
+fn codex_with(provider: &str) -> Codex {
+    Codex::session(id(1)).in_dir("/usr/bin").meta("model_provider", json!(provider)).turn("look", "ok")
+}
+
+fn config(world: &World, text: &str) {
+    put(&world.home().join(".codex/config.toml"), text);
+}
+
+fn lose_provider(world: &World) {
+    world.add(codex_with("oldgate"));
+    config(world, "model_provider = \"newgate\"\n[model_providers.newgate]\nname = \"New\"\n");
+}
+
+/// Removes the ordinals of the last two records, so that the last numbers are those of their lines.
+fn lose_ordinals(world: &World) {
+    let session = Codex::session(id(1)).in_dir("/usr/bin").meta("history_mode", json!("paginated"));
+    let session = ["one", "two", "three"].iter().fold(session, |session, text| session.turn(text, "ok"));
+    let path = world.add(session);
+    let text = std::fs::read_to_string(&path).expect("a rollout");
+    let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    records.truncate(15);
+    for record in records.iter_mut().rev().take(2) {
+        record.as_object_mut().expect("an object").remove("ordinal").expect("an ordinal");
+    }
+    put(&path, lines(&records));
+}
+
+/// Makes the log longer than any text of Node.js, with a hole in its middle.
+fn grow(world: &World) {
+    ordinary::write("copilot", world);
+    let path = find(world, "events.jsonl");
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let last = text.lines().last().expect("a line");
+    let file = File::options().write(true).open(&path).expect("a file");
+    file.write_all_at(format!("\n{last}\n").as_bytes(), 0x1fff_ffe8).expect("a log");
+    age(&find(world, "workspace.yaml"));
+    drop(file);
+    let then = "2026-02-01T10:00:00Z".parse().expect("a time");
+    crate::fixtures::age_to(&path, then);
+}
+
+fn lose_summary(world: &World) {
+    ordinary::write("grok", world);
+    std::fs::remove_file(find(world, "summary.json")).expect("a file");
+    age_tree(&world.home());
+}
+
+fn cut_state(world: &World) {
+    ordinary::write("kimicode", world);
+    put(&find(world, "state.json"), "{\"id\":\"ses");
+    let entry = json!({"sessionId": format!("session_{}", id(1)), "sessionDir": "/x", "workDir": "/usr/bin"});
+    put(&world.home().join(".kimi-code/session_index.jsonl"), lines(&[entry]));
+    age_tree(&world.home());
+}
+
+fn lose_state(world: &World) {
+    ordinary::write("kimicode", world);
+    std::fs::remove_file(find(world, "state.json")).expect("a file");
+    age_tree(&world.home());
+}
+
+fn find(world: &World, name: &str) -> PathBuf {
+    let files = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry").into_path());
+    files.into_iter().find(|path| path.ends_with(name)).expect("a file")
+}
+
+fn listed(world: &World) -> Session {
+    world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0)
+}
+
+fn cannot_be_opened(session: &Session) -> bool {
+    session.health.contains(&"cannot-open".to_owned())
+}
+
+#[test]
+fn every_agent_is_asked_for_obstacles() {
+    let known: BTreeSet<&str> = DAMAGES.iter().map(|(name, ..)| *name).chain(NONE_KNOWN).collect();
+    assert_eq!(known, names().iter().copied().collect(), "what keeps a new agent from opening a session?");
+}
+
+#[test]
+fn a_session_that_its_agent_cannot_open_is_never_resumed() {
+    for (agent, damage, words, is_mended) in DAMAGES {
+        let world = World::with_agents();
+        damage(&world);
+        let session = listed(&world);
+        assert!(cannot_be_opened(&session) && !session.resumable, "{agent}: {:?}", session.health);
+        let table = world.on_terminal(160, ["list", "--all"]).code(0).stdout();
+        assert!(table.contains("cannot open"), "{table}");
+        let shown: Details = world.rejoin(["show", &session.id, "--json"]).code(0).json();
+        assert!(shown.notes[0].contains(words), "{agent}: {:?}", shown.notes);
+        for args in [&["--print"][..], &["--in", "/usr/bin"]] {
+            let said = world.rejoin([&["resume", session.id.as_str()], args].concat()).code(7).stderr();
+            assert!(said.contains(words) && said.contains("rejoin export"), "{agent}: {said}");
+        }
+        let plan: ResumePlan = world.rejoin(["resume", &session.id, "--in", "/usr/bin", "--json"]).json();
+        assert!(plan.refusals.iter().any(|refusal| refusal.message.contains(words)), "{agent}");
+        assert!(world.launched().is_none(), "{agent}");
+
+        let check = ["doctor", "--check", "cannot-open"];
+        let report: DoctorReport = world.rejoin(check.iter().chain(&["--json"])).code(4).json();
+        let [finding] = &report.findings[..] else { panic!("{agent}: {} findings", report.findings.len()) };
+        assert_eq!(finding.severity, Severity::Error, "{agent}");
+        assert!(finding.evidence.contains(words) && finding.repair.is_some() == is_mended, "{agent}: {finding:?}");
+        assert!(finding.remedies.iter().any(|remedy| remedy.command.contains("rejoin export")), "{agent}");
+        let before = picture_of_stores(&world.home());
+        if is_mended {
+            let _: DoctorFix = world.rejoin(check.iter().chain(&["--fix", "--json"])).code(0).json();
+            let session = listed(&world);
+            assert!(!cannot_be_opened(&session), "{agent}: {:?}", session.health);
+            let line = world.rejoin(["resume", &session.id, "--print"]).code(0).stdout();
+            assert!(line.contains("cd /usr/bin && "), "{line}");
+            world.rejoin(["undo"]).code(0);
+        }
+        assert!(before == picture_of_stores(&world.home()), "{agent}");
+        let cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+        assert!(cleanup.contains("Nothing to do"), "{agent}: {cleanup}");
+    }
+}
+
+#[test]
+fn sessions_of_one_lost_provider_are_one_finding() {
+    let world = World::new();
+    lose_provider(&world);
+    world.add(Codex::session(id(2)).in_dir("/usr/bin").meta("model_provider", json!("oldgate")).turn("a", "b"));
+    world.add(Codex::session(id(3)).in_dir("/usr/bin").meta("model_provider", json!("newgate")).turn("a", "b"));
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "cannot-open", "--json"]).code(4).json();
+    assert_eq!((report.findings.len(), report.findings[0].sessions.len()), (1, 2));
+    assert!(report.findings[0].evidence.starts_with("2 sessions of codex"), "{}", report.findings[0].evidence);
+}
+
+#[test]
+fn unknown_place_of_a_provider_blocks_nothing() {
+    let lost = "[model_providers.newgate]\nname = \"New\"\n";
+    let table = "[model_providers.oldgate]\nname = \"Old\"\n";
+    let project = |world: &World| put(&world.dir("app").join(".codex/config.toml"), table);
+    let profile = |world: &World| put(&world.home().join(".codex/work.config.toml"), table);
+    let cases: [Case<'_>; 6] = [
+        ("oldgate", "", &|world| std::fs::remove_file(world.home().join(".codex/config.toml")).expect("a file")),
+        ("oldgate", "model = \"x", &|_| ()),
+        ("oldgate", lost, &project),
+        ("oldgate", lost, &profile),
+        ("oldgate", table, &|_| ()),
+        ("openai", lost, &|_| ()),
+    ];
+    for (n, (provider, text, change)) in cases.into_iter().enumerate() {
+        let world = World::new();
+        let app = world.dir("app");
+        world.add(Codex::session(id(1)).in_dir(&app).meta("model_provider", json!(provider)).turn("a", "b"));
+        config(&world, text);
+        change(&world);
+        assert!(!cannot_be_opened(&listed(&world)), "case {n}");
+        world.rejoin(["resume", &id(1), "--print"]).code(0);
+    }
+    let world = World::new();
+    lose_provider(&world);
+    let words = ["resume", &id(1), "--print", "--", "-c", "model_providers.oldgate.name=\"x\""];
+    world.rejoin(words).code(0);
+}
+
+#[test]
+fn an_ordinal_is_missing_only_at_the_end() {
+    let world = World::new();
+    lose_ordinals(&world);
+    let path = rollout(&world);
+    let text = std::fs::read_to_string(&path).expect("a rollout");
+    let last = r#"{"timestamp":"2026-02-01T10:30:00Z","ordinal":40,"type":"event_msg","payload":{}}"#;
+    put(&path, format!("{text}{last}\n"));
+    assert!(!cannot_be_opened(&listed(&world)));
+    put(&path, text.replace("\"paginated\"", "\"legacy\""));
+    assert!(!cannot_be_opened(&listed(&world)));
+}
+
+fn rollout(world: &World) -> PathBuf {
+    let files = walkdir::WalkDir::new(world.home().join(".codex/sessions")).into_iter();
+    let files = files.map(|entry| entry.expect("an entry").into_path());
+    files.into_iter().find(|path| is_rollout(path)).expect("a rollout")
+}
+
+fn is_rollout(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
