@@ -117,7 +117,7 @@ pub(crate) enum Repair {
 
 impl Finding {
     /// Starts a finding; the other fields are empty.
-    fn new(code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
+    pub(crate) fn new(code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
         Self {
             code,
             severity,

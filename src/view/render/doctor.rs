@@ -22,6 +22,8 @@ use crate::view::ui::Styles;
 pub(super) const FEW: usize = 3;
 /// Maximum commands below the examples of a code.
 const MAX_REMEDIES: usize = 3;
+/// Maximum lines of codes that are only worth knowing.
+const MAX_BRIEF: usize = 5;
 /// Characters of an id that are shown if a command with the whole id is below.
 const SHORT_ID: usize = 8;
 /// Maximum paths of one finding that are shown to users.
@@ -96,6 +98,10 @@ pub(super) fn groups(
     let is_letter = detail == Detail::Letter;
     let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
     let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;
+    let briefs = groups.iter().filter(|group| is_brief(group)).count();
+    let left_out = if briefs > MAX_BRIEF { briefs + 1 - MAX_BRIEF } else { 0 };
+    // These come last.
+    let (groups, others) = groups.split_at(groups.len() - left_out);
     for (at, group) in groups.iter().enumerate() {
         if is_brief(group) {
             let follows_brief = at > 0 && is_brief(groups[at - 1]);
@@ -107,7 +113,21 @@ pub(super) fn groups(
         write!(out, "{}", if at > 0 { "\n" } else { "" })?;
         group_text(out, env, styles, group, detail)?;
     }
-    Ok(())
+    if others.is_empty() { Ok(()) } else { names(out, env, styles, others) }
+}
+
+/// Writes one line for several codes.
+fn names(out: &mut impl Write, env: &Env, styles: &Styles, groups: &[&[Finding]]) -> io::Result<()> {
+    let faint = styles.faint;
+    let name = |group: &&[Finding]| match group.len() {
+        1 => group[0].code.name().to_owned(),
+        times => format!("{} ({times} times)", group[0].code.name()),
+    };
+    let names: Vec<String> = groups.iter().map(name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let command = in_home("rejoin doctor --all-findings", &env.invocation.elsewhere).into_owned();
+    let strong = styles.strong;
+    writeln!(out, "{strong}info{strong:#} also {}{faint} ({command}){faint:#}", text::list(&names))
 }
 
 fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -292,5 +312,37 @@ impl Answer for Checks {
             Column::new("", Fit::Whole, Code::ALL.iter().map(|code| code.meaning())),
         ];
         grid::write_bare(out, columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::code::Code;
+    use crate::system::env::tests::fixed;
+
+    #[test]
+    fn many_codes_of_infos_take_few_lines() {
+        let codes = [
+            (Severity::Warning, Code::BadLines),
+            (Severity::Info, Code::SlugCollision),
+            (Severity::Info, Code::SessionInfoMissing),
+            (Severity::Info, Code::EmptySession),
+            (Severity::Info, Code::Unlisted),
+            (Severity::Info, Code::LeftoverTemp),
+            (Severity::Info, Code::LeftoverTemp),
+            (Severity::Info, Code::GoneSession),
+        ];
+        let written = |count: usize| {
+            let findings = codes[..count].iter().map(|(severity, code)| Finding::new(*code, *severity, String::new()));
+            let (findings, mut out): (Vec<Finding>, _) = (findings.collect(), Vec::new());
+            groups(&mut out, &fixed(), &Styles::default(), &findings, Detail::Letter).expect("a text");
+            String::from_utf8(out).expect("text")
+        };
+        let all = written(codes.len());
+        assert_eq!(all.lines().filter(|line| line.starts_with("info ")).count(), MAX_BRIEF, "{all}");
+        let last = "info also leftover-temp (2 times) and gone-session (rejoin doctor --all-findings)\n";
+        assert!(all.ends_with(last), "{all}");
+        assert!(!written(codes.len() - 1).contains("also"), "five lines are few");
     }
 }
