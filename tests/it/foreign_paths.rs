@@ -126,3 +126,45 @@ fn the_plan_of_move_detect_is_accepted() {
     let listed = world.rejoin(["list", "--dir", new.to_str().expect("a path"), "--json"]).code(0).sessions();
     assert_eq!(listed.len(), 2);
 }
+
+/// A home that is mounted into a container: `/workspaces/shop` there is one of two directories here.
+#[test]
+fn two_candidates_are_named_with_reasons_and_commands() {
+    let world = World::new();
+    let (known, other) = (world.home().join("code/shop"), world.home().join("old/x/Shop"));
+    for dir in [&known, &other] {
+        std::fs::create_dir_all(dir).expect("a directory");
+    }
+    let gone = "/workspaces/shop";
+    world.add(Claude::session(id(1)).in_dir(gone).turn("made in the container", "y"));
+    world.add(Claude::session(id(2)).in_dir(&known).turn("made on the host", "y"));
+    let words =
+        ["a directory with the same last name in which another session worked", "a directory with the same last name"];
+    let name = format!("claude:{}", id(1));
+    let lines: Vec<String> = [&known, &other]
+        .iter()
+        .zip(words)
+        .map(|(dir, why)| format!("`rejoin resume {name} --in {}`  ({why})", dir.display()))
+        .chain([&known, &other].iter().zip(words).map(|(dir, why)| {
+            format!("`rejoin move {gone} {}`  (lets all of its sessions follow to {why})", dir.display())
+        }))
+        .collect();
+    let refused = world.rejoin(["resume", &id(1), "--print"]).code(7).stderr();
+    let places: Vec<usize> = lines.iter().filter_map(|line| refused.find(line)).collect();
+    assert_eq!(places.len(), lines.len(), "{lines:#?}\n{refused}");
+    assert!(places.is_sorted(), "the best one is first: {refused}");
+
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).json();
+    let commands: Vec<&str> = report.findings[0].remedies.iter().map(|remedy| &*remedy.command).collect();
+    for dir in [&known, &other] {
+        assert!(commands.contains(&&*format!("rejoin move {gone} {}", dir.display())), "{commands:#?}");
+    }
+    let detected = world.rejoin(["move", "--detect"]).code(0).stdout();
+    let line = detected.lines().find(|line| line.contains(gone)).expect("a line");
+    assert!(line.starts_with("# ") && line.contains("~/code/shop: ") && line.contains("~/old/x/Shop: "), "{line}");
+    // Each command that was printed works.
+    world.rejoin(["resume", &id(1), "--in", other.to_str().expect("a path"), "--print"]).code(0);
+    world.rejoin(["move", gone, other.to_str().expect("a path"), "--yes"]).code(0);
+    let moved = world.rejoin(["list", "--dir", other.to_str().expect("a path"), "--json"]).code(0).sessions();
+    assert_eq!(moved.len(), 1);
+}

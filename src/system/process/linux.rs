@@ -49,6 +49,15 @@ impl Proc<'_> {
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(field).map(str::to_owned)
     }
 
+    /// Returns whether this process has forked a process that has not executed its program yet, so that it still has the
+    /// files open that this process was reading at that moment.
+    #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
+    fn is_fork_of_this(&self, pid: u32) -> bool {
+        let program = |pid: &str| self.0.join(pid).join("exe").read_link().ok();
+        self.stat(pid, 1).and_then(|parent| parent.parse().ok()) == Some(std::process::id())
+            && program(&pid.to_string()).is_some_and(|its| program("self") == Some(its))
+    }
+
     /// Returns the strings of a file in which each ends with a zero byte.
     fn strings(&self, pid: u32, name: &str) -> Option<Vec<String>> {
         let (file, _) = fsio::open_regular(&self.0.join(format!("{pid}/{name}"))).ok()?;
@@ -111,6 +120,7 @@ impl Table for Proc<'_> {
             })
         };
         let pids = names_of(self.0).filter_map(|entry| number(&entry.file_name()));
+        let pids = pids.filter(|pid| !self.is_fork_of_this(*pid));
         let files = pids.flat_map(|pid| {
             // Such an entry is a link to the open file; following it opens nothing.
             names_of(&self.fd_dir(pid)).filter(|open| is_named(&open.path())).filter_map(move |open| {

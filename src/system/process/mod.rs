@@ -250,6 +250,7 @@ fn held_in(table: &impl Table, files: &[&Path]) -> BTreeSet<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use std::io::Read as _;
+    use std::os::unix::process::CommandExt as _;
 
     use super::*;
 
@@ -292,13 +293,19 @@ mod tests {
         let mut said = [0; 5];
         child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
         let file = std::fs::File::open(&own).expect("a file");
-        // A child that another test starts at this moment has the file open until it executes its program.
-        let has_only_open = || held(&[&open, &own]) == BTreeSet::from([open.clone()]);
-        let wait = || std::thread::sleep(std::time::Duration::from_millis(10));
-        assert!((0..200).any(|_| has_only_open() || {
-            wait();
-            false
-        }));
+        // A child has the file open until it executes its program.
+        std::thread::scope(|scope| {
+            let starting = scope.spawn(|| {
+                let user = rustix::process::getuid().as_raw();
+                for _ in 0..1000 {
+                    // With a user, it forks and then executes the program.
+                    std::process::Command::new("true").uid(user).status().expect("a process");
+                }
+            });
+            while !starting.is_finished() {
+                assert_eq!(held(&[&open, &own]), BTreeSet::from([open.clone()]));
+            }
+        });
         drop((file, child.stdin.take()));
         child.wait().expect("an end");
         assert!(held(&[&open]).is_empty());
