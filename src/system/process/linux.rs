@@ -51,7 +51,6 @@ impl Proc<'_> {
 
     /// Returns whether this process has forked a process that has not executed its program yet, so that it still has the
     /// files open that this process was reading at that moment.
-    #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
     fn is_fork_of_this(&self, pid: u32) -> bool {
         let program = |pid: &str| self.0.join(pid).join("exe").read_link().ok();
         self.stat(pid, 1).and_then(|parent| parent.parse().ok()) == Some(std::process::id())
