@@ -4,6 +4,8 @@
 //! only if each of its records is known to carry no conversation.
 
 use std::collections::BTreeMap;
+use std::fs::ReadDir;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,7 @@ use crate::session::obstacle::Obstacle;
 use crate::session::{Health, SessionCopy, SessionKind};
 use crate::system::fsio;
 use crate::system::links;
+use crate::system::reach;
 
 /// Maximum size of a JSON document that is split into records; a larger one counts as one record.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
@@ -61,22 +64,32 @@ struct Left(Vec<String>);
 impl Left {
     /// Finds the texts of a copy; `None` if there are none.
     fn of(agent: &dyn Agent, copy: &SessionCopy) -> Option<Self> {
-        let has_contents = |path: &PathBuf| match links::metadata(path) {
-            Ok(metadata) if metadata.is_file() => metadata.len() > 0,
-            _ => super::tree_size(path) > 0,
-        };
         let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let names: Vec<String> = agent.texts(&copy.place).into_iter().filter(has_contents).filter_map(name).collect();
+        let texts = agent.texts(&copy.place).into_iter().filter(|path| may_have_contents(path));
+        let names: Vec<String> = texts.filter_map(name).collect();
         (!names.is_empty()).then_some(Self(names))
     }
 
     fn obstacle(&self, agent: &dyn Agent) -> Obstacle {
         let names: Vec<&str> = self.0.iter().map(String::as_str).collect();
         let title = agent.about().title;
+        let are = if names.len() == 1 { "is" } else { "are" };
         Obstacle::damage(format!(
-            "its log is empty or gone, so {title} has nothing to resume, and {} are left of it",
+            "its log is empty or gone, so {title} has nothing to resume, and {} {are} left of it",
             text::list(&names)
         ))
+    }
+}
+
+/// Returns whether a file, or any file below a directory, has contents; also `true` for a path that cannot be read.
+fn may_have_contents(path: &Path) -> bool {
+    let is_below = |mut entries: ReadDir| entries.any(|entry| entry.map_or(true, |it| may_have_contents(&it.path())));
+    match reach::symlink_metadata(path) {
+        Err(error) => ![ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()),
+        Ok(_) => match links::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => reach::read_dir(path).map_or(true, is_below),
+            found => found.map_or(true, |metadata| metadata.len() > 0),
+        },
     }
 }
 

@@ -1,6 +1,8 @@
 //! Empty sessions: one judgement for all commands, and nothing that the user or a model wrote belongs to one.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -159,6 +161,32 @@ fn texts_left_of_a_lost_log_are_kept_and_shown() {
         let old = world.rejoin(["cleanup", "--older-than", "1d", "--allow-all", "--dry-run"]).code(0).stdout();
         assert!(!old.contains("build it") && !old.contains("/usr/bin  7"), "{old}");
     }
+}
+
+#[test]
+fn texts_that_cannot_be_read_keep_their_session() {
+    let world = World::with_agents();
+    let of = |n, name: &str| world.home().join(".copilot/session-state").join(id(n)).join(name);
+    for n in 1..=5 {
+        world.add(Copilot::session(id(n)).in_dir("/usr/bin").turn("build it", "Done."));
+        put(&of(n, "events.jsonl"), "");
+        put(&of(n, "checkpoints/001-arches.md"), "");
+    }
+    std::os::unix::fs::symlink("/nowhere/plan.md", of(2, "plan.md")).expect("a link");
+    std::os::unix::fs::symlink("/nowhere/002.md", of(3, "checkpoints/002-piers.md")).expect("a link");
+    std::fs::remove_dir_all(of(4, "checkpoints")).expect("a directory");
+    std::os::unix::fs::symlink("/nowhere", of(4, "checkpoints")).expect("a link");
+    age_tree(&world.home());
+    let mode = |mode| std::fs::set_permissions(of(5, "checkpoints"), Permissions::from_mode(mode)).expect("a mode");
+    // Root can read it.
+    let mut empty = BTreeSet::from([id(1)]);
+    empty.extend(rustix::process::geteuid().is_root().then(|| id(5)));
+    mode(0o000);
+    assert_eq!(marked(&world), empty);
+    assert_eq!(taken(&world), empty);
+    mode(0o755);
+    let refused = world.rejoin(["resume", &id(2), "--print"]).code(7).stderr();
+    assert!(refused.contains("and plan.md is left of it"), "{refused}");
 }
 
 #[test]

@@ -37,8 +37,11 @@ impl Log for Copilot {
     /// The plan and the summaries of compactions; a list of no checkpoints is not a text.
     fn texts(place: &Located) -> Vec<PathBuf> {
         let checkpoints = place.path.join("checkpoints");
-        let entries = Found::default().entries(&checkpoints).into_iter().filter(|(_, kind)| kind.is_file());
+        let mut listed = Found::default();
+        let entries = listed.entries(&checkpoints).into_iter().filter(|(_, kind)| kind.is_file());
         let mut files: Vec<PathBuf> = entries.map(|(entry, _)| entry.path()).collect();
+        files.extend(listed.problems.into_iter().map(|problem| problem.path));
+        files.extend(links::broken(&checkpoints).map(|(link, _)| link));
         files.retain(|path| path.file_name().is_some_and(|name| name != "index.md"));
         files.sort();
         files.insert(0, place.path.join("plan.md"));
