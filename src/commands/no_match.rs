@@ -9,7 +9,7 @@ use crate::format::{command_line, nearly, text};
 use crate::scan::{self, Wanted};
 use crate::session::select::Filter;
 use crate::system::env::Env;
-use crate::system::{links, reach};
+use crate::system::links;
 use crate::view::render::table::shown_dir;
 use crate::view::ui::Ui;
 
@@ -61,16 +61,7 @@ fn is_empty_home(env: &Env) -> bool {
 
 /// Describes a store, or a directory in it, that is a link to nothing: its sessions may be on a volume that is not mounted.
 fn broken_link(env: &Env) -> Option<String> {
-    let in_store = |root: PathBuf| {
-        let entries = reach::read_dir(&root).into_iter().flatten().filter_map(Result::ok);
-        let entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        entries
-            .into_iter()
-            .chain([root])
-            .filter(|path| reach::exists(path) == Some(false))
-            .find_map(|path| links::broken(&path))
-    };
-    let (link, why) = agent::roots(env, &[]).into_iter().find_map(in_store)?;
+    let (link, why) = agent::roots(env, &[]).into_iter().find_map(|root| links::broken_in(&root))?;
     Some(format!("cannot read {}: {}", link.display(), reason(&why)))
 }
 

@@ -1,15 +1,21 @@
 //! Sessions without files, of which a list of their agent still has prompts or a title.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::agent::mentions::Mention;
 use crate::agent::{self, Agent};
-use crate::session::AgentKind;
+use crate::scan::Places;
 use crate::session::select::Filter;
+use crate::session::{AgentKind, Problem, Store};
 use crate::system::env::Env;
+use crate::system::links;
+
+/// Number of characters of an id in the name of a file (Gemini CLI 0.61.0).
+const BEGINNING: usize = 8;
 
 /// A session without files.
 #[derive(Clone, Debug, Serialize)]
@@ -50,10 +56,12 @@ pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) 
             && (filter.dirs.is_empty() || one.dir.as_deref().is_some_and(|dir| filter.is_below(dir)))
             && is_match(&one.text)
     };
-    let has =
-        || super::locate(env, &filter.agents).places.iter().map(|place| (place.agent(), place.id.clone())).collect();
+    let files = || {
+        let Places { places, problems, .. } = super::locate(env, &filter.agents);
+        (places.iter().map(|place| (place.agent(), place.id.clone())).collect(), problems)
+    };
     let mut found: Vec<Deleted> = Vec::new();
-    for one in without_files(env, is_wanted, has) {
+    for one in without_files(env, is_wanted, files) {
         let Some(id) = one.id else { continue };
         let prompt = Prompt { at: one.at, text: one.text };
         match found.iter_mut().find(|other| other.agent == one.agent && other.id == id) {
@@ -68,20 +76,36 @@ pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) 
     found
 }
 
-/// Finds the mentions that `is_wanted` accepts of sessions of these agents without files; `has` returns whether a
-/// session has a file.
+/// Finds the mentions that `is_wanted` accepts of sessions without files. `files` returns the ids with files, and what
+/// could not be read: a session may be there.
 pub(crate) fn without_files(
     env: &Env,
     is_wanted: impl Fn(&Mention) -> bool,
-    has: impl FnOnce() -> HashSet<(AgentKind, String)>,
+    files: impl FnOnce() -> (HashSet<(AgentKind, String)>, Vec<Problem>),
 ) -> Vec<Mention> {
     let of = |agent: &&'static dyn Agent| -> Vec<Mention> {
         agent.stores(env).iter().flat_map(|store| agent.mentions(store, env)).filter(&is_wanted).collect()
     };
     let mut mentions: Vec<Mention> = agent::all().iter().flat_map(of).collect();
-    if !mentions.is_empty() {
-        let known = has();
-        mentions.retain(|one| one.id.as_ref().is_none_or(|id| !known.contains(&(one.agent, id.clone()))));
+    if mentions.is_empty() {
+        return mentions;
     }
+    let (known, problems) = files();
+    let unread_of = |agent: &&'static dyn Agent| -> (AgentKind, Vec<PathBuf>) {
+        let stores = agent.stores(env);
+        let is_near = |path: &Path, store: &Store| path.starts_with(&store.root) || store.root.starts_with(path);
+        let paths = problems.iter().map(|problem| problem.path.clone());
+        let near = paths.filter(|path| stores.iter().any(|store| is_near(path, store)));
+        let broken = stores.iter().filter_map(|store| links::broken_in(&store.root));
+        (agent.kind(), near.chain(broken.map(|(link, _)| link)).collect())
+    };
+    let unread: HashMap<AgentKind, Vec<PathBuf>> = agent::all().iter().map(unread_of).collect();
+    let may_have_file = |agent: AgentKind, id: &String| {
+        let beginning = id.get(..BEGINNING).unwrap_or(id);
+        // Any session may be in a directory.
+        let may_be_in = |path: &PathBuf| !links::is_file(path) || path.to_string_lossy().contains(beginning);
+        known.contains(&(agent, id.clone())) || unread.get(&agent).into_iter().flatten().any(may_be_in)
+    };
+    mentions.retain(|one| one.id.as_ref().is_none_or(|id| !may_have_file(one.agent, id)));
     mentions
 }

@@ -73,6 +73,13 @@ pub(crate) fn broken(missing: &Path) -> Option<(PathBuf, io::Error)> {
     Some((link.to_owned(), follow(link).err()?))
 }
 
+/// Returns a broken link directly in a directory, or the one that hides the directory, with the reason.
+pub(crate) fn broken_in(dir: &Path) -> Option<(PathBuf, io::Error)> {
+    let entries = reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let mut missing = entries.chain([dir.to_owned()]).filter(|path| reach::exists(path) == Some(false));
+    missing.find_map(|path| broken(&path))
+}
+
 /// Returns the metadata of a path, through a link if it is followed.
 ///
 /// # Errors

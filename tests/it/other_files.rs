@@ -123,6 +123,43 @@ fn a_deleted_session_is_shown_with_its_prompts_and_filtered() {
     assert_eq!([count(&["--role", "assistant"]), count(&["!look"])], [0, 0]);
 }
 
+/// Returns the ids of sessions without files that a search finds, and the number of lists in which `doctor` finds any.
+fn without_files(world: &World) -> (Vec<String>, usize) {
+    let found: Search = world.rejoin(["search", "carousel", "--json"]).code_is_one_of(&[0, 6]).json();
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "gone-session", "--json"]).code(0).json();
+    (found.deleted.into_iter().map(|one| one.id).collect(), report.findings.len())
+}
+
+#[test]
+fn a_session_that_may_be_in_an_unread_place_is_not_called_deleted() {
+    let world = World::with_agents();
+    let write = |agent: &str| {
+        for (path, entry) in lists(agent) {
+            let contents = if path.ends_with(".jsonl") { lines(&[entry]) } else { json!([entry]).to_string() };
+            put(&world.home().join(path), contents);
+        }
+    };
+    world.add(Claude::session(id(1)).in_dir(DIR).turn("the carousel turns", "Yes."));
+    write("claude");
+    assert_eq!(without_files(&world), (vec![id(99)], 1));
+    let store = world.home().join(".claude/projects/-elsewhere");
+    std::os::unix::fs::symlink("/nowhere/projects", &store).expect("a link");
+    assert_eq!(without_files(&world), (vec![], 0));
+    write("codex");
+    assert_eq!(without_files(&world), (vec![id(99)], 2), "a directory of Claude Code has no session of Codex");
+    let sessions = world.home().join(".codex/sessions");
+    std::os::unix::fs::symlink("/nowhere/sessions", sessions).expect("a link");
+    assert_eq!(without_files(&world), (vec![], 0), "the volume with its sessions is not mounted");
+    std::fs::remove_file(store).expect("a link");
+    std::fs::remove_dir_all(world.home().join(".codex")).expect("a directory");
+
+    write("gemini");
+    assert_eq!(without_files(&world), (vec![id(99), id(99)], 2));
+    let name = format!("session-2026-02-01T10-00-{}.jsonl", &id(99)[..8]);
+    put(&world.home().join(".gemini/tmp/a/chats").join(name), "{\"kind\":\"main\"}\n");
+    assert_eq!(without_files(&world), (vec![id(99)], 1), "the file has the beginning of the id in its name");
+}
+
 fn listed(world: &World, id: &str) -> Session {
     let sessions = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
     sessions.into_iter().find(|session| session.id == id).expect("the session")

@@ -228,8 +228,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
 /// Reports the sessions that each list names, and that have no files.
 fn gone_sessions(survey: &Survey) -> Vec<Finding> {
     let mut lists: BTreeMap<(AgentKind, &Path), Vec<&Mention>> = BTreeMap::new();
-    let is_gone = |one: &&Mention| one.id.as_ref().is_none_or(|id| !is_unread(survey, id));
-    for mention in survey.gone_sessions.iter().filter(is_gone) {
+    for mention in &survey.gone_sessions {
         lists.entry((mention.agent, &mention.list)).or_default().push(mention);
     }
     lists.into_iter().map(|((agent, list), mentions)| gone_from(agent, list, &mentions, survey)).collect()

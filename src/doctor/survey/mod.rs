@@ -160,8 +160,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     survey.look_around(wanted, env);
     if wanted.has(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
-        let has = || survey.scan.sessions.iter().map(ids).collect();
-        survey.gone_sessions = deleted::without_files(env, |_| true, has);
+        let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
+        survey.gone_sessions = deleted::without_files(env, |_| true, files);
     }
     if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
