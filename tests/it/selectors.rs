@@ -127,6 +127,19 @@ fn latest_is_the_newest_after_filters() {
 }
 
 #[test]
+fn latest_is_a_session_of_a_script_only_without_others() {
+    let world = World::new();
+    let script = Claude::session(id(1)).entrypoint("sdk-cli").in_dir("/z").at("2026-02-03T10:00:00Z").turn("x", "y");
+    world.add(script);
+    std::os::unix::fs::symlink("/nowhere", world.home().join(".claude/projects/-gone")).expect("a link");
+    let answer = world.rejoin(["show", "latest", "--json"]).code(0);
+    assert_eq!(answer.json::<contract::Details>().session.id, id(1));
+    assert_eq!(answer.stderr().matches("warning: ").count(), 1, "{}", answer.stderr());
+    world.add(Claude::session(id(2)).in_dir("/z").at("2026-02-02T10:00:00Z").turn("x", "y"));
+    assert_eq!(world.rejoin(["show", "latest", "--json"]).code(0).json::<contract::Details>().session.id, id(2));
+}
+
+#[test]
 fn the_files_and_directories_of_a_session_name_it() {
     let world = World::new();
     let transcript = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a", "p", "r"));

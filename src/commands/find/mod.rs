@@ -235,24 +235,24 @@ impl<'a> Finder<'a> {
 
     /// Returns the session at a place of the listing that `list` shows with the same filters.
     fn by_number(&mut self, number: usize) -> Result<Option<Session>, Refusal> {
-        let listed = self.nth_listed(number - 1, |_| true);
-        listed.map(|session| again(&session, self.wanted, self.env)).transpose()
+        let listed = self.listed(number, |_| true);
+        listed.get(number - 1).map(|session| again(session, self.wanted, self.env)).transpose()
     }
 
-    /// Reads the listing that `list` shows with these filters, and returns the `nth` session that `is_meant` accepts,
-    /// counted from 0.
-    fn nth_listed(&mut self, nth: usize, is_meant: impl Fn(&Session) -> bool) -> Option<Session> {
+    /// Reads the beginning of the listing that `list` shows with these filters, up to `count` sessions that `is_meant`
+    /// accepts; the whole listing if it has fewer.
+    fn listed(&mut self, count: usize, is_meant: impl Fn(&Session) -> bool) -> Vec<Session> {
         let (filter, env) = (self.filter, self.env);
         let shown = Filter { all: false, ..filter.clone() };
 
         let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
         let places = scan::locate(env, &filter.agents);
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
-        let first = places.first(env, &shown, wanted, nth + 1, passes);
+        let first = places.first(env, &shown, wanted, count, passes);
         let mut scan = first.unwrap_or_else(|| places.read_with_dirs(env, filter, wanted));
         crate::commands::warn_of_problems(self.ui, self.env, &scan.problems);
         listing::put_in_order(&mut scan.sessions, &shown, SortKey::Active);
-        scan.sessions.into_iter().filter(is_meant).nth(nth)
+        scan.sessions
     }
 
     /// Returns the newest session of a user, or else the newest that a script ran. `codex resume --last`
@@ -260,9 +260,11 @@ impl<'a> Finder<'a> {
     fn latest(&mut self) -> Result<Session, Refusal> {
         // A session that anyone may have written is never taken by default.
         let is_own = |session: &Session| !session.copy().is_planted();
-        let newest = self.nth_listed(0, |session| is_own(session) && session.copy().kind != SessionKind::Exec);
-        let newest = newest.or_else(|| self.nth_listed(0, is_own));
-        again(&newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
+        let is_of_user = |session: &Session| is_own(session) && session.copy().kind != SessionKind::Exec;
+        let sessions = self.listed(1, is_of_user);
+        let newest = sessions.iter().find(|session| is_of_user(session));
+        let newest = newest.or_else(|| sessions.iter().find(|session| is_own(session)));
+        again(newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
     }
 
     /// Returns the session of the current directory itself, or else the newest session that worked there, or in the
