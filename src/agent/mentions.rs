@@ -17,7 +17,8 @@ use crate::system::fsio;
 /// Maximum size of a list that is one document.
 const MAX_LIST: u64 = 64 * 1024 * 1024;
 
-/// A list below the root of a store, and the members of its records. A name is empty if there is no such member.
+/// A list below the root of a store, and the members of its records. The name of a member that the records do not have
+/// is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListAt {
     /// The path below the root; a `*` matches any name of a directory.

@@ -62,7 +62,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
 struct Left(Vec<String>);
 
 impl Left {
-    /// Finds the texts of a copy; `None` if there are none.
+    /// Finds the texts of a copy; `None` for a copy without texts.
     fn of(agent: &dyn Agent, copy: &SessionCopy) -> Option<Self> {
         let name = |path: PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let texts = agent.texts(&copy.place).into_iter().filter(|path| may_have_contents(path));

@@ -181,7 +181,7 @@ fn is_headed(agent: &str) -> bool {
 }
 
 #[test]
-fn a_line_that_is_not_read_may_be_the_missing_parent() {
+fn a_record_longer_than_8_mib_can_be_the_parent() {
     use Parent::{Before, Missing, Root};
     let world = World::new();
     let path = write(&world, "claude", &[Root, Before(1), Missing, Before(1)]);
@@ -220,7 +220,7 @@ fn a_compaction_whose_logical_parent_is_missing_breaks_nothing() {
 }
 
 #[test]
-fn all_commands_count_what_following_parents_gives() {
+fn all_commands_agree_on_the_active_branch() {
     let default = Config::default();
     let mut runner = TestRunner::new(Config { cases: default.cases / 8, failure_persistence: None, ..default });
     let parent = prop_oneof![

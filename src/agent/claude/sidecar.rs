@@ -22,7 +22,7 @@ struct Sidecar<'a> {
     at: Text<'a>,
 }
 
-/// Reads a file next to the transcript and passes it to `see`; `None` if there is none that can be read.
+/// Reads a file next to the transcript and passes it to `see`; `None` if the file is missing or cannot be read.
 fn read<T>(place: &Located, name: &str, see: impl FnOnce(&Sidecar<'_>) -> Option<T>) -> Option<T> {
     let path = place.side_dir.as_ref()?.join(name);
     see(&record(&fsio::read_if_present(&path, MAX_BYTES).ok()??)?)

@@ -161,8 +161,8 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     places.filter(is_of).collect()
 }
 
-/// Reads the title and the directory, and whether the session was archived. Without a valid file, Kimi Code answers
-/// that there is no such session (measured).
+/// Reads the title and the directory, and whether the session was archived. Without a valid file, Kimi Code does
+/// not find the session (measured).
 fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
     let path = copy.place.path.join("state.json");
     let bytes = match fsio::read_if_present(&path, MAX_STATE) {

@@ -36,7 +36,7 @@ pub(super) struct Resolved {
 pub(super) struct Inspection {
     /// Newest time in its files.
     pub(super) recorded_at: Option<Timestamp>,
-    /// Newest change of a file without times, or whose last record has none.
+    /// Newest modification time of the files that contain no time, or whose last record has none.
     pub(super) undated_at: Option<Timestamp>,
     /// The steps that remove all its belongings.
     pub(super) steps: Box<[Step]>,

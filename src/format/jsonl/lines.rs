@@ -239,7 +239,7 @@ impl Lines {
     }
 }
 
-/// Replaces bytes that are not UTF-8, as the agents do that are written in JavaScript. Returns whether there are none.
+/// Replaces bytes that are not UTF-8, as agents written in JavaScript do. Returns whether the line was UTF-8.
 fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> bool {
     if str::from_utf8(line).is_ok() {
         return true;

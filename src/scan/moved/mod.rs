@@ -101,9 +101,10 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
     had
 }
 
-/// Returns the place to which the sessions of a directory can go: the same work or a directory of its name, if there is
-/// just one. A directory with the same last name may be any other. Among several clones, the one with the old name is chosen. If more than one name of the path is missing,
-/// the directory may have been inside the checkout, so only the same name will do.
+/// Returns the place to which the sessions of a directory can go, if there is just one: a checkout of the same
+/// repository, or a directory of the same name. Among several clones, the one with the old name is chosen. If several
+/// names at the end of the path are missing, the directory may have been inside the checkout, so its name must be the
+/// same, too. A directory with only the same last name may be any other.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = recorded::file_name(gone);
     let only = |fits: &dyn Fn(&Instead) -> bool| {

@@ -62,7 +62,8 @@ pub(crate) struct Candidate<'a> {
     pub active_at: Option<Timestamp>,
     /// Newest time in its files; `None` if they were not read.
     pub recorded_at: Option<Timestamp>,
-    /// Newest change of a file without times, or whose last record has none; `None` if there is no such file.
+    /// Newest modification time of the files that contain no time, or whose last record has none; `None` if each last
+    /// record has a time.
     pub undated_at: Option<Timestamp>,
     /// Size of all copies with their belongings, in bytes.
     pub size_bytes: u64,

@@ -73,7 +73,7 @@ fn a_sub_agent_goes_with_its_session_and_keeps_it() {
 }
 
 #[test]
-fn the_time_of_a_file_counts_for_what_no_record_dates() {
+fn a_record_without_a_time_is_as_old_as_its_file() {
     let changed = |hours| Candidate { undated_at: Some(before(hours)), ..candidate("a") };
     assert_eq!(verdicts(&[changed(800)], &policy()), [Verdict::Goes(Go::Old)]);
     assert_eq!(verdicts(&[changed(700)], &policy()), [Verdict::Stays(Keep::NewerFile)]);
