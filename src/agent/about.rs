@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use jiff::SignedDuration;
+
 use crate::agent::Unable;
 use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
@@ -45,6 +47,9 @@ pub(crate) struct About {
     /// The member of a record with the id of its parent, if a missing parent cuts off what comes before, and another
     /// value there joins both parts.
     pub parent_at: Option<&'static str>,
+    /// The longest time between a record and an earlier one that the agent takes for its missing parent; `None` if it
+    /// takes none.
+    pub bridges: Option<SignedDuration>,
     /// The agent's command that renames a session; the words `ID` and `TITLE` are replaced. Empty if there is none.
     pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
@@ -136,6 +141,7 @@ impl About {
         decide: |copy| evidence::decide(copy, |_| true),
         link: |line| is_object(line).then(Link::default),
         parent_at: None,
+        bridges: None,
         renames: &[],
         is_state: |_| false,
         is_move_record: None,

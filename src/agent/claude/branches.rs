@@ -1,8 +1,8 @@
 //! The branches of a transcript: the one that a resume continues, and those that a rewind or a second client left.
 //!
 //! Facts: measured on Claude Code 2.1.332 and 2.1.197, from the request of a resume of each shape (2.1.332 for missing
-//! parents); the `active-leaf` of
-//! Qoder CLI and its bridges from its bundle (1.1.52).
+//! parents). The `active-leaf` of Qoder CLI, and the record that it takes for a missing parent, are from its bundle
+//! (1.1.52).
 
 use std::collections::HashMap;
 
@@ -55,8 +55,6 @@ fn is_chain(path: &Path) -> Result<bool, PathError> {
     Ok(is_chain)
 }
 
-/// The largest difference of time for which Qoder CLI takes a record for a missing parent (its bundle, 1.1.52).
-const NEAR: SignedDuration = SignedDuration::from_secs(5);
 /// The beginning of a record of a conversation, as the client writes it.
 const PARENT: &[u8] = b"{\"parentUuid\":";
 
@@ -69,23 +67,24 @@ pub(super) struct Tree {
     /// The node that the last `last-prompt` names, if known, and the number of nodes at that time.
     named: Option<(usize, usize)>,
     lines: usize,
-    /// The times of the nodes, if the agent takes a record of nearly the same time for a missing parent.
-    times: Option<Vec<(Id, Option<Timestamp>)>>,
+    bridges: Option<SignedDuration>,
+    /// The times of the nodes, if the agent bridges a gap.
+    times: Vec<(Id, Option<Timestamp>)>,
 }
 
 impl Tree {
     pub(super) fn of(copy: &SessionCopy) -> Self {
-        let times = (copy.place.agent() == AgentKind::Qoder).then(Vec::new);
-        let (nodes, places) = Default::default();
+        let (nodes, places, times) = Default::default();
         let counts_sidechains = copy.kind == SessionKind::Subagent;
-        Self { counts_sidechains, nodes, places, named: None, lines: 0, times }
+        let bridges = crate::agent::about(copy.place.agent()).bridges;
+        Self { counts_sidechains, nodes, places, named: None, lines: 0, bridges, times }
     }
 
-    /// Returns the record that the agent takes for a missing parent, the nearest one of up to 5 seconds earlier.
+    /// Returns the record that the agent takes for a missing parent, the nearest earlier one.
     fn substitute(&self, record: &ClaudeRecord<'_>) -> Option<Id> {
-        let at = record.at()?;
-        let ages = self.times.iter().flatten().filter_map(|(id, time)| Some((at.duration_since((*time)?), *id)));
-        ages.filter(|(age, _)| !age.is_negative() && *age <= NEAR).min_by_key(|(age, _)| *age).map(|(_, id)| id)
+        let (longest, at) = (self.bridges?, record.at()?);
+        let ages = self.times.iter().filter_map(|(id, time)| Some((at.duration_since((*time)?), *id)));
+        ages.filter(|(age, _)| !age.is_negative() && *age <= longest).min_by_key(|(age, _)| *age).map(|(_, id)| id)
     }
 
     /// Adds the next line; `None` for one that is not a record. Returns whether its id is new.
@@ -118,8 +117,8 @@ impl Tree {
             Some(parent) => Parent::Record(self.substitute(record).unwrap_or(parent)),
             None => Parent::None,
         };
-        if let Some(times) = &mut self.times {
-            times.push((id, record.at()));
+        if self.bridges.is_some() {
+            self.times.push((id, record.at()));
         }
         self.nodes.push(Node { line, id: Some(id), parent, part: record.part() });
         true

@@ -1,5 +1,7 @@
 //! The description of Qoder CLI.
 
+use jiff::SignedDuration;
+
 use crate::agent::claude;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
@@ -16,6 +18,8 @@ pub(crate) const ABOUT: About = About {
     decide: claude::decide_again,
     link: claude::link,
     parent_at: Some("parentUuid"),
+    // By its bundle.
+    bridges: Some(SignedDuration::from_secs(5)),
     is_move_record: Some(is_relocated),
     ..About::NONE
 };
