@@ -16,6 +16,9 @@ use crate::format::skim;
 use crate::session::{AgentKind, Problem, SessionCopy};
 use crate::system::reach;
 
+/// The time that a writer may need; an older temporary file, or file without messages, was left behind.
+pub(crate) const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
+
 /// A file or directory in a store that belongs to no session there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Orphan {

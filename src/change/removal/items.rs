@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use smallvec::SmallVec;
 
-use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, OrphanKind};
+use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, OrphanKind, WRITERS_TIME};
 use crate::agent::{self, Found};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Handed, Item, Seen, Step};
@@ -126,8 +126,6 @@ pub(crate) const CWD_RECORD: &str = "cwd-record";
 
 /// Code of a file in place of a session, without any message.
 pub(crate) const DEBRIS: &str = "debris";
-/// A writer needs a moment; a file without messages that is older was left behind.
-const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
 
 /// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
 pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<Item> {

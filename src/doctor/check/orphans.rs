@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::agent;
 use crate::agent::mentions::Mention;
-use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, WRITERS_TIME};
 use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
@@ -16,8 +16,6 @@ use crate::session::{AgentKind, Liveness, Pointer, Session, SessionKind};
 
 /// Maximum number of sessions that a finding names.
 const MOST_NAMED: usize = 20;
-/// A writer needs a moment; an older temporary file was left behind.
-const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
 /// An agent may create a directory long before it writes the transcript.
 const STARTING_TIME: SignedDuration = SignedDuration::from_hours(24);
 
