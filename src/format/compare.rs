@@ -30,7 +30,7 @@ pub(crate) fn compare_by(
             (Some(_), None) => return Ok(Comparison::Longer { common: record - 1 }),
             (None, Some(_)) => return Ok(Comparison::Shorter { common: record - 1 }),
             (Some(our), Some(their)) => {
-                if our.left_out != their.left_out || !is_same(our.bytes, their.bytes) {
+                if our.lost() != their.lost() || !is_same(our.bytes, their.bytes) {
                     return Ok(Comparison::Diverged { record });
                 }
             }
@@ -54,6 +54,7 @@ pub(crate) fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Compariso
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use crate::format::jsonl::MAX_LINE;
 
     #[test]
     fn compare_finds_identical_longer_and_diverged_copies() {
@@ -71,6 +72,23 @@ mod tests {
             std::fs::write(&a, ours).expect("a file");
             std::fs::write(&b, theirs).expect("a file");
             assert_eq!(compare(&a, &b).expect("a comparison"), expected, "{ours:?} {theirs:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_differ_in_bytes_that_were_replaced_or_left_out_are_not_the_same() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        let long = |end: &str| format!("{{\"data\":\"{}{end}\"}}\n", "A".repeat(MAX_LINE)).into_bytes();
+        let text = |bytes: &[u8]| [b"{\"a\":\"", bytes, b"\"}\n"].concat();
+        for (ours, theirs) in
+            [(long("A"), long("B")), (text(b"\xff"), text(b"\xfe")), (text(b"\xff"), text("\u{fffd}".as_bytes()))]
+        {
+            for (other, expected) in [(&ours, Comparison::Identical), (&theirs, Comparison::Diverged { record: 1 })] {
+                std::fs::write(&a, &ours).expect("a file");
+                std::fs::write(&b, other).expect("a file");
+                assert_eq!(compare(&a, &b).expect("a comparison"), expected);
+            }
         }
     }
 

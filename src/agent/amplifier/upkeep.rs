@@ -10,7 +10,7 @@ use std::hash::BuildHasher as _;
 use crate::agent::amplifier::records::Event;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::{Fold, is_own_temporary};
-use crate::format::jsonl::each_line;
+use crate::format::jsonl::{Jsonl, Line};
 
 const LOG: &str = "events.jsonl";
 
@@ -49,19 +49,27 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
         return Ok(None);
     }
     let hasher = RandomState::new();
+    let facts = |line: &Line<'_>| {
+        let at = serde_json::from_slice::<Event<'_>>(line.bytes).ok().and_then(|event| event.time());
+        (hasher.hash_one((line.bytes, line.lost())), at)
+    };
     let (mut known, mut last) = (HashSet::new(), None);
-    each_line(&into.join(LOG), &mut |line| {
-        known.insert(hasher.hash_one(line));
-        last = last.max(serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time()));
-        ControlFlow::Continue(())
-    })?;
+    if let Some(log) = Jsonl::open_if_present(&into.join(LOG))? {
+        let mut lines = log.into_lines()?;
+        while let Some((hash, at)) = lines.next_line()?.as_ref().map(facts) {
+            known.insert(hash);
+            last = last.max(at);
+        }
+    }
     let (mut all_known, mut all_newer) = (true, true);
-    each_line(&from.join(LOG), &mut |line| {
-        all_known &= known.contains(&hasher.hash_one(line));
-        let at = serde_json::from_slice::<Event<'_>>(line).ok().and_then(|event| event.time());
+    let mut lines = Jsonl::open(&from.join(LOG))?.into_lines()?;
+    while let Some((hash, at)) = lines.next_line()?.as_ref().map(facts) {
+        all_known &= known.contains(&hash);
         all_newer &= at.is_some_and(|at| Some(at) > last);
-        if all_known || all_newer { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+        if !all_known && !all_newer {
+            break;
+        }
+    }
     Ok(Some(match (all_known, all_newer) {
         (true, _) => Fold::AllKnown,
         (_, true) => Fold::AllNewer,
@@ -73,6 +81,7 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 mod tests {
     use super::*;
+    use crate::format::jsonl::MAX_LINE;
 
     #[test]
     fn only_temporary_files_of_known_writers_are_recognized() {
@@ -103,6 +112,15 @@ mod tests {
         ] {
             std::fs::write(from.join(LOG), log).expect("a file");
             assert_eq!(fold(&from, &into).expect("an answer"), Some(expected));
+        }
+        let image = |end: &str| {
+            let data = format!("{}{end}", "A".repeat(MAX_LINE));
+            format!("{{\"ts\":\"2026-02-01T10:01:00.000+00:00\",\"event\":\"x\",\"data\":\"{data}\"}}\n")
+        };
+        std::fs::write(into.join(LOG), image("A")).expect("a file");
+        for (end, expected) in [("A", Fold::AllKnown), ("B", Fold::Mixed)] {
+            std::fs::write(from.join(LOG), image(end)).expect("a file");
+            assert_eq!(fold(&from, &into).expect("an answer"), Some(expected), "only the end of an image differs");
         }
         std::fs::write(from.join("transcript.jsonl"), "").expect("a file");
         assert_eq!(fold(&from, &into).expect("an answer"), None);

@@ -128,7 +128,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
         while let Some(line) = lines.next_line()? {
             chain.found.may_be_stuck |= has_mark(agent.about().api_error, line.bytes);
             chain.found.may_branch |= has_mark(agent.about().rewind_mark, line.bytes);
-            chain.see(line.bytes, line.number, line.is_ended, &|at| line.is_utf8.then(|| line.offset(at)));
+            chain.see(line.bytes, line.number, line.is_ended, &|at| line.replaced.is_none().then(|| line.offset(at)));
         }
         return Ok(chain.finish());
     }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use memchr::{memchr, memmem};
+use sha2::{Digest as _, Sha256};
 
 use super::condense::{Condenser, OF_TEXT, Offsets};
 use super::unpacked::Source;
@@ -126,8 +127,8 @@ pub(crate) struct Line<'a> {
     pub bytes: &'a [u8],
     /// Set if the line ends with a newline.
     pub is_ended: bool,
-    /// Set if no bytes of it were replaced.
-    pub is_utf8: bool,
+    /// A digest of the bytes that were replaced, if the line of the file is not UTF-8.
+    pub replaced: Option<[u8; 32]>,
     /// A digest of the bytes that are left out, if the line is shortened.
     pub left_out: Option<[u8; 32]>,
     /// Number of bytes before [`Line::bytes`], and offsets that include them.
@@ -136,6 +137,12 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
+    /// Returns digests of the bytes that the file has and [`Line::bytes`] has not: two lines are the same only if these
+    /// are, too.
+    pub(crate) fn lost(&self) -> [Option<[u8; 32]>; 2] {
+        [self.replaced, self.left_out]
+    }
+
     /// Returns the offset in the file of a byte of the line.
     pub(crate) fn offset(&self, at: usize) -> u64 {
         let (start, at) = (self.start - self.skipped as u64, at + self.skipped);
@@ -226,24 +233,26 @@ impl Lines {
                 (self.line, self.offsets, digest) = condenser.finish();
                 digest
             });
-            let is_utf8 = decode(&mut self.line, &mut self.offsets);
+            let replaced = decode(&mut self.line, &mut self.offsets);
             let mark = self.line.len() - without_mark(&self.line, start == 0).len();
             let nul = self.line[mark..].iter().take_while(|byte| **byte == 0).count();
             let skipped = mark + nul;
             if skipped < self.line.len() && !self.is_skipped.is_some_and(|is_skipped| is_skipped(&self.line)) {
                 let bytes = without_nul(&self.line[skipped..]);
                 let (number, offsets, start) = (self.number, &*self.offsets, start + skipped as u64);
-                return Ok(Some(Line { number, start, bytes, is_ended, is_utf8, left_out, skipped, offsets }));
+                return Ok(Some(Line { number, start, bytes, is_ended, replaced, left_out, skipped, offsets }));
             }
         }
     }
 }
 
-/// Replaces bytes that are not UTF-8, as agents written in JavaScript do. Returns whether the line was UTF-8.
-fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> bool {
+/// Replaces bytes that are not UTF-8, as agents written in JavaScript do. Returns a digest of them; `None` if there are
+/// none.
+fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> Option<[u8; 32]> {
     if str::from_utf8(line).is_ok() {
-        return true;
+        return None;
     }
+    let mut replaced = Sha256::new();
     let (mut decoded, mut later, mut at) = (Vec::with_capacity(line.len()), Offsets::new(), 0);
     let mut earlier = std::mem::take(offsets).into_iter().peekable();
     // The last offset before, in the line and in the file.
@@ -258,9 +267,12 @@ fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> bool {
         at = end + chunk.invalid().len();
         if !chunk.invalid().is_empty() {
             decoded.extend_from_slice("\u{fffd}".as_bytes());
+            // A newline marks the end of each sequence.
+            replaced.update(chunk.invalid());
+            replaced.update(b"\n");
             later.push((decoded.len(), base.1 + (at - base.0) as u64));
         }
     }
     (*line, *offsets) = (decoded, later);
-    false
+    Some(replaced.finalize().into())
 }
