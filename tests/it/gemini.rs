@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
+use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session};
 use crate::fixtures::{Claude, Fixture, Gemini, gemini_hash, id, put};
 use crate::world::World;
 
@@ -175,6 +175,18 @@ fn the_stub_of_a_resume_is_an_unchosen_copy() {
     assert_eq!(sessions[0].copies[1].path, stub.to_str().expect("a path"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!(plan.path.as_deref(), real.to_str());
+}
+
+#[test]
+fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
+    let text = |end: &str| format!("{} {end}", "word ".repeat(2 << 20));
+    for (end, expected) in [("a", Compared::Identical), ("b", Compared::Diverged)] {
+        let world = World::new();
+        world.add(Gemini::session(id(1)).in_dir(world.dir("one")).turn("x", &text("a")));
+        world.add(Gemini::session(id(1)).in_dir(world.dir("one")).filed_under("two").turn("x", &text(end)));
+        let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+        assert_eq!(details.session.copies[1].compared, Some(expected));
+    }
 }
 
 #[test]

@@ -184,6 +184,19 @@ fn a_session_in_both_stores_is_compared_by_its_messages() {
 }
 
 #[test]
+fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
+    let text = |end: &str| format!("{} {end}", "word ".repeat(2 << 20));
+    for (end, expected) in [("a", Compared::Identical), ("b", Compared::Diverged)] {
+        let world = World::new();
+        let of = |end| OldVibe::session(id(1)).in_dir("/usr/bin").turn("x", &text(end));
+        world.add(of("a").named("session_20260201_100000_00000001"));
+        world.add(of(end).named("session_20260201_110000_00000001"));
+        let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+        assert_eq!(details.session.copies[1].compared, Some(expected));
+    }
+}
+
+#[test]
 fn resume_passes_the_full_id_in_the_recorded_directory() {
     let world = World::new();
     world.install("vibe", "");

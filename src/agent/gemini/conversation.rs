@@ -60,6 +60,8 @@ pub(crate) struct Conversation {
     pub is_subagent: bool,
     /// Set if a line is not a record.
     pub has_bad_lines: bool,
+    /// Set if the end of a text in a line was left out.
+    pub lacks_text: bool,
     /// Set if a prompt or a reply was found, even if a later line takes it back.
     pub has_spoken: bool,
     by_id: HashMap<String, usize>,
@@ -242,9 +244,11 @@ impl Conversation {
         self.first.iter().flatten().next().map(|(_, text)| text.as_str())
     }
 
-    /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy.
-    pub(crate) fn said(&self) -> Vec<u64> {
-        self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest).collect()
+    /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy; `None`
+    /// without the whole text of each.
+    pub(crate) fn said(&self) -> Option<Vec<u64>> {
+        let digests = self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest);
+        (!self.lacks_text).then(|| digests.collect())
     }
 
     /// Returns the number of prompts.

@@ -25,7 +25,7 @@ use super::{as_prompt_option, unknown_format};
 use crate::agent::ids::consists_of;
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::format::compare::compare_lists;
+use crate::format::compare::{compare, compare_lists};
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
@@ -114,7 +114,10 @@ impl Reading for Gemini {
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
         // lines.
-        Some(compare_lists(&whole(&a.place).ok()?.said(), &whole(&b.place).ok()?.said()))
+        match [whole(&a.place).ok()?.said(), whole(&b.place).ok()?.said()] {
+            [Some(ours), Some(theirs)] => Some(compare_lists(&ours, &theirs)),
+            _ => compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok(),
+        }
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {

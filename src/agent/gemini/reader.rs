@@ -124,8 +124,11 @@ pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
     while let Some(line) = lines.next_line()? {
         // A checkpoint repeats the lines before it, which have the texts that do not fit.
         let has_list = |record: &GeminiRecord<'_>| record.change().as_ref().unwrap_or(record).checkpoint().is_some();
-        if lacks_text(line.bytes) && record(line.bytes).as_ref().is_some_and(has_list) {
-            continue;
+        if lacks_text(line.bytes) {
+            if record(line.bytes).as_ref().is_some_and(has_list) {
+                continue;
+            }
+            sum.lacks_text = true;
         }
         let length = line.offset(line.bytes.len()) - line.start;
         sum.see(line.bytes, Place { start: line.start, length, nth: None });

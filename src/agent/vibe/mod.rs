@@ -19,9 +19,10 @@ use crate::agent::ids::is_word_with;
 use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
 use crate::agent::{locks, stores};
-use crate::format::compare::compare_lists;
+use crate::format::compare::{compare, compare_lists};
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
+use crate::format::jsonl::is_shortened;
 use crate::session::Comparison;
 use old::Old;
 use records::{Meta, id_in_head, save_dir};
@@ -70,16 +71,20 @@ impl Reading for Vibe {
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // The two stores have different formats for the same conversation, so the texts are compared.
         let words = |copy: &SessionCopy| {
-            let mut words = Vec::new();
-            self.messages(copy, &mut |message| {
+            let (mut words, mut is_whole) = (Vec::new(), true);
+            let read = self.messages(copy, &mut |message| {
+                is_whole &= !is_shortened(&message);
                 let mut hasher = DefaultHasher::new();
                 (message.role.name(), message.text).hash(&mut hasher);
                 words.push(hasher.finish());
                 ControlFlow::Continue(())
-            })
-            .map(|()| words)
+            });
+            read.ok().filter(|()| is_whole).map(|()| words)
         };
-        Some(compare_lists(&words(a).ok()?, &words(b).ok()?))
+        match [words(a), words(b)] {
+            [Some(ours), Some(theirs)] => Some(compare_lists(&ours, &theirs)),
+            _ => compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok(),
+        }
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
