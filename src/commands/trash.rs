@@ -68,7 +68,7 @@ fn candidate(entry: &Entry<'_>) -> Candidate {
     let (record, _) = &entry.run.items[entry.item];
     Candidate {
         select: render::name(entry),
-        agent: record.agent.map(|agent| agent.name().to_owned()).unwrap_or_default(),
+        agent: record.agent.clone().unwrap_or_default(),
         id: record.id.clone().unwrap_or_default(),
         size_bytes: entry.size_bytes,
         path: record.steps.first().map(|step| step.path().display().to_string()).unwrap_or_default(),

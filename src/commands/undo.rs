@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::ItemRecord;
 use crate::change::apply::state_dir::is_busy;
+use crate::change::apply::undo::in_use::agent_of;
 use crate::change::apply::undo::{self, Which};
 use crate::change::outcome::ItemResult;
 use crate::cli::{FormatArgs, LockArgs, UndoArgs};
@@ -60,7 +61,7 @@ fn warn(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
     let state_dir = env.state_dir();
     let is_in_store = |record: &&ItemRecord| record.steps.iter().any(|step| !step.path().starts_with(&state_dir));
     let records = records.map(|((record, _), _)| record).filter(is_in_store);
-    let restored: BTreeSet<_> = records.filter_map(|record| record.agent.zip(record.id.clone())).collect();
+    let restored: BTreeSet<_> = records.filter_map(|record| agent_of(record).zip(record.id.clone())).collect();
     let doubt = report.doubt.as_ref().map(|why| {
         format!("a loss of power may still take this back: {why}; `rejoin undo {}` tries again", report.run.id)
     });

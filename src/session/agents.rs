@@ -79,6 +79,11 @@ macro_rules! kinds {
                 name.trim_start_matches("r#")
             }
 
+            /// Returns the program of this name.
+            pub(crate) fn named(name: &str) -> Option<Self> {
+                clap::ValueEnum::from_str(name, false).ok()
+            }
+
             /// Returns the agent of the sessions that it represents: itself, or the one that its pointers name.
             pub(crate) fn session_owner(self) -> Self {
                 match self {

@@ -1,4 +1,5 @@
-//! The paths that a run may change: those in the stores and in the state directory, and a few files elsewhere.
+//! The limits of a run: the paths that it may change, which are those in the stores and in the state directory and a few
+//! files elsewhere, and the programs that it may name.
 //!
 //! Every plan is checked before its first step, and every journal before it is recovered or undone: a journal may be
 //! forged, or come with a backup. Steps enter directories without following links, so a path below a root stays there.
@@ -9,22 +10,30 @@ use clap::ValueEnum as _;
 
 use crate::agent;
 use crate::agent::upkeep::is_own_temporary;
+use crate::change::apply::journal::IsKnown;
 use crate::session::AgentKind;
 use crate::system::disk::{self, SYSTEM};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// The paths that a run may change.
-#[derive(Clone, Debug, Default)]
+/// The limits of a run.
+#[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     /// Directories with everything in them, and single files; their links are resolved.
     roots: Vec<PathBuf>,
+    /// Checks whether a program may be named.
+    pub(super) is_known: IsKnown,
+}
+
+/// Checks whether a name is that of an agent.
+pub(super) fn is_agent(name: &str) -> bool {
+    AgentKind::named(name).is_some()
 }
 
 impl Bounds {
-    /// Returns the paths that may change in this environment.
+    /// Returns the limits of runs in this environment.
     pub(super) fn of(env: &Env) -> Self {
-        let mut bounds = Self::default();
+        let mut bounds = Self { roots: Vec::new(), is_known: is_agent };
         bounds.add(&env.state_dir());
         for agent in agent::all() {
             let names = agent.about().changes_outside;
@@ -42,7 +51,7 @@ impl Bounds {
     /// Returns the bounds for tests on their own disk.
     #[cfg(test)]
     pub(crate) fn everything() -> Self {
-        Self { roots: vec!["/".into()] }
+        Self { roots: vec!["/".into()], is_known: is_agent }
     }
 
     /// Adds a directory with everything in it.

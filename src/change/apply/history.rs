@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::change::apply::journal::{self, Run};
+use crate::change::apply::bounds::is_agent;
+use crate::change::apply::journal::{self, IsKnown, Run};
 use crate::change::apply::state_dir::{is_busy, order};
 use crate::error::PathError;
 use crate::session::Problem;
@@ -26,7 +27,7 @@ pub(crate) struct History {
 impl History {
     /// Reads the journals; needs no lock and writes nothing.
     pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
-        Self::read_on(&System::default(), &env.state_dir(), env.clock.now)
+        Self::read_on(&System::default(), &env.state_dir(), env.clock.now, is_agent)
     }
 
     /// Checks whether a run of this name exists, readable or not.
@@ -44,7 +45,7 @@ impl History {
         }
         let read = |path: PathBuf| {
             let (dir, name) = disk::open_parent(&disk, &path).ok()?;
-            Run::read(&disk, (&dir, &name), &path).ok().flatten()
+            Run::read(&disk, (&dir, &name), &path, is_agent).ok().flatten()
         };
         paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
     }
@@ -58,7 +59,7 @@ impl History {
     }
 
     /// Reads the journals in a state directory at the time `now`.
-    pub(super) fn read_on(disk: &dyn Disk, state: &Path, now: Timestamp) -> Result<Self, PathError> {
+    pub(super) fn read_on(disk: &dyn Disk, state: &Path, now: Timestamp, is_known: IsKnown) -> Result<Self, PathError> {
         let mut history = Self::default();
         let (runs, trash) = (state.join("runs"), state.join("trash"));
         let mut known: HashSet<OsString> = HashSet::new();
@@ -66,7 +67,7 @@ impl History {
             for name in names.into_iter().filter(|name| is_journal(name)) {
                 let path = runs.join(&name);
                 known.extend(path.file_stem().map(OsStr::to_owned));
-                match Run::read(disk, (&dir, &name), &path) {
+                match Run::read(disk, (&dir, &name), &path, is_known) {
                     Ok(run) => history.runs.extend(run),
                     Err(error) => history.problems.push(Problem { reason: error.reason(), path }),
                 }

@@ -142,7 +142,7 @@ impl Work<'_> {
                 item: number,
                 label: item.about.to_string(),
                 title: item.title.as_deref().map(str::to_owned),
-                agent: item.about.session().map(|(agent, _)| agent),
+                agent: item.about.session().map(|(agent, _)| agent.name().to_owned()),
                 id: item.about.session().map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
                 reason: item.reason.to_string(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{ItemRecord, Run, State, StepRecord};
+use crate::change::apply::undo::in_use::agent_of;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 
@@ -17,23 +18,23 @@ pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<St
     let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
     for run in &history.runs {
         let kept = run.trash().map(|(item, _)| &run.items[item].0);
-        entries.extend(kept.filter(|record| !later.contains(&(record.agent, &record.id))).map(|record| (run, record)));
+        entries.extend(kept.filter(|record| !later.contains(&(&record.agent, &record.id))).map(|record| (run, record)));
         let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
         let stays = |state: &State| matches!(state, State::Done | State::Stuck(_));
         let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
-        later.extend(put.map(|(record, _)| (record.agent, &record.id)));
+        later.extend(put.map(|(record, _)| (&record.agent, &record.id)));
     }
     let is_meant = |record: &ItemRecord| {
         record.is_whole_session()
-            && agent.is_none_or(|agent| record.agent == Some(agent))
-            && record.agent.is_some_and(|agent| filter.has_agent(agent))
+            && agent.is_none_or(|agent| agent_of(record) == Some(agent))
+            && agent_of(record).is_some_and(|agent| filter.has_agent(agent))
     };
     let text = text.to_lowercase();
     let found = |fits: &dyn Fn(&ItemRecord) -> bool| {
         // The newest run is first. It has the newest state of a session that was removed twice.
         let mut known = BTreeSet::new();
         let fitting = entries.iter().filter(|(_, record)| is_meant(record) && fits(record));
-        fitting.filter(|(_, record)| known.insert((record.agent, record.id.clone()))).collect::<Vec<_>>()
+        fitting.filter(|(_, record)| known.insert((record.agent.clone(), record.id.clone()))).collect::<Vec<_>>()
     };
     let has_id = |record: &ItemRecord| record.id.as_ref().is_some_and(|id| id.to_lowercase().starts_with(&text));
     let has_title =

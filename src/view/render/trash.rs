@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::change::apply::journal::ItemRecord;
 use crate::change::apply::trash::{Entry, Purged};
+use crate::change::apply::undo::in_use::agent_of;
 use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::text;
@@ -71,7 +72,7 @@ fn entry_json<'a>(entry: &Entry<'a>) -> TrashEntryJson<'a> {
         run: &entry.run.id,
         verb: &entry.run.verb,
         at: entry.run.at,
-        agent: record.agent,
+        agent: agent_of(record),
         id: record.id.as_deref(),
         title: record.title.as_deref(),
         code: &record.code,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{ItemRecord, Run, State};
 use crate::change::apply::undo::Report;
+use crate::change::apply::undo::in_use::agent_of;
 use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::system::env::Env;
@@ -23,7 +24,7 @@ fn item<'a>(record: &'a ItemRecord, result: &'a ItemResult, is_plan: bool) -> It
     ItemJson {
         reason: Some(&record.reason),
         steps: record.steps.iter().map(|step| StepJson::new(step.into(), step.path())).collect(),
-        ..ItemJson::new(record.agent.zip(record.id.as_deref()), &record.code, result, is_plan)
+        ..ItemJson::new(agent_of(record).zip(record.id.as_deref()), &record.code, result, is_plan)
     }
 }
 

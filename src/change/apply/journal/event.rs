@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::format::path_text;
-use crate::session::AgentKind;
 use crate::system::disk::Times;
 use crate::system::stamp::Stamp;
 
@@ -59,9 +58,9 @@ pub(crate) struct ItemRecord {
     pub item: usize,
     /// Subject of the item, for display.
     pub label: String,
-    /// The agent of the session.
-    pub agent: Option<AgentKind>,
-    /// Id of the session.
+    /// Name of the program whose data the item changes.
+    pub agent: Option<String>,
+    /// Id of the data, as that program names it.
     pub id: Option<String>,
     /// The title of the session, if the plan knew it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +87,7 @@ impl ItemRecord {
 
     /// Checks whether the item concerns a whole session, and not a part or a copy of it.
     pub(crate) fn is_whole_session(&self) -> bool {
-        let session = self.agent.zip(self.id.as_deref());
+        let session = self.agent.as_deref().zip(self.id.as_deref());
         session.is_some_and(|(agent, id)| self.label == format!("{agent} {id}"))
     }
 }

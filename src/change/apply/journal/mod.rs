@@ -14,7 +14,7 @@ use crate::error::PathError;
 use crate::system::disk::{Access, At, Disk, For, Handle};
 pub(super) use event::Event;
 pub(crate) use event::{ItemRecord, StepRecord};
-pub(crate) use run::{Run, State};
+pub(crate) use run::{IsKnown, Run, State};
 
 mod event;
 mod run;

@@ -12,6 +12,9 @@ use crate::error::PathError;
 use crate::system::disk::{At, Disk, For, Handle, Times};
 use crate::system::fsio::{Buffer, PIECE};
 
+/// Checks whether the program of this name is known: whether its data is in use can be found out.
+pub(crate) type IsKnown = fn(&str) -> bool;
+
 /// Progress of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -58,9 +61,14 @@ pub(crate) struct Run {
 impl Run {
     /// Reads a journal; `None` if it is missing, or was cut off before its first line ended.
     ///
-    /// An invalid line may be the one that records where something is. So a journal with one, and one of another
-    /// version, is an error: everything in the run's trash is left alone.
-    pub(in crate::change::apply) fn read(disk: &dyn Disk, at: At<'_>, path: &Path) -> Result<Option<Self>, PathError> {
+    /// An invalid line may be the one that records where something is. So a journal with one, one of another version,
+    /// and one with a program that is not known, is an error: everything in the run's trash is left alone.
+    pub(in crate::change::apply) fn read(
+        disk: &dyn Disk,
+        at: At<'_>,
+        path: &Path,
+        is_known: IsKnown,
+    ) -> Result<Option<Self>, PathError> {
         let fail = |error| PathError::new("read", path, error);
         let file = match disk.open(at, For::Reading) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -79,6 +87,11 @@ impl Run {
                 return Err(io::Error::other(why));
             }
             let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
+            if let Event::Item(ItemRecord { agent: Some(agent), .. }) = &event
+                && !is_known(agent)
+            {
+                return Err(damaged("is damaged"));
+            }
             match (event, &mut run) {
                 (Event::Begin { run: id, verb, at, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {

@@ -4,7 +4,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::*;
-use crate::session::AgentKind;
 
 /// A journal with one item, the name of its run, and its path.
 fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
@@ -15,7 +14,7 @@ fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
         item: 0,
         label: "claude a".to_owned(),
         title: None,
-        agent: Some(AgentKind::Claude),
+        agent: Some("claude".to_owned()),
         id: Some("a".to_owned()),
         code: "old".to_owned(),
         reason: "it is old".to_owned(),
@@ -29,7 +28,7 @@ fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
 
 fn read(state_dir: &StateDir, path: &Path) -> Result<Option<Run>, PathError> {
     let name = path.file_name().expect("a name");
-    Run::read(state_dir.disk(), (&state_dir.runs, name), path)
+    Run::read(state_dir.disk(), (&state_dir.runs, name), path, state_dir.bounds.is_known)
 }
 
 fn odd_path() -> PathBuf {
@@ -64,7 +63,7 @@ fn a_journal_round_trips_and_continues_after_a_torn_line() {
 fn an_invalid_line_is_an_error_and_never_skipped() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
-    let lines: [&[u8]; 9] = [
+    let lines: [&[u8]; 10] = [
         b"{\"event\":\"sta\n",
         b"\xff\n",
         b"\0\0\0\0\n",
@@ -74,6 +73,7 @@ fn an_invalid_line_is_an_error_and_never_skipped() {
         b"{\"event\":\"begin\",\"format_version\":1,\"run\":\"x\",\"verb\":\"x\",\"at\":\"2026-03-01T12:00:00Z\",\"pid\":1}\n",
         b"{\"event\":\"moved\",\"item\":0}\n",
         b"{\"event\":\"item\",\"item\":2,\"label\":\"\",\"agent\":null,\"id\":null,\"code\":\"\",\"reason\":\"\",\"steps\":[]}\n",
+        b"{\"event\":\"item\",\"item\":1,\"label\":\"\",\"agent\":\"nobody\",\"id\":null,\"code\":\"\",\"reason\":\"\",\"steps\":[]}\n",
     ];
     for line in lines {
         let (mut journal, _, path) = begun(&state_dir);

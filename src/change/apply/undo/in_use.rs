@@ -10,6 +10,11 @@ use crate::change::hindrance;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
 
+/// Returns the agent of an item; `None` if the item is not about a session.
+pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {
+    AgentKind::named(record.agent.as_deref()?)
+}
+
 /// Reason to leave the session of an item alone.
 #[derive(Debug)]
 pub(crate) struct Hindrance {
@@ -70,7 +75,7 @@ impl Known {
 impl InUse {
     /// Returns the reason to leave the session of an item alone.
     pub(super) fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
-        let (kind, id) = (record.agent?, record.id.as_ref()?);
+        let (kind, id) = (agent_of(record)?, record.id.as_ref()?);
         let agent = agent::by_kind(kind)?;
         let known = self.known.entry(kind).or_insert_with(|| Known::of(agent, env));
         let mut unreadable = known.unreadable(record, id);

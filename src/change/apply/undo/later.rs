@@ -8,14 +8,13 @@ use std::path::Path;
 use crate::change::apply::history::History;
 use crate::change::apply::journal::{ItemRecord, Run, State, StepRecord};
 use crate::change::apply::state_dir::order;
-use crate::session::AgentKind;
 
 /// The changes of later runs that are not undone, each with the newest run that made it.
 pub(super) struct Later<'h> {
     /// The entries that they changed.
     entries: BTreeMap<&'h Path, &'h Run>,
     /// The sessions that they put at another place.
-    put: HashMap<(AgentKind, &'h str), &'h Run>,
+    put: HashMap<(&'h str, &'h str), &'h Run>,
 }
 
 impl<'h> Later<'h> {
@@ -30,7 +29,7 @@ impl<'h> Later<'h> {
                     from.into_iter().chain([step.path()]).for_each(|path| {
                         found.entries.entry(path).or_insert(later);
                     });
-                    if let (StepRecord::Put { .. }, Some(agent), Some(id)) = (step, record.agent, &record.id) {
+                    if let (StepRecord::Put { .. }, Some(agent), Some(id)) = (step, &record.agent, &record.id) {
                         found.put.entry((agent, id)).or_insert(later);
                     }
                 }
@@ -43,7 +42,7 @@ impl<'h> Later<'h> {
     pub(super) fn why(&self, record: &ItemRecord) -> Option<String> {
         let later = record.steps.iter().find_map(|step| match step {
             // A removed entry is restored even if its surroundings have changed, but not a second time.
-            StepRecord::Trash { .. } => self.put.get(&(record.agent?, record.id.as_deref()?)),
+            StepRecord::Trash { .. } => self.put.get(&(record.agent.as_deref()?, record.id.as_deref()?)),
             // Other items use a directory that an item made.
             StepRecord::MakeDir { .. } => None,
             StepRecord::Write { path, .. } | StepRecord::Put { path, .. } | StepRecord::Move { path, .. } => {

@@ -1,6 +1,6 @@
 //! Undoes runs: whole ones on request, and interrupted ones before anything else is changed.
 
-pub(super) mod in_use;
+pub(crate) mod in_use;
 mod later;
 mod put_back;
 mod recover;
@@ -85,7 +85,7 @@ pub(crate) fn undo_on(
     now: Timestamp,
     look: &mut LookAgain<'_>,
 ) -> anyhow::Result<Report> {
-    let mut history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
+    let mut history = History::read_on(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) if is_dry_run => return Err(refusal.into()),
@@ -103,7 +103,7 @@ pub(crate) fn undo_on(
     }
     if !recovered.is_empty() {
         // An item that was just recovered does not hinder the others.
-        history = History::read_on(state_dir.disk(), state_dir.path(), now)?;
+        history = History::read_on(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     }
     let context = context(state_dir, &run)?;
     let mut journal = if is_dry_run { None } else { Some(Journal::reopen(state_dir, &run.id)?) };

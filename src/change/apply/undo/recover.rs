@@ -37,7 +37,8 @@ pub(crate) fn recover_on(
 ) -> anyhow::Result<Vec<String>> {
     let (mut recovered, disk) = (Vec::new(), state_dir.disk());
     for path in History::unsettled(disk, state_dir.path())? {
-        match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path) {
+        match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path, state_dir.bounds.is_known)
+        {
             Ok(Some(run)) => recovered.extend(recover_run(state_dir, &run, now, look)),
             // It was cut off before its first line, so it did nothing.
             Ok(None) => {
