@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::Manifest;
-use crate::change::apply::history::History;
+use crate::change::engine::history::History;
 use crate::commands::complete;
 use crate::config::Config;
 use crate::fleet::row;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::digest;
 use super::machine_dir::MachineDir;
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::state_file;
 use crate::format::path_text::PathText;
 use crate::session::AgentKind;

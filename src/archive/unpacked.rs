@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, MachineDir, Manifest, rows};
-use crate::change::apply::private_dir::PrivateDir;
+use crate::change::engine::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;

@@ -1,8 +1,9 @@
 //! Changes of stores: plans (`plan`, pure), removal of sessions (`removal`), moves of sessions with their directory
-//! (`relocation`), sessions that stay for good (`pins`), the only code that carries changes out (`apply`), and their
+//! (`relocation`), sessions that stay for good (`pins`), the only code that carries changes out (`engine`), and their
 //! results (`outcome`).
 
 pub(crate) mod apply;
+pub(crate) mod engine;
 pub(crate) mod hindrance;
 pub(crate) mod labels;
 pub(crate) mod links;

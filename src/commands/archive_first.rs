@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::subagents::inner;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, coverage, write as apply};
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::plan::change::Seen;
 use crate::change::plan::retention::Family;
 use crate::change::removal::Summaries;

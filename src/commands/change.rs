@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::change::apply::run;
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::run;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};

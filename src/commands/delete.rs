@@ -2,8 +2,8 @@
 
 use super::{change, removal, via_agent};
 use crate::archive::Archive;
-use crate::change::apply::run::run_locked;
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::run::run_locked;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::outcome::Outcome;
 use crate::cli::DeleteArgs;
 use crate::commands::find;

@@ -45,8 +45,8 @@ mod via_agent;
 use indexmap::IndexMap;
 
 use crate::agent;
-use crate::change::apply::history::History;
-use crate::change::apply::journal::Run;
+use crate::change::engine::history::History;
+use crate::change::engine::journal::Run;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
@@ -192,7 +192,7 @@ fn labels(env: &Env, ui: &mut Ui) -> Labels {
 
 /// Recovers interrupted runs, so that the plan is made from a consistent state.
 fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    let recovered = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
+    let recovered = crate::change::engine::undo::recover_first(env, verb, lock.lock_timeout)?;
     note_recovered(ui, &recovered);
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::change;
-use crate::change::apply::run::run_locked;
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::run::run_locked;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::relocation::map_file::{self, Proposal};
 use crate::change::relocation::{self, Planned, Wish};
 use crate::cli::MoveArgs;

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent;
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::trash::{self, Purge, Purged};
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::trash::{self, Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};

@@ -1,8 +1,8 @@
 //! `rejoin trash`
 
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::trash::{self, Entry, Purge};
-use crate::change::apply::undo::Which;
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::trash::{self, Entry, Purge};
+use crate::change::engine::undo::Which;
 use crate::cli::{FormatArgs, TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::history::History;
-use crate::change::apply::journal::ItemRecord;
-use crate::change::apply::state_dir::is_busy;
-use crate::change::apply::undo::in_use::agent_of;
-use crate::change::apply::undo::{self, Which};
+use crate::change::engine::history::History;
+use crate::change::engine::journal::ItemRecord;
+use crate::change::engine::state_dir::is_busy;
+use crate::change::engine::undo::in_use::agent_of;
+use crate::change::engine::undo::{self, Which};
 use crate::change::outcome::ItemResult;
 use crate::cli::{FormatArgs, LockArgs, UndoArgs};
 use crate::doctor::survey::sweeps;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::archive_first;
 use crate::agent;
 use crate::archive::{Archive, coverage};
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::hindrance;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;

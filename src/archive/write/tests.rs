@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::verify::verify;
-use crate::change::apply::bounds::Bounds;
+use crate::change::engine::bounds::Bounds;
 use crate::scan::{Wanted, locate};
 use crate::system::disk::Disk;
 use crate::system::disk::memory::{Memory, with_every_fault};

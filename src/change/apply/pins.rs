@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::pins::{FILE_NAME, Pins};
 use crate::change::state_file;
 use crate::system::disk::{self, Access};
@@ -35,7 +35,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::change::apply::bounds::Bounds;
+    use crate::change::engine::bounds::Bounds;
     use crate::session::AgentKind;
     use crate::system::disk::memory::{Memory, with_every_fault};
 

@@ -5,9 +5,9 @@ mod planned;
 use jiff::ToSpan as _;
 
 use super::{change, removal};
-use crate::change::apply::run::run_locked;
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::trash::{self, Purge, Purged};
+use crate::change::engine::run::run_locked;
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::trash::{self, Purge, Purged};
 use crate::change::outcome::Outcome;
 use crate::change::plan::retention::{Policy, Rule};
 use crate::cli::CleanupArgs;

@@ -9,8 +9,8 @@ use jiff::civil::Date;
 
 use super::Settings;
 use crate::archive::Archive;
-use crate::change::apply::state_dir::StateDir;
-use crate::change::apply::trash::{Purge, Purged};
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::trash::{Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};

@@ -6,9 +6,9 @@ use clap::CommandFactory as _;
 use clap_complete::CompletionCandidate;
 
 use crate::archive::Archive;
-use crate::change::apply::history::History;
-use crate::change::apply::journal::Run;
-use crate::change::apply::trash;
+use crate::change::engine::history::History;
+use crate::change::engine::journal::Run;
+use crate::change::engine::trash;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::history::History;
-use crate::change::apply::journal::{ItemRecord, Run, State, StepRecord};
-use crate::change::apply::undo::in_use::agent_of;
+use crate::change::engine::history::History;
+use crate::change::engine::journal::{ItemRecord, Run, State, StepRecord};
+use crate::change::engine::undo::in_use::agent_of;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::archive::Manifest;
-use crate::change::apply::run::run_arrived;
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::run::run_arrived;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::relocation::{self, Wish};
 use crate::cli::RestoreArgs;
 use crate::commands::relocate::mapping_of;

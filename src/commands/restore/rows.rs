@@ -12,7 +12,7 @@ use crate::agent::{self, Agent, AgentManaged};
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, Manifest, rows};
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{About, Change, Item};
 use crate::cli::RestoreArgs;

@@ -5,7 +5,7 @@ mod plan;
 
 use crate::archive::Archive;
 use crate::archive::machine::{self, Notes};
-use crate::change::apply::state_dir::StateDir;
+use crate::change::engine::state_dir::StateDir;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::cli::SyncArgs;
 use crate::commands::relocate;

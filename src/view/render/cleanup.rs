@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::change::apply::trash::Purged;
+use crate::change::engine::trash::Purged;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::change::apply::journal::{Run, State};
+use crate::change::engine::journal::{Run, State};
 use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;

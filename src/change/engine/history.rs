@@ -1,0 +1,107 @@
+//! Earlier runs: their journals in the state directory, and trash without a journal.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::change::engine::bounds::is_agent;
+use crate::change::engine::journal::{self, IsKnown, Run};
+use crate::change::engine::state_dir::{is_busy, order};
+use crate::error::PathError;
+use crate::session::Problem;
+use crate::system::disk::{self, Disk, Handle, System};
+use crate::system::env::Env;
+
+/// The earlier runs, newest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// The runs.
+    pub runs: Vec<Run>,
+    /// Unreadable journals, and trash without a journal; all of that is left alone.
+    pub problems: Vec<Problem>,
+}
+
+impl History {
+    /// Reads the journals; needs no lock and writes nothing.
+    pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
+        Self::read_on(&System::default(), &env.state_dir(), env.clock.now, is_agent)
+    }
+
+    /// Checks whether a run of this name exists, readable or not.
+    pub(crate) fn has(&self, run: &str) -> bool {
+        let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
+        self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
+    }
+
+    /// Returns the runs that did not finish; none while a run is in progress. Reads no other journal.
+    pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
+        let disk = System::default();
+        let paths = Self::unsettled(&disk, &env.state_dir()).unwrap_or_default();
+        if paths.is_empty() || is_busy(env) {
+            return Vec::new();
+        }
+        let read = |path: PathBuf| {
+            let (dir, name) = disk::open_parent(&disk, &path).ok()?;
+            Run::read(&disk, (&dir, &name), &path, is_agent).ok().flatten()
+        };
+        paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
+    }
+
+    /// Returns the journals of runs that have not ended, or that ended with a stuck item.
+    pub(super) fn unsettled(disk: &dyn Disk, state: &Path) -> Result<Vec<PathBuf>, PathError> {
+        let runs = state.join("runs");
+        let Some((dir, names)) = entries(disk, &runs)? else { return Ok(Vec::new()) };
+        let unsettled = names.iter().filter(|name| is_journal(name) && !journal::is_settled(disk, (&dir, name)));
+        Ok(unsettled.map(|name| runs.join(name)).collect())
+    }
+
+    /// Reads the journals in a state directory at the time `now`.
+    pub(super) fn read_on(disk: &dyn Disk, state: &Path, now: Timestamp, is_known: IsKnown) -> Result<Self, PathError> {
+        let mut history = Self::default();
+        let (runs, trash) = (state.join("runs"), state.join("trash"));
+        let mut known: HashSet<OsString> = HashSet::new();
+        if let Some((dir, names)) = entries(disk, &runs)? {
+            for name in names.into_iter().filter(|name| is_journal(name)) {
+                let path = runs.join(&name);
+                known.extend(path.file_stem().map(OsStr::to_owned));
+                match Run::read(disk, (&dir, &name), &path, is_known) {
+                    Ok(run) => history.runs.extend(run),
+                    Err(error) => history.problems.push(Problem { reason: error.reason(), path }),
+                }
+            }
+        }
+        let kept = entries(disk, &trash)?.map(|(_, names)| names).unwrap_or_default();
+        for name in kept.into_iter().filter(|name| !known.contains(name)) {
+            history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
+        }
+        history.runs.sort_by(|one, other| order(&other.id).cmp(&order(&one.id)));
+        // A clock that was slow for a moment does not make trash old. A clock that was fast keeps the trash of later
+        // runs young only until that time.
+        let mut since = Timestamp::MIN;
+        for run in history.runs.iter_mut().rev().filter(|run| run.at <= now) {
+            since = since.max(run.at);
+            run.kept_since = Some(since);
+        }
+        Ok(history)
+    }
+}
+
+/// Opens and lists a directory; `None` if it does not exist.
+fn entries(disk: &dyn Disk, dir: &Path) -> Result<Option<(Handle, Vec<OsString>)>, PathError> {
+    let fail = |error| PathError::new("read", dir, error);
+    match disk.open_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => {
+            let opened = opened.map_err(fail)?;
+            let names = disk.list(&opened).map_err(fail)?;
+            Ok(Some((opened, names)))
+        }
+    }
+}
+
+fn is_journal(name: &OsStr) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "jsonl")
+}

@@ -1,0 +1,159 @@
+//! The state directory with its lock, journals and trash, needed for every change.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::change::engine::bounds::Bounds;
+use crate::change::engine::lock::Lock;
+use crate::change::engine::{private_dir, tree};
+use crate::error::{PathError, Refusal, RefusalCode, reason};
+use crate::format::command_line;
+use crate::system::disk::{self, Disk, Handle, System};
+use crate::system::env::Env;
+use crate::system::{links, reach};
+
+/// The state directory, locked for one verb.
+#[derive(Debug)]
+pub(crate) struct StateDir {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    /// Handles of the directory itself, the journals and the trash.
+    state: Handle,
+    pub(super) runs: Handle,
+    pub(super) trash: Handle,
+    /// The paths that its runs may change.
+    pub(crate) bounds: Bounds,
+    _lock: Lock,
+}
+
+impl StateDir {
+    /// Makes the missing parts of the state directory and takes the lock.
+    pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
+        refuse_other_owner(env)?;
+        let (disk, path, bounds) = (Arc::new(System::new(env)), env.state_dir(), Bounds::of(env));
+        Self::open_on(disk, (path, bounds), env.clock.now, verb, patience)
+    }
+
+    /// Like [`Self::open`], on this disk, in the directory `path`, for runs that change paths within `bounds`.
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        (path, bounds): (PathBuf, Bounds),
+        now: Timestamp,
+        verb: &str,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
+        let make =
+            |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
+        let state = make(&path)?;
+        let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
+        let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
+        let state_dir = Self { disk, path, state, runs, trash, bounds, _lock: lock };
+        // A killed run may have left prepared files, and no other run is active now.
+        state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;
+        // Leftovers do no harm, so errors are ignored.
+        let _ = private_dir::clear_left(&*state_dir.disk, &state_dir.state);
+        Ok(state_dir)
+    }
+
+    /// Returns the disk of the directory.
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// Returns the path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes prepared entries that were not put in place.
+    pub(crate) fn clear_ready(&self) -> io::Result<()> {
+        tree::remove(self.disk(), (&self.state, OsStr::new(READY)))
+    }
+
+    /// Returns the latest second and number in the names of the journals and the trash.
+    pub(super) fn newest_order(&self) -> Result<Option<(String, u64)>, PathError> {
+        let list = |dir| self.disk.list(dir).map_err(|error| PathError::new("read", &self.path, error));
+        let names = list(&self.runs)?.into_iter().chain(list(&self.trash)?);
+        let orders = names.filter_map(|name| {
+            let (second, number) = order(name.to_str()?.trim_end_matches(".jsonl"))?;
+            Some((second.to_owned(), number))
+        });
+        Ok(orders.max())
+    }
+
+    /// Removes a run that changed nothing; returns false if its trash is not empty, and then keeps its journal.
+    pub(super) fn forget(&self, run: &str) -> bool {
+        self.remove_if_empty(run) && tree::remove(self.disk(), (&self.runs, &journal_name(run))).is_ok()
+    }
+
+    /// Removes a run's directory in the trash if it is empty; returns whether it is gone.
+    pub(super) fn remove_if_empty(&self, run: &str) -> bool {
+        let removed = self.disk.remove_dir((&self.trash, OsStr::new(run)));
+        let is_gone = removed.is_ok() || removed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let _ = self.disk.sync(&self.trash);
+        is_gone
+    }
+
+    /// Returns the path of a run's journal, for messages.
+    pub(super) fn journal_of(&self, run: &str) -> PathBuf {
+        self.path.join("runs").join(journal_name(run))
+    }
+
+    /// Returns the path of a run's trash, for messages.
+    pub(super) fn trash_of(&self, run: &str) -> PathBuf {
+        self.path.join("trash").join(run)
+    }
+}
+
+/// Refuses to change the home of another user, who may have planted a journal or a link there.
+pub(crate) fn refuse_other_owner(env: &Env) -> Result<(), Refusal> {
+    let owner = reach::metadata(&env.home).map(|home| home.uid()).map_err(|error| {
+        let message = format!("the owner of {} is unknown: {}", env.home.display(), reason(&error));
+        Refusal::new(RefusalCode::OtherOwner, message)
+    })?;
+    if links::is_trusted(owner) {
+        return Ok(());
+    }
+    let message = format!("{} belongs to another user, {owner}, so nothing there is changed", env.home.display());
+    let again = command_line::again(env, &[], &[]);
+    Err(Refusal::new(RefusalCode::OtherOwner, message).hint(format!("run `sudo -u '#{owner}' {again}`")))
+}
+
+/// The directory in the state directory for prepared entries.
+pub(crate) const READY: &str = "ready";
+
+/// Returns the sort key of a run's name: the second that the name begins with, and its number among the runs of that
+/// second. `None` if it is not the name of a run.
+pub(super) fn order(run: &str) -> Option<(&str, u64)> {
+    let (second, rest) = run.split_at_checked(SECOND.len())?;
+    let is_second = second.bytes().zip(SECOND).all(|(byte, pattern)| match pattern {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == *pattern,
+    });
+    let number = if rest.is_empty() { 1 } else { rest.strip_prefix('-')?.parse().ok()? };
+    is_second.then_some((second, number))
+}
+
+/// Pattern of the beginning of a run's name, with a 0 for each digit.
+const SECOND: &[u8; 15] = b"00000000-000000";
+
+/// Returns the name of a run's journal.
+pub(super) fn journal_name(run: &str) -> OsString {
+    format!("{run}.jsonl").into()
+}
+
+/// Returns the path of a run's journal.
+pub(crate) fn journal(env: &Env, run: &str) -> PathBuf {
+    env.state_dir().join("runs").join(format!("{run}.jsonl"))
+}
+
+/// Checks whether a run is changing something right now.
+pub(crate) fn is_busy(env: &Env) -> bool {
+    Lock::is_held(&env.state_dir())
+}
