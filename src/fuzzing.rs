@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::Manifest;
-use crate::change::engine::history::History;
+use crate::change::apply::history;
 use crate::commands::complete;
 use crate::config::Config;
 use crate::fleet::row;
@@ -73,7 +73,7 @@ pub fn journal(data: &[u8]) {
         crate::system::disk::make_dirs(&crate::system::disk::SYSTEM, &runs, crate::system::disk::Access::Private)
             .expect("a directory");
         crate::system::disk::replace(&crate::system::disk::SYSTEM, &path, data).expect("a journal");
-        let history = History::read(env).expect("journals");
+        let history = history::read(env).expect("journals");
         assert!(history.runs.iter().all(|run| run.id == "20260301-120000"));
         assert!(history.runs.len() + history.problems.len() <= 1);
     });

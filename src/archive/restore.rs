@@ -14,14 +14,15 @@ use crate::archive::manifest::{Entry, Node, Role};
 use crate::archive::sync::state::Layout;
 use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, MachineDir, Manifest};
-use crate::change::engine::run;
+use crate::change::apply::run;
+use crate::change::apply::state_dir;
 use crate::change::engine::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Seen, Step};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::{SessionKind, Store};
-use crate::system::disk::{self, Access, At, Disk, For};
+use crate::system::disk::{self, Access, At, Disk, For, SYSTEM};
 use crate::system::env::Env;
 use crate::system::stamp;
 
@@ -390,9 +391,9 @@ impl Restore<'_> {
         if self.change.items.is_empty() {
             return Ok(Outcome::default());
         }
-        let mut state_dir = StateDir::open(env, self.change.verb, patience)?;
+        let mut state_dir = state_dir::open(env, self.change.verb, patience)?;
         // The user may name a store that no variable names.
-        self.roots.iter().for_each(|root| state_dir.bounds.add(root));
+        self.roots.iter().for_each(|root| state_dir.bounds.add(&SYSTEM, root));
         self.apply_locked(&state_dir, env)
     }
 

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, MachineDir, Manifest, rows};
+use crate::change::apply::private_dir;
 use crate::change::engine::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;
@@ -37,7 +38,7 @@ impl Unpacked {
         archive: &Archive,
         env: &Env,
     ) -> anyhow::Result<Self> {
-        let unpacked = Self { dir: PrivateDir::make(env)? };
+        let unpacked = Self { dir: private_dir::make(env)? };
         let dir = archive.dir_of(manifest);
         for entry in manifest.entries.iter().filter(|entry| entry.store == store) {
             let path = unpacked.root().join(&entry.path);

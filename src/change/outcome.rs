@@ -1,30 +1,6 @@
 //! Results of a change, item by item.
 
-/// The result of one item.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum ItemResult {
-    /// Done; in a dry run, it would be.
-    Done,
-    /// Already as requested, or outside the request.
-    Unchanged,
-    /// Left alone, because it changed after the plan was made.
-    Skipped(String),
-    /// Cannot be done, for this reason; was not tried.
-    Refused(String),
-    /// Failed, for this reason, and left no traces. A failed undo is done in part.
-    Failed(String),
-}
-
-impl ItemResult {
-    /// Returns the reason why it was not done; `None` if it was, or if there was nothing to do.
-    pub(crate) fn why(&self) -> Option<&str> {
-        match self {
-            Self::Done | Self::Unchanged => None,
-            Self::Skipped(why) | Self::Refused(why) | Self::Failed(why) => Some(why),
-        }
-    }
-}
+pub(crate) use crate::change::engine::outcome::ItemResult;
 
 /// Result of a run.
 #[derive(Debug, Default)]
@@ -43,5 +19,11 @@ impl Outcome {
     /// Checks whether every item was done, and everything is on the disk.
     pub(crate) fn is_whole(&self) -> bool {
         self.doubt.is_none() && self.done.iter().chain(&self.handed).all(|done| *done == ItemResult::Done)
+    }
+}
+
+impl From<crate::change::engine::outcome::Outcome> for Outcome {
+    fn from(outcome: crate::change::engine::outcome::Outcome) -> Self {
+        Self { run: outcome.run, done: outcome.done, handed: Vec::new(), doubt: outcome.doubt }
     }
 }

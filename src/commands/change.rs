@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::change::engine::run;
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::run;
+use crate::change::apply::state_dir;
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};
@@ -39,7 +39,7 @@ pub(super) fn carry_out_locked(
     if args.dry_run {
         return carry_out(&plan()?, args, format, env, ui);
     }
-    let state_dir = StateDir::open(env, verb, args.lock.lock_timeout)?;
+    let state_dir = state_dir::open(env, verb, args.lock.lock_timeout)?;
     let change = plan()?;
     let outcome = apply_with(&change, args, env, |_| Ok(run::run_locked(&state_dir, &change, env, &mut |_| {})?))?;
     drop(state_dir);

@@ -2,8 +2,8 @@
 
 use super::{change, removal, via_agent};
 use crate::archive::Archive;
-use crate::change::engine::run::run_locked;
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir;
 use crate::change::outcome::Outcome;
 use crate::cli::DeleteArgs;
 use crate::commands::find;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if !args.removal.change.dry_run {
         // One lock until the trash is purged, so that no other process intervenes.
         let lock = args.removal.change.lock;
-        let state_dir = StateDir::open(env, "delete", lock.lock_timeout)?;
+        let state_dir = state_dir::open(env, "delete", lock.lock_timeout)?;
         // Steps that can fail as a whole come first, before any change.
         let (_, handed) = via_agent::carry_out(&change.handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
         let outcome = outcome.insert(Outcome::default());

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use crate::change::apply::state_dir;
 use crate::change::engine::journal::State;
-use crate::change::engine::state_dir;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::change::state_file;
 use crate::cli::{ChangeArgs, DoctorArgs};

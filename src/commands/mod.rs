@@ -45,6 +45,7 @@ mod via_agent;
 use indexmap::IndexMap;
 
 use crate::agent;
+use crate::change::apply::history;
 use crate::change::engine::history::History;
 use crate::change::engine::journal::Run;
 use crate::change::labels::Labels;
@@ -131,7 +132,7 @@ fn read(agents: &[AgentKind], env: &Env, ui: &mut Ui, read: impl FnOnce(Places) 
 
 /// Reads the earlier runs, and warns of unreadable journals.
 fn history(env: &Env, ui: &mut Ui) -> Result<History, PathError> {
-    let history = History::read(env)?;
+    let history = history::read(env)?;
     warn_of_problems(ui, env, &history.problems);
     Ok(history)
 }
@@ -192,14 +193,14 @@ fn labels(env: &Env, ui: &mut Ui) -> Labels {
 
 /// Recovers interrupted runs, so that the plan is made from a consistent state.
 fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
-    let recovered = crate::change::engine::undo::recover_first(env, verb, lock.lock_timeout)?;
+    let recovered = crate::change::apply::undo::recover_first(env, verb, lock.lock_timeout)?;
     note_recovered(ui, &recovered);
     Ok(())
 }
 
 /// Warns about runs that did not finish, whose sessions may be missing.
 fn warn_of_interrupted(env: &Env, ui: &mut Ui) {
-    for Run { id, verb, .. } in History::interrupted(env) {
+    for Run { id, verb, .. } in history::interrupted(env) {
         ui.warn(&format!(
             "run {id} ({verb}) was interrupted, so its sessions may be missing or out of place; `rejoin undo {id}` puts \
              back what it did"

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::change;
-use crate::change::engine::run::run_locked;
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir;
 use crate::change::relocation::map_file::{self, Proposal};
 use crate::change::relocation::{self, Planned, Wish};
 use crate::cli::MoveArgs;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let mut outcome = None;
     if !args.dry_run && !planned.change.items.is_empty() {
-        let state_dir = StateDir::open(env, "move", args.lock.lock_timeout)?;
+        let state_dir = state_dir::open(env, "move", args.lock.lock_timeout)?;
         let mut progress = ui.progress("Moving", planned.change.items.len());
         outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::agent::command::Request;
-use crate::change::engine::state_dir::refuse_other_owner;
+use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};

@@ -9,7 +9,7 @@ use crate::agent::amplifier::session_info;
 use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{ids, jido};
-use crate::change::engine::state_dir::refuse_other_owner;
+use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{Format, Save, SaveArgs};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::save;

@@ -1,6 +1,6 @@
 //! `rejoin trash`
 
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::state_dir;
 use crate::change::engine::trash::{self, Entry, Purge};
 use crate::change::engine::undo::Which;
 use crate::cli::{FormatArgs, TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs};
@@ -103,7 +103,7 @@ fn purge(args: &TrashPurgeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> 
         let runs = crate::format::text::count(doomed.len(), "run");
         super::confirm_or_refuse(&about, &format!("Delete for good what {runs} removed?"), env, ui)?;
     }
-    let purged = trash::purge(&StateDir::open(env, "trash purge", args.lock.lock_timeout)?, env.clock.now, &which)?;
+    let purged = trash::purge(&state_dir::open(env, "trash purge", args.lock.lock_timeout)?, env.clock.now, &which)?;
     ui.answer(args.format, env, &purged)?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::engine::history::History;
+use crate::change::apply::history;
+use crate::change::apply::in_use::agent_of;
+use crate::change::apply::state_dir::is_busy;
+use crate::change::apply::undo;
 use crate::change::engine::journal::ItemRecord;
-use crate::change::engine::state_dir::is_busy;
-use crate::change::engine::undo::in_use::agent_of;
-use crate::change::engine::undo::{self, Which};
+use crate::change::engine::undo::{Report, Which};
 use crate::change::outcome::ItemResult;
 use crate::cli::{FormatArgs, LockArgs, UndoArgs};
 use crate::doctor::survey::sweeps;
@@ -46,7 +47,7 @@ pub(super) fn carry_out(
 
 /// Names the newest run that can be undone, and asks for confirmation at a terminal.
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
-    let history = History::read(env)?;
+    let history = history::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
     if !args.yes && !args.dry_run && env.terminal.can_ask() {
         super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
@@ -55,7 +56,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 }
 
 /// Warns about an undo that may not be on the disk, and about restored sessions that their agent would delete at once.
-fn warn(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
+fn warn(report: &mut Report, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     // An undone tag restores only a file of rejoin.
     let state_dir = env.state_dir();
@@ -70,7 +71,7 @@ fn warn(report: &mut undo::Report, env: &Env, ui: &mut Ui) {
 }
 
 /// Returns the exit status of an undo.
-fn exit(report: &undo::Report) -> Exit {
+fn exit(report: &Report) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     // A part of a failed item is done.
     let done = count(|item| matches!(item, ItemResult::Done | ItemResult::Failed(_)));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::change::engine::run;
+use crate::change::apply::run;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::error::PathError;

@@ -22,6 +22,7 @@ use crate::archive::machine::{self, Notes};
 use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
+use crate::change::apply::{refusal, state_dir};
 use crate::change::engine::lock::Lock;
 use crate::change::engine::state_dir::StateDir;
 use crate::change::engine::tree;
@@ -111,7 +112,7 @@ pub(crate) fn archive<'a>(
         return Ok(report);
     }
     refuse_stores(sessions, archive)?;
-    let own = if is_dry_run || held.is_some() { None } else { Some(StateDir::open(env, "archive", patience)?) };
+    let own = if is_dry_run || held.is_some() { None } else { Some(state_dir::open(env, "archive", patience)?) };
     let state_dir = held.or(own.as_ref()).filter(|_| !is_dry_run);
     let Some(state_dir) = state_dir else {
         let find = agent::belongings_of_many();
@@ -211,7 +212,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
     };
     let dir = made.and_then(|()| disk::make_dirs(disk, own.dir(), Access::Private));
     let dir = dir.map_err(|error| PathError::new("create", root, error))?;
-    Lock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience)
+    Lock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
 }
 
 /// Removes blobs of this machine that none of its manifests needs, and leftovers of interrupted runs; returns their size

@@ -43,7 +43,7 @@ impl Home {
 
     /// Archives the session and returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
-        let state_dir = StateDir::open_on(
+        let state_dir = StateDir::open(
             memory.shared(),
             ("/state".into(), Bounds::everything()),
             self.env.clock.now,

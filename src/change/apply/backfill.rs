@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
-use crate::change::engine::run;
+use crate::change::apply::run;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
 use crate::change::plan::change::{self, Change, Contents, Seen, Step};

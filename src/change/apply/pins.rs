@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::change::apply::state_dir;
 use crate::change::engine::state_dir::StateDir;
 use crate::change::pins::{FILE_NAME, Pins};
 use crate::change::state_file;
@@ -15,7 +16,7 @@ pub(crate) fn update<T>(
     patience: Duration,
     change: impl FnOnce(&mut Pins) -> T,
 ) -> anyhow::Result<T> {
-    update_in(&StateDir::open(env, verb, patience)?, change)
+    update_in(&state_dir::open(env, verb, patience)?, change)
 }
 
 /// Changes the pins in this state directory.
@@ -45,7 +46,7 @@ mod tests {
 
     fn pin(memory: &Memory, id: &str) -> anyhow::Result<bool> {
         let state_dir =
-            StateDir::open_on(memory.shared(), ("/state".into(), Bounds::everything()), now(), "pin", Duration::ZERO)?;
+            StateDir::open(memory.shared(), ("/state".into(), Bounds::everything()), now(), "pin", Duration::ZERO)?;
         update_in(&state_dir, |pins| pins.add(AgentKind::Claude, id, now()))
     }
 

@@ -1,63 +1,42 @@
-//! The limits of a run: the paths that it may change, which are those in the stores and in the state directory and a few
-//! files elsewhere, and the programs that it may name.
+//! The limits of a run: the paths that it may change, and the programs that it may name.
 //!
 //! Every plan is checked before its first step, and every journal before it is recovered or undone: a journal may be
 //! forged, or come with a backup. Steps enter directories without following links, so a path below a root stays there.
 
 use std::path::{Component, Path, PathBuf};
 
-use clap::ValueEnum as _;
-
-use crate::agent;
-use crate::agent::upkeep::is_own_temporary;
 use crate::change::engine::journal::IsKnown;
-use crate::session::AgentKind;
-use crate::system::disk::{self, SYSTEM};
-use crate::system::env::Env;
-use crate::system::reach;
+use crate::change::engine::step::is_own_temporary;
+use crate::system::disk::{self, Disk};
 
 /// The limits of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     /// Directories with everything in them, and single files; their links are resolved.
     roots: Vec<PathBuf>,
+    /// Ends of paths that may change in any directory: `name`, `dir/name`, or `dir/*ending`.
+    anywhere: Vec<&'static str>,
     /// Checks whether a program may be named.
     pub(super) is_known: IsKnown,
 }
 
-/// Checks whether a name is that of an agent.
-pub(super) fn is_agent(name: &str) -> bool {
-    AgentKind::named(name).is_some()
-}
-
 impl Bounds {
-    /// Returns the limits of runs in this environment.
-    pub(super) fn of(env: &Env) -> Self {
-        let mut bounds = Self { roots: Vec::new(), is_known: is_agent };
-        bounds.add(&env.state_dir());
-        for agent in agent::all() {
-            let names = agent.about().changes_outside;
-            names.iter().filter_map(|name| name.strip_prefix("~/")).for_each(|name| bounds.add(&env.home.join(name)));
-            for store in agent.stores(env) {
-                // The settings in a store may be a link to a file that the user keeps elsewhere.
-                let links = names.iter().filter_map(|name| Path::new(name).file_name());
-                bounds.roots.extend(links.filter_map(|name| reach::canonicalize(&store.root.join(name)).ok()));
-                store.made_below.iter().chain([&store.root]).for_each(|root| bounds.add(root));
-            }
-        }
-        bounds
+    /// Creates limits without directories. Paths with an end in `anywhere` may change in any directory: `name`,
+    /// `dir/name`, or `dir/*ending`.
+    pub(crate) fn new(anywhere: Vec<&'static str>, is_known: IsKnown) -> Self {
+        Self { roots: Vec::new(), anywhere, is_known }
     }
 
-    /// Returns the bounds for tests on their own disk.
+    /// Returns the limits for tests on their own disk.
     #[cfg(test)]
     pub(crate) fn everything() -> Self {
-        Self { roots: vec!["/".into()], is_known: is_agent }
+        Self { roots: vec!["/".into()], ..Self::new(Vec::new(), |name| name == "claude") }
     }
 
-    /// Adds a directory with everything in it.
-    pub(crate) fn add(&mut self, root: &Path) {
+    /// Adds a directory with everything in it, or a file.
+    pub(crate) fn add(&mut self, disk: &dyn Disk, root: &Path) {
         // Without its mount, nothing there can be changed.
-        self.roots.extend(disk::real_dir(&SYSTEM, root));
+        self.roots.extend(disk::real_dir(disk, root));
     }
 
     /// Fails with the reason if one of the paths of an item is outside. Each path has a flag that is set for a new
@@ -76,17 +55,16 @@ impl Bounds {
 
     fn contains(&self, path: &Path) -> bool {
         let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-        is_plain && (self.roots.iter().any(|root| path.starts_with(root)) || is_known_anywhere(path))
+        is_plain && (self.roots.iter().any(|root| path.starts_with(root)) || self.is_known_anywhere(path))
     }
-}
 
-/// Returns whether rejoin changes a file of this name in any directory.
-fn is_known_anywhere(path: &Path) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-    let has_name = |known: &str| match known.rsplit_once("/*") {
-        Some((dir, ending)) => name.ends_with(ending) && path.parent().is_some_and(|parent| parent.ends_with(dir)),
-        None => path.ends_with(known),
-    };
-    let mut kinds = AgentKind::value_variants().iter();
-    is_own_temporary(name) || kinds.any(|kind| agent::about(*kind).changes_outside.iter().any(|known| has_name(known)))
+    /// Returns whether a file of this name may change in any directory.
+    fn is_known_anywhere(&self, path: &Path) -> bool {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+        let has_name = |known: &&str| match known.rsplit_once("/*") {
+            Some((dir, ending)) => name.ends_with(ending) && path.parent().is_some_and(|parent| parent.ends_with(dir)),
+            None => path.ends_with(known),
+        };
+        is_own_temporary(name) || self.anywhere.iter().any(has_name)
+    }
 }

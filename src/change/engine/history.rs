@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::change::engine::bounds::is_agent;
 use crate::change::engine::journal::{self, IsKnown, Run};
-use crate::change::engine::state_dir::{is_busy, order};
+use crate::change::engine::state_dir::order;
 use crate::error::PathError;
 use crate::session::Problem;
-use crate::system::disk::{self, Disk, Handle, System};
-use crate::system::env::Env;
+use crate::system::disk::{Disk, Handle};
 
 /// The earlier runs, newest first.
 #[derive(Debug, Default)]
@@ -25,41 +23,22 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Reads the journals; needs no lock and writes nothing.
-    pub(crate) fn read(env: &Env) -> Result<Self, PathError> {
-        Self::read_on(&System::default(), &env.state_dir(), env.clock.now, is_agent)
-    }
-
     /// Checks whether a run of this name exists, readable or not.
     pub(crate) fn has(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
     }
 
-    /// Returns the runs that did not finish; none while a run is in progress. Reads no other journal.
-    pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
-        let disk = System::default();
-        let paths = Self::unsettled(&disk, &env.state_dir()).unwrap_or_default();
-        if paths.is_empty() || is_busy(env) {
-            return Vec::new();
-        }
-        let read = |path: PathBuf| {
-            let (dir, name) = disk::open_parent(&disk, &path).ok()?;
-            Run::read(&disk, (&dir, &name), &path, is_agent).ok().flatten()
-        };
-        paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
-    }
-
     /// Returns the journals of runs that have not ended, or that ended with a stuck item.
-    pub(super) fn unsettled(disk: &dyn Disk, state: &Path) -> Result<Vec<PathBuf>, PathError> {
+    pub(crate) fn unsettled(disk: &dyn Disk, state: &Path) -> Result<Vec<PathBuf>, PathError> {
         let runs = state.join("runs");
         let Some((dir, names)) = entries(disk, &runs)? else { return Ok(Vec::new()) };
         let unsettled = names.iter().filter(|name| is_journal(name) && !journal::is_settled(disk, (&dir, name)));
         Ok(unsettled.map(|name| runs.join(name)).collect())
     }
 
-    /// Reads the journals in a state directory at the time `now`.
-    pub(super) fn read_on(disk: &dyn Disk, state: &Path, now: Timestamp, is_known: IsKnown) -> Result<Self, PathError> {
+    /// Reads the journals in a state directory at the time `now`; needs no lock and writes nothing.
+    pub(crate) fn read(disk: &dyn Disk, state: &Path, now: Timestamp, is_known: IsKnown) -> Result<Self, PathError> {
         let mut history = Self::default();
         let (runs, trash) = (state.join("runs"), state.join("trash"));
         let mut known: HashSet<OsString> = HashSet::new();

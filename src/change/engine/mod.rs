@@ -1,9 +1,10 @@
-//! The only code that changes a store: under one lock, with a journal, checking each item again right before it.
+//! Carries out changes of files: under one lock, with a journal, asking for each item again right before it.
 //!
 //! Data that agents save through rejoin, and rejoin's own log, are written without a journal: they are new, and an
 //! agent waits.
 
 pub(crate) mod bounds;
+pub(crate) mod error;
 #[cfg(test)]
 #[expect(
     clippy::disallowed_methods,
@@ -14,6 +15,8 @@ mod explore;
 pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod lock;
+pub(crate) mod outcome;
+pub(crate) mod plan;
 pub(crate) mod private_dir;
 pub(crate) mod run;
 #[cfg(test)]

@@ -8,9 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::change::engine::tree;
-use crate::error::{PathError, Refusal, RefusalCode};
-use crate::system::disk::{self, Access, At, Disk, For, Handle, System, look_if_present};
-use crate::system::env::Env;
+use crate::error::PathError;
+use crate::system::disk::{Access, At, Disk, For, Handle, System, look_if_present};
 use crate::system::fsio::Kind;
 
 /// Prefix of the names of these directories.
@@ -28,25 +27,8 @@ pub(crate) struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// Makes one below the state directory, or in the system's temporary directory if that fails.
-    pub(crate) fn make(env: &Env) -> Result<Self, Refusal> {
-        let state = env.state_dir();
-        let make_state = |disk: &System| {
-            let made = disk::make_own_dirs(disk, &state);
-            made.map_err(|error| PathError::new("create", &state, error))
-        };
-        let in_state = make_state(&System::new(env)).and_then(|_| Self::make_in(&state, env));
-        // The home may be read-only.
-        in_state.or_else(|in_state| {
-            Self::make_in(&env.temp_dir(), env).map_err(|error| {
-                let message = format!("there is no room to unpack the session: {in_state}; {error}");
-                Refusal::new(RefusalCode::NoRoom, message).hint("set TMPDIR to a directory with more space")
-            })
-        })
-    }
-
-    fn make_in(base: &Path, env: &Env) -> Result<Self, PathError> {
-        let disk = System::new(env);
+    /// Makes one in the directory `base`.
+    pub(crate) fn make(disk: System, base: &Path) -> Result<Self, PathError> {
         let handle = disk.open_dir(base).map_err(|error| PathError::new("create", base, error))?;
         // Leftovers do no harm.
         let _ = clear_left(&disk, &handle);

@@ -1,73 +1,33 @@
 //! Carries out a change: lock, journal, a last check of every item, and each item completely or not at all.
 
-use std::cell::{LazyCell, RefCell};
-use std::collections::HashSet;
+use std::cell::RefCell;
 use std::io;
-use std::path::Path;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
 use crate::change::engine::journal::{Event, ItemRecord, Journal, StepRecord};
+use crate::change::engine::outcome::{ItemResult, Outcome};
+use crate::change::engine::plan::Item;
 use crate::change::engine::state_dir::StateDir;
 use crate::change::engine::step::{self, StepContext, StepError};
-use crate::change::hindrance::{in_use, out_of_store};
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{Change, Item, Seen, Step};
 use crate::error::PathError;
-use crate::session::{Located, SessionCopy};
 use crate::system::disk::Times;
-use crate::system::env::Env;
-use crate::system::reach;
 
-/// Applies a change, waiting at most `patience` for another run to end.
+/// Carries out the items of a verb at the time `now`. `look` returns the reason to leave an item alone, which is asked
+/// right before the item; `watch` gets the number of finished items after each of them.
 ///
 /// Continues after an item that fails. Fails as a whole only before the first change.
-pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
-    if change.items.is_empty() {
-        return Ok(Outcome::default());
-    }
-    Ok(run_locked(&StateDir::open(env, change.verb, patience)?, change, env, &mut |_| {})?)
-}
-
-/// Like [`run`], under a lock that the caller holds; reports the number of finished items to `watch` after each item.
-pub(crate) fn run_locked(
+pub(crate) fn run(
     state_dir: &StateDir,
-    change: &Change,
-    env: &Env,
-    watch: &mut dyn FnMut(usize),
-) -> Result<Outcome, PathError> {
-    let programs = LazyCell::new(Programs::now);
-    let leaves = |step: &Step| matches!(step, Step::Trash { .. } | Step::Move { .. });
-    let left = change.items.iter().filter(|item| item.steps.iter().any(leaves)).flat_map(|item| &item.seen);
-    let left: HashSet<&Path> = left.map(|seen| &*seen.place.path).collect();
-    // A client that waits would write the session again at its old place, with the next prompt alone.
-    let look = |seen: &Seen| {
-        let is_left = left.contains(&*seen.place.path);
-        look_again(seen, is_left.then(|| &*programs), env)
-    };
-    run_on(state_dir, change, env.clock.now, &look, watch)
-}
-
-/// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
-pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
-    let later = env.after_arrival();
-    run_on(state_dir, change, env.clock.now, &|seen| look_again(seen, None, &later), &mut |_| {})
-}
-
-/// Applies a change at the time `now`; `look` returns the reason to leave a copy alone.
-pub(crate) fn run_on(
-    state_dir: &StateDir,
-    change: &Change,
+    (verb, items): (&str, &[Item<'_>]),
     now: Timestamp,
-    look: &dyn Fn(&Seen) -> Option<String>,
+    look: &dyn Fn(usize) -> Option<String>,
     watch: &mut dyn FnMut(usize),
 ) -> Result<Outcome, PathError> {
-    if change.items.is_empty() {
+    if items.is_empty() {
         return Ok(Outcome::default());
     }
-    let (journal, run, trash) = Journal::begin(state_dir, change.verb, now)?;
+    let (journal, run, trash) = Journal::begin(state_dir, verb, now)?;
     let context = StepContext {
         disk: state_dir.disk(),
         run: &run,
@@ -76,7 +36,7 @@ pub(crate) fn run_on(
         resolved: RefCell::default(),
     };
     let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
-    let records = match work.plan(change) {
+    let records = match work.plan(items) {
         Ok(records) => records,
         Err(error) => {
             // Nothing was changed yet, so the run can be forgotten.
@@ -85,10 +45,10 @@ pub(crate) fn run_on(
         }
     };
     let mut done = Vec::with_capacity(records.len());
-    for (number, (item, planned)) in change.items.iter().zip(records).enumerate() {
+    for (number, (item, planned)) in items.iter().zip(records).enumerate() {
         let lacks = item.needs.filter(|needed| done.get(*needed) != Some(&ItemResult::Done));
         done.push(match lacks {
-            Some(needed) => work.leave(number, &change.items[needed]),
+            Some(needed) => work.leave(number, &items[needed]),
             None => work.item(number, item, planned),
         });
         watch(done.len());
@@ -107,14 +67,14 @@ pub(crate) fn run_on(
         }
         false
     };
-    Ok(Outcome { run: (!is_forgotten).then_some(run), done, handed: Vec::new(), doubt })
+    Ok(Outcome { run: (!is_forgotten).then_some(run), done, doubt })
 }
 
 struct Work<'a> {
     state_dir: &'a StateDir,
     journal: Journal<'a>,
     context: StepContext<'a>,
-    look: &'a dyn Fn(&Seen) -> Option<String>,
+    look: &'a dyn Fn(usize) -> Option<String>,
     /// Reason why nothing more may be changed.
     is_broken: Option<String>,
     /// Set if an item was done in part and could not be reverted.
@@ -133,19 +93,19 @@ enum Planned {
 
 impl Work<'_> {
     /// Records the whole plan before the first change.
-    fn plan(&mut self, change: &Change) -> Result<Vec<Planned>, PathError> {
-        let mut planned = Vec::with_capacity(change.items.len());
-        for (number, item) in change.items.iter().enumerate() {
+    fn plan(&mut self, items: &[Item<'_>]) -> Result<Vec<Planned>, PathError> {
+        let mut planned = Vec::with_capacity(items.len());
+        for (number, item) in items.iter().enumerate() {
             let steps = self.records(item, number);
             let refused = steps.as_ref().err().map(|error| Planned::Refused(error.to_string()));
             let event = Event::Item(ItemRecord {
                 item: number,
-                label: item.about.to_string(),
-                title: item.title.as_deref().map(str::to_owned),
-                agent: item.about.session().map(|(agent, _)| agent.name().to_owned()),
-                id: item.about.session().map(|(_, id)| id.to_owned()),
+                label: item.label.to_string(),
+                title: item.title.map(str::to_owned),
+                agent: item.owner.map(|(agent, _)| agent.to_owned()),
+                id: item.owner.map(|(_, id)| id.to_owned()),
                 code: item.code.to_owned(),
-                reason: item.reason.to_string(),
+                reason: item.reason.to_owned(),
                 needs: item.needs,
                 steps: steps.unwrap_or_default(),
             });
@@ -165,7 +125,7 @@ impl Work<'_> {
         Ok(planned)
     }
 
-    fn item(&mut self, number: usize, item: &Item, planned: Planned) -> ItemResult {
+    fn item(&mut self, number: usize, item: &Item<'_>, planned: Planned) -> ItemResult {
         let records = match planned {
             Planned::Refused(why) => return ItemResult::Skipped(why),
             Planned::Steps(records) => records,
@@ -177,7 +137,7 @@ impl Work<'_> {
         if let Some(why) = &self.is_broken {
             return ItemResult::Failed(why.clone());
         }
-        if let Some(why) = item.seen.iter().find_map(|seen| (self.look)(seen)) {
+        if let Some(why) = (self.look)(number) {
             let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
             return ItemResult::Skipped(why);
         }
@@ -215,13 +175,13 @@ impl Work<'_> {
     }
 
     /// Leaves an item alone, because one that it needs was not done.
-    fn leave(&mut self, number: usize, needed: &Item) -> ItemResult {
-        let why = format!("it needs {}, which was not done", needed.about);
+    fn leave(&mut self, number: usize, needed: &Item<'_>) -> ItemResult {
+        let why = format!("it needs {}, which was not done", needed.label);
         let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
         ItemResult::Skipped(why)
     }
 
-    fn records(&self, item: &Item, number: usize) -> Result<Vec<StepRecord>, StepError> {
+    fn records(&self, item: &Item<'_>, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
         let records: Vec<_> =
             steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
@@ -260,38 +220,4 @@ impl Work<'_> {
         let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
         if wrong_times.is_some() { ItemResult::Failed(reason) } else { done }
     }
-}
-
-/// Checks a copy right before it is changed; returns the reason to leave it alone.
-fn look_again(seen: &Seen, programs: Option<&Programs>, env: &Env) -> Option<String> {
-    let agent = agent::by_kind(seen.place.agent())?;
-    if let Some(why) = out_of_store(&seen.place) {
-        return Some(why);
-    }
-    let root = reach::canonicalize(&seen.place.store.root).ok();
-    let dir = seen.place.path.parent().and_then(|dir| reach::canonicalize(dir).ok());
-    if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
-        return Some("it is no longer in its store".to_owned());
-    }
-    let mut copy = match read_again(agent, &seen.place, env) {
-        Ok(copy) => copy,
-        Err(error) => return Some(error.to_string()),
-    };
-    if let Some(programs) = programs {
-        programs.mark(&mut copy);
-    }
-    if let Some(why) = in_use(&copy) {
-        return Some(why);
-    }
-    let active_at = copy.active_at.as_ref().map(|at| at.value);
-    let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
-    (!is_as_seen).then(|| "it was used in the meantime".to_owned())
-}
-
-/// Reads a copy right before it is changed.
-pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<SessionCopy, PathError> {
-    let notes = agent.notes_before_change(place, env);
-    let inspector = Inspector::default();
-    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
-    agent::read(agent, place.clone(), &context)
 }

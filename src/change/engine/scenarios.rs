@@ -6,20 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
 use crate::change::engine::bounds::Bounds;
+use crate::change::engine::error::Error;
 use crate::change::engine::journal::{ItemRecord, StepRecord};
-use crate::change::engine::run::run_on;
+use crate::change::engine::outcome::{ItemResult, Outcome};
+use crate::change::engine::plan::{Contents, Item, Step};
+use crate::change::engine::run;
 use crate::change::engine::state_dir::{READY, StateDir};
 use crate::change::engine::trash::{Purge, purge};
 use crate::change::engine::tree;
-use crate::change::engine::undo::in_use::Hindrance;
-use crate::change::engine::undo::{Report, Which, recover_on, undo_on};
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step};
+use crate::change::engine::undo::{self, Hindrance, Report, Which};
 use crate::format::edit::Edit;
-use crate::session::tests::copy;
 use crate::system::disk::memory::{Memory, Node, Verdict};
 use crate::system::disk::{self, Access, Disk, For, System};
 use crate::system::fsio::Kind;
@@ -34,6 +31,9 @@ pub(super) struct Place {
 
 /// Checks whether a process uses the session with these paths.
 pub(super) type IsHeld = Box<dyn Fn(&[&Path]) -> bool>;
+
+/// The steps of each item of a change.
+pub(super) type Change = Vec<Vec<Step>>;
 
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -142,15 +142,11 @@ impl Place {
                 trash("store/b.jsonl"),
             ],
         ];
-        let item = |steps: Vec<Step>| Item {
-            seen: SmallVec::from_iter([seen(steps[0].path())]),
-            ..Item::new(About::Other("something".into()), "named", "named", steps)
-        };
-        Change::new("delete", steps.into_iter().map(item).collect())
+        steps.into()
     }
 
-    pub(super) fn state(&self, verb: &str) -> anyhow::Result<StateDir> {
-        StateDir::open_on(
+    pub(super) fn state(&self, verb: &str) -> Result<StateDir, Error> {
+        StateDir::open(
             Arc::clone(&self.disk),
             (self.base.join("state"), Bounds::everything()),
             now(),
@@ -165,12 +161,12 @@ impl Place {
         let file = self.disk.open((&ready, "x".as_ref()), For::New(Access::Private))?;
         self.disk.add(&file, b"put")?;
         self.disk.sync(&file)?;
-        let look = |seen: &Seen| {
-            let item = change.items.iter().find(|item| item.steps[0].path() == &*seen.place.path);
-            let paths: Vec<&Path> = item?.steps.iter().map(Step::path).collect();
+        let look = |number: usize| {
+            let paths: Vec<&Path> = change[number].iter().map(Step::path).collect();
             (self.is_held)(&paths).then(|| HELD.to_owned())
         };
-        Ok(run_on(&state_dir, change, now(), &look, &mut |_| {})?)
+        let items: Vec<_> = change.iter().map(|steps| Item::new(&"something", steps)).collect();
+        Ok(run::run(&state_dir, ("delete", &items), now(), &look, &mut |_| {})?)
     }
 
     fn hindrance(&self, record: &ItemRecord) -> Option<Hindrance> {
@@ -181,22 +177,22 @@ impl Place {
     /// Recovers interrupted runs, and undoes the newest run; `None` if that fails.
     pub(super) fn try_undo_all(&self) -> Option<Report> {
         let state_dir = self.state("undo").ok()?;
-        recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
-        undo_on(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record)).ok()
+        undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
+        undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record)).ok()
     }
 
     /// Recovers interrupted runs, and returns the messages.
     pub(super) fn recover(&self) -> Vec<String> {
         let state_dir = self.state("delete").expect("a state directory");
-        recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery")
+        undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery")
     }
 
     /// Recovers interrupted runs, and undoes every run; returns the messages.
     pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
-        let mut said = recover_on(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
+        let mut said = undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
         while let Ok(report) =
-            undo_on(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record))
+            undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record))
         {
             said.extend(report.items.iter().filter_map(|item| match item {
                 ItemResult::Refused(why) => Some(why.clone()),
@@ -212,13 +208,6 @@ impl Place {
 
 /// Reason to leave a session alone that a process uses.
 const HELD: &str = "it is in use by process 9";
-
-/// State of a session's copy at a path, as recorded in a plan.
-fn seen(path: &Path) -> Seen {
-    let mut copy = copy("a");
-    copy.place.path = path.into();
-    Seen::of(&copy)
-}
 
 pub(super) fn now() -> jiff::Timestamp {
     "2026-03-01T12:00:00Z".parse().expect("a time")

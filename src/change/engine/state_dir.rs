@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +9,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::change::engine::bounds::Bounds;
+use crate::change::engine::error::Error;
 use crate::change::engine::lock::Lock;
 use crate::change::engine::{private_dir, tree};
-use crate::error::{PathError, Refusal, RefusalCode, reason};
-use crate::format::command_line;
-use crate::system::disk::{self, Disk, Handle, System};
-use crate::system::env::Env;
-use crate::system::{links, reach};
+use crate::error::PathError;
+use crate::system::disk::{self, Disk, Handle};
 
 /// The state directory, locked for one verb.
 #[derive(Debug)]
@@ -33,21 +30,15 @@ pub(crate) struct StateDir {
 }
 
 impl StateDir {
-    /// Makes the missing parts of the state directory and takes the lock.
-    pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Self> {
-        refuse_other_owner(env)?;
-        let (disk, path, bounds) = (Arc::new(System::new(env)), env.state_dir(), Bounds::of(env));
-        Self::open_on(disk, (path, bounds), env.clock.now, verb, patience)
-    }
-
-    /// Like [`Self::open`], on this disk, in the directory `path`, for runs that change paths within `bounds`.
-    pub(crate) fn open_on(
+    /// Makes the missing parts of the directory `path` on a disk, and takes the lock, waiting at most `patience` for
+    /// another run to end. Runs change paths within `bounds`.
+    pub(crate) fn open(
         disk: Arc<dyn Disk>,
         (path, bounds): (PathBuf, Bounds),
         now: Timestamp,
         verb: &str,
         patience: Duration,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, Error> {
         let make =
             |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
@@ -111,20 +102,6 @@ impl StateDir {
     }
 }
 
-/// Refuses to change the home of another user, who may have planted a journal or a link there.
-pub(crate) fn refuse_other_owner(env: &Env) -> Result<(), Refusal> {
-    let owner = reach::metadata(&env.home).map(|home| home.uid()).map_err(|error| {
-        let message = format!("the owner of {} is unknown: {}", env.home.display(), reason(&error));
-        Refusal::new(RefusalCode::OtherOwner, message)
-    })?;
-    if links::is_trusted(owner) {
-        return Ok(());
-    }
-    let message = format!("{} belongs to another user, {owner}, so nothing there is changed", env.home.display());
-    let again = command_line::again(env, &[], &[]);
-    Err(Refusal::new(RefusalCode::OtherOwner, message).hint(format!("run `sudo -u '#{owner}' {again}`")))
-}
-
 /// The directory in the state directory for prepared entries.
 pub(crate) const READY: &str = "ready";
 
@@ -144,16 +121,6 @@ pub(super) fn order(run: &str) -> Option<(&str, u64)> {
 const SECOND: &[u8; 15] = b"00000000-000000";
 
 /// Returns the name of a run's journal.
-pub(super) fn journal_name(run: &str) -> OsString {
+pub(crate) fn journal_name(run: &str) -> OsString {
     format!("{run}.jsonl").into()
-}
-
-/// Returns the path of a run's journal.
-pub(crate) fn journal(env: &Env, run: &str) -> PathBuf {
-    env.state_dir().join("runs").join(format!("{run}.jsonl"))
-}
-
-/// Checks whether a run is changing something right now.
-pub(crate) fn is_busy(env: &Env) -> bool {
-    Lock::is_held(&env.state_dir())
 }

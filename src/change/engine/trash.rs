@@ -79,7 +79,7 @@ pub(crate) fn preview(history: &History, which: &Purge) -> Purged {
 ///
 /// Everything still in the trash afterwards is reported, for whatever reason.
 pub(crate) fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {
-    let history = History::read_on(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
+    let history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     let mut purged = Purged::default();
     for problem in &history.problems {
         let name = problem.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();

@@ -1,15 +1,13 @@
 //! A planned change of files, item by item, as plain data to show, compare and apply.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use smallvec::SmallVec;
 
-use crate::format::edit::Edit;
+pub(crate) use crate::change::engine::plan::{Contents, Step};
 use crate::session::{AgentKind, Located, Problem, Session, SessionCopy};
-use crate::system::stamp::Stamp;
 
 /// A whole change.
 #[derive(Clone, Debug, Default)]
@@ -147,86 +145,6 @@ impl Seen {
             transcript_bytes: copy.transcript_bytes,
         }
     }
-}
-
-/// One change to one path.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum Step {
-    /// Moves a file, or a directory with its contents, to the trash.
-    Trash {
-        /// The path; usually that of a copy, which is in memory anyway.
-        path: Arc<Path>,
-        /// Stamp when it was planned.
-        stamp: Stamp,
-    },
-    /// Writes a file; the old one is kept in the trash.
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The new contents.
-        contents: Contents,
-        /// Stamp of the old file when it was planned; `None` if there was none. Boxed, because most steps are of
-        /// another kind.
-        stamp: Option<Box<Stamp>>,
-    },
-    /// Makes a directory at a free path.
-    MakeDir {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Moves a prepared entry from the state directory to a free path.
-    Put {
-        /// Path where it was prepared.
-        from: PathBuf,
-        /// Target path.
-        path: PathBuf,
-    },
-    /// Moves a file, or a directory with its contents, to a free path.
-    Move {
-        /// Old path; usually that of a copy.
-        from: PathBuf,
-        /// New path.
-        path: PathBuf,
-        /// Stamp when it was planned.
-        stamp: Box<Stamp>,
-    },
-}
-
-impl Step {
-    /// Returns the path that is changed.
-    pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::Trash { path, .. } => path,
-            Self::Write { path, .. } | Self::Put { path, .. } | Self::MakeDir { path } | Self::Move { path, .. } => {
-                path
-            }
-        }
-    }
-
-    /// Returns the size of the entries that go to the trash for good, in bytes.
-    pub(crate) fn freed_bytes(&self) -> u64 {
-        match self {
-            Self::Trash { stamp, .. } => stamp.size,
-            _ => 0,
-        }
-    }
-}
-
-/// Contents of a new file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Contents {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// These files, one after the other.
-    Joined(Vec<PathBuf>),
-    /// This file with pieces replaced; at a free path, the new file gets its mode, owner and times.
-    Edited {
-        /// The file.
-        from: PathBuf,
-        /// The replacements, in order.
-        edits: Vec<Edit>,
-    },
 }
 
 impl Change {

@@ -5,8 +5,8 @@ mod planned;
 use jiff::ToSpan as _;
 
 use super::{change, removal};
-use crate::change::engine::run::run_locked;
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::run::run_locked;
+use crate::change::apply::state_dir;
 use crate::change::engine::trash::{self, Purge, Purged};
 use crate::change::outcome::Outcome;
 use crate::change::plan::retention::{Policy, Rule};
@@ -78,7 +78,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut is_permanent = removal.permanent;
     if plan.has_work() || !plan.due.is_empty() {
         // One lock for everything, so that no other process intervenes.
-        let state_dir = StateDir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
+        let state_dir = state_dir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
         if settings.archives {
             plan.archive(settings, &state_dir, env, ui)?;
         }

@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 use clap_complete::CompletionCandidate;
 
 use crate::archive::Archive;
-use crate::change::engine::history::History;
+use crate::change::apply::history;
 use crate::change::engine::journal::Run;
 use crate::change::engine::trash;
 use crate::change::pins::Pins;
@@ -81,7 +81,7 @@ pub(super) fn tags(env: &Env, prefix: &str) -> Vec<CompletionCandidate> {
 }
 
 fn runs(env: &Env, is_meant: impl Fn(&Run) -> bool) -> Vec<CompletionCandidate> {
-    let Ok(history) = History::read(env) else { return Vec::new() };
+    let Ok(history) = history::read(env) else { return Vec::new() };
     let runs = history.runs.iter().filter(|run| is_meant(run)).take(MAX_CANDIDATES);
     runs.map(|run| candidate(&run.id, &format!("{}, {}", run.verb, text::ago(Some(run.at), env.clock.now)))).collect()
 }
@@ -93,14 +93,14 @@ pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
 
 /// Returns the runs that have entries in the trash.
 pub(super) fn purgeable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
-    let Ok(history) = History::read(env) else { return Vec::new() };
+    let Ok(history) = history::read(env) else { return Vec::new() };
     let kept: BTreeSet<&str> = trash::entries(&history).map(|entry| entry.run.id.as_str()).collect();
     runs(env, |run| kept.contains(run.id.as_str()))
 }
 
 /// Returns the entries of the trash.
 pub(super) fn in_trash(env: &Env, _: &str) -> Vec<CompletionCandidate> {
-    let Ok(history) = History::read(env) else { return Vec::new() };
+    let Ok(history) = history::read(env) else { return Vec::new() };
     let entries = trash::entries(&history).take(MAX_CANDIDATES);
     entries.map(|entry| candidate(name(&entry), &entry.run.items[entry.item].0.label)).collect()
 }

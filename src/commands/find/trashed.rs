@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::engine::history::History;
+use crate::change::apply::history;
+use crate::change::apply::in_use::agent_of;
 use crate::change::engine::journal::{ItemRecord, Run, State, StepRecord};
-use crate::change::engine::undo::in_use::agent_of;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 
@@ -12,7 +12,7 @@ use crate::system::env::Env;
 pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
     let Selector::Id { agent, text } = selector else { return None };
     // `undo` and `doctor` report an unreadable journal.
-    let history = History::read(env).ok()?;
+    let history = history::read(env).ok()?;
     // A session that a later run put in place is not restored from an earlier one.
     let mut later = BTreeSet::new();
     let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();

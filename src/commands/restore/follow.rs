@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::archive::Manifest;
-use crate::change::engine::run::run_arrived;
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::run::run_arrived;
+use crate::change::apply::state_dir;
 use crate::change::relocation::{self, Wish};
 use crate::cli::RestoreArgs;
 use crate::commands::relocate::mapping_of;
@@ -94,7 +94,7 @@ impl Follow {
         if planned.change.items.is_empty() {
             return Ok((Exit::Ok, None));
         }
-        let state_dir = StateDir::open(env, "move", args.change.lock.lock_timeout)?;
+        let state_dir = state_dir::open(env, "move", args.change.lock.lock_timeout)?;
         let outcome = run_arrived(&state_dir, &planned.change, env)?;
         let exit = crate::commands::change::exit(Some(&outcome));
         match exit {

@@ -12,7 +12,7 @@ use crate::agent::{self, Agent, AgentManaged};
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::{Archive, Manifest, rows};
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::state_dir;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::{About, Change, Item};
 use crate::cli::RestoreArgs;
@@ -106,7 +106,7 @@ pub(super) fn run(
     let known = KnownDirs::new(Box::new(|| known_dirs(env)));
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // The lock keeps other processes from archiving or removing it.
-        let _state_dir = StateDir::open(env, "restore", patience)?;
+        let _state_dir = state_dir::open(env, "restore", patience)?;
         Ok(Outcome { done: returns.iter().map(|one| one.done(&known, env)).collect(), ..Outcome::default() })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {

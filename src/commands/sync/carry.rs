@@ -6,7 +6,7 @@ use super::plan::{Compared, Key, Plan};
 use crate::archive::Archive;
 use crate::archive::machine::Notes;
 use crate::archive::write::{self, ArchiveOptions, Report};
-use crate::change::engine::run;
+use crate::change::apply::run;
 use crate::change::engine::state_dir::StateDir;
 use crate::change::hindrance;
 use crate::change::outcome::{ItemResult, Outcome};

@@ -5,7 +5,7 @@ mod plan;
 
 use crate::archive::Archive;
 use crate::archive::machine::{self, Notes};
-use crate::change::engine::state_dir::StateDir;
+use crate::change::apply::state_dir;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::cli::SyncArgs;
 use crate::commands::relocate;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         None
     } else {
         super::recover_first("sync", args.change.lock, env, ui)?;
-        let state_dir = StateDir::open(env, "sync", args.change.lock.lock_timeout)?;
+        let state_dir = state_dir::open(env, "sync", args.change.lock.lock_timeout)?;
         archive.set_own(machine::name_here(&state_dir, env)?);
         Some(state_dir)
     };

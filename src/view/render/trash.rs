@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::change::apply::in_use::agent_of;
 use crate::change::engine::journal::ItemRecord;
 use crate::change::engine::trash::{Entry, Purged};
-use crate::change::engine::undo::in_use::agent_of;
 use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::text;

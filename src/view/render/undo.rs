@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::change::apply::in_use::agent_of;
 use crate::change::engine::history::History;
 use crate::change::engine::journal::{ItemRecord, Run, State};
 use crate::change::engine::undo::Report;
-use crate::change::engine::undo::in_use::agent_of;
 use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::system::env::Env;

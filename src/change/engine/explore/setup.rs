@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::change::engine::explore::schedule::{ACTS, Act, Event, MINE, When};
-use crate::change::engine::scenarios::{Files, Place, now};
+use crate::change::engine::outcome::{ItemResult, Outcome};
+use crate::change::engine::plan::Step;
+use crate::change::engine::scenarios::{Change, Files, Place, now};
 use crate::change::engine::trash::{Purge, Purged, purge};
 use crate::change::engine::undo::Report;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{Change, Step};
 use crate::system::disk::memory::{Memory, Node};
 
 /// The verb to try: a change, or an operation after one.
@@ -138,7 +138,7 @@ impl Start {
         memory.settle();
         let mut change = place.change();
         let mut number = 0;
-        change.items.retain(|_| {
+        change.retain(|_| {
             number += 1;
             items.contains(&(number - 1))
         });
@@ -244,7 +244,7 @@ impl Start {
         self.check_done(memory, past)?;
         let (now, files) = (store(memory), memory.actor().files());
         let mut has_stuck = false;
-        for (number, (item, done)) in self.change.items.iter().zip(&outcome.done).enumerate() {
+        for (number, (item, done)) in self.change.iter().zip(&outcome.done).enumerate() {
             let why = match done {
                 ItemResult::Done | ItemResult::Unchanged => {
                     // A session that was written to at the last moment stays in its place.
@@ -270,7 +270,7 @@ impl Start {
                 has_stuck = true;
                 continue;
             }
-            for step in item.steps.iter().filter(|_| !past.has_taken) {
+            for step in item.iter().filter(|_| !past.has_taken) {
                 let path = step.path().strip_prefix("/home/store").unwrap_or(step.path());
                 let (was, is) = (below(&self.store, path), below(&now, path));
                 let is_kept = if past.has_actor {
@@ -301,8 +301,8 @@ impl Start {
             drop_temporary(&mut now);
         }
         let is_done = |(number, _): &(usize, _)| done & (1 << number) != 0;
-        for (_, item) in self.change.items.iter().enumerate().filter(is_done) {
-            for step in &item.steps {
+        for (_, item) in self.change.iter().enumerate().filter(is_done) {
+            for step in item {
                 let from = match step {
                     Step::Move { from, .. } => Some(from.as_path()),
                     _ => None,

@@ -63,12 +63,7 @@ impl Run {
     ///
     /// An invalid line may be the one that records where something is. So a journal with one, one of another version,
     /// and one with a program that is not known, is an error: everything in the run's trash is left alone.
-    pub(in crate::change::engine) fn read(
-        disk: &dyn Disk,
-        at: At<'_>,
-        path: &Path,
-        is_known: IsKnown,
-    ) -> Result<Option<Self>, PathError> {
+    pub(crate) fn read(disk: &dyn Disk, at: At<'_>, path: &Path, is_known: IsKnown) -> Result<Option<Self>, PathError> {
         let fail = |error| PathError::new("read", path, error);
         let file = match disk.open(at, For::Reading) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -2,8 +2,12 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
+use crate::change::engine::bounds::Bounds;
+use crate::system::disk::System;
 
 /// A journal with one item, the name of its run, and its path.
 fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
@@ -36,9 +40,9 @@ fn odd_path() -> PathBuf {
 }
 
 fn state_dir(home: &Path) -> StateDir {
-    let mut env = crate::system::env::tests::fixed();
-    env.home = home.to_owned();
-    StateDir::open(&env, "cleanup", std::time::Duration::ZERO).expect("a state directory")
+    let place = (home.join("state"), Bounds::everything());
+    let now = "2026-03-01T12:00:00Z".parse().expect("a time");
+    StateDir::open(Arc::new(System::default()), place, now, "cleanup", Duration::ZERO).expect("a state directory")
 }
 
 #[test]

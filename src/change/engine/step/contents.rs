@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::change::engine::plan::Contents;
 use crate::change::engine::step::step_dir::StepDir;
-use crate::change::plan::change::Contents;
 use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::disk::{At, Disk, For};

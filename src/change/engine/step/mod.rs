@@ -125,6 +125,11 @@ pub(in crate::change::engine) enum StepError {
     },
 }
 
+/// Returns whether a name is that of a temporary file.
+pub(crate) fn is_own_temporary(name: &str) -> bool {
+    name.starts_with(".rejoin-") && name.ends_with(".tmp")
+}
+
 fn failed(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StepError {
     move |error| StepError::Failed { what, path: path.to_owned(), error }
 }

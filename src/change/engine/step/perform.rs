@@ -6,12 +6,12 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use crate::change::engine::journal::StepRecord;
+use crate::change::engine::plan::{Contents, Step};
 use crate::change::engine::step::contents::each_piece;
 use crate::change::engine::step::step_dir::StepDir;
 use crate::change::engine::step::{Note, NoteMade, StepContext};
 use crate::change::engine::step::{StepError, changed, failed, in_the_way, is};
 use crate::change::engine::tree;
-use crate::change::plan::change::{Contents, Step};
 use crate::system::disk::{Access, At, For, Sparse};
 use crate::system::stamp::Stamp;
 

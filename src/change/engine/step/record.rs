@@ -1,11 +1,11 @@
 //! The record of a step, which the journal has before the step is done.
 
 use crate::change::engine::journal::StepRecord;
+use crate::change::engine::plan::Step;
 use crate::change::engine::step::StepContext;
 use crate::change::engine::step::contents::each_piece;
 use crate::change::engine::step::step_dir::StepDir;
 use crate::change::engine::step::{StepError, failed};
-use crate::change::plan::change::Step;
 use crate::system::stamp;
 
 /// Checks whether the record of a step depends on the step alone, and so on nothing that may change in the meantime.

@@ -1,29 +1,26 @@
 //! Undoes runs: whole ones on request, and interrupted ones before anything else is changed.
 
-pub(crate) mod in_use;
+mod hindrance;
 mod later;
 mod put_back;
 mod recover;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::change::engine::error::Error;
 use crate::change::engine::history::History;
 use crate::change::engine::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::change::engine::outcome::ItemResult;
 use crate::change::engine::state_dir::{StateDir, order};
 use crate::change::engine::step::StepContext;
-use crate::change::outcome::ItemResult;
-use crate::error::{Refusal, RefusalCode};
-use crate::format::command_line;
 use crate::session::Problem;
-use crate::system::env::Env;
-use in_use::{InUse, LookAgain};
+pub(crate) use hindrance::{Hindrance, LookAgain};
 use later::Later;
 use put_back::{context, is_free, is_touched, put_back};
+pub(crate) use recover::recover;
 use recover::recover_run;
-pub(crate) use recover::{recover_first, recover_on};
 
 /// Result of undoing a run.
 #[derive(Debug)]
@@ -45,53 +42,23 @@ pub(crate) struct Report {
 /// Reason to refuse an item whose trash is gone.
 const LOST: &str = "what it removed is no longer in the trash";
 
-/// Undoes a run, or the items that `wanted` selects. A dry run changes nothing; then the items have their expected results.
+/// Undoes a run, or the items that `wanted` selects, at the time `now`; `look` returns the reason to leave an item alone. A
+/// dry run changes nothing; then the items have their expected results.
 pub(crate) fn undo(
-    which: &Which,
-    wanted: impl Fn(&ItemRecord) -> bool,
-    is_dry_run: bool,
-    env: &Env,
-    patience: Duration,
-) -> anyhow::Result<Report> {
-    if is_dry_run {
-        // Without such a run, not even the state directory is made.
-        find(&History::read(env)?, which)?;
-    }
-    let state_dir = StateDir::open(env, "undo", patience)?;
-    let mut in_use = InUse::default();
-    let mut look = |record: &ItemRecord| in_use.why(record, env);
-    let mut report = undo_on(&state_dir, which, wanted, is_dry_run, env.clock.now, &mut look)?;
-    report.items = report.items.into_iter().map(|item| in_home(item, env)).collect();
-    Ok(report)
-}
-
-/// Makes the commands in a reason act on the home and host of this run.
-fn in_home(item: ItemResult, env: &Env) -> ItemResult {
-    match item {
-        ItemResult::Refused(why) => {
-            ItemResult::Refused(command_line::all_in_home(&why, &env.invocation.elsewhere).into_owned())
-        }
-        item => item,
-    }
-}
-
-/// Like [`undo`], under a lock that the caller holds, at the time `now`; `look` returns the reason to leave an item
-/// alone.
-pub(crate) fn undo_on(
     state_dir: &StateDir,
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
     is_dry_run: bool,
     now: Timestamp,
     look: &mut LookAgain<'_>,
-) -> anyhow::Result<Report> {
-    let mut history = History::read_on(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
+) -> Result<Report, Error> {
+    let mut history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
-        Err(refusal) if is_dry_run => return Err(refusal.into()),
+        Err(refusal) if is_dry_run => return Err(refusal),
         Err(refusal) => {
-            recover_on(state_dir, now, look)?;
-            return Err(refusal.into());
+            recover(state_dir, now, look)?;
+            return Err(refusal);
         }
     };
     let mut recovered: Vec<String> = Vec::new();
@@ -103,7 +70,7 @@ pub(crate) fn undo_on(
     }
     if !recovered.is_empty() {
         // An item that was just recovered does not hinder the others.
-        history = History::read_on(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
+        history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     }
     let context = context(state_dir, &run)?;
     let mut journal = if is_dry_run { None } else { Some(Journal::reopen(state_dir, &run.id)?) };
@@ -218,11 +185,10 @@ pub(crate) enum Which {
     Named(String),
 }
 
-fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
-    let unreadable = |problem: &Problem| {
-        let message = format!("cannot read {}: {}", problem.path.display(), problem.reason);
-        Refusal::new(RefusalCode::UnreadableRun, message).hint("`rejoin undo --list` shows the other runs")
-    };
+/// Returns the run to undo.
+pub(crate) fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Error> {
+    let unreadable =
+        |problem: &Problem| Error::UnreadableRun(format!("cannot read {}: {}", problem.path.display(), problem.reason));
     match which {
         Which::Newest => {
             let newest = history.runs.iter().find(|run| run.is_undoable());
@@ -231,24 +197,15 @@ fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Refusal> {
             if let Some(problem) = history.problems.iter().find(is_later) {
                 return Err(unreadable(problem));
             }
-            newest.ok_or_else(|| {
-                Refusal::new(RefusalCode::NothingToUndo, "there is no run to undo")
-                    .hint("run `rejoin undo --list` to see the runs")
-            })
+            newest.ok_or(Error::NothingToUndo)
         }
         Which::Named(name) => {
             if let Some(problem) = history.problems.iter().find(|problem| name_of(problem) == name) {
                 return Err(unreadable(problem));
             }
-            let run = history.runs.iter().find(|run| run.id == *name).ok_or_else(|| {
-                Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {name}"))
-                    .hint("run `rejoin undo --list` to see the runs")
-            })?;
-            if run.is_purged {
-                let message = format!("what run {name} removed was purged from the trash");
-                return Err(Refusal::new(RefusalCode::Purged, message));
-            }
-            Ok(run)
+            let run = history.runs.iter().find(|run| run.id == *name);
+            let run = run.ok_or_else(|| Error::NoSuchRun(name.clone()))?;
+            if run.is_purged { Err(Error::Purged(name.clone())) } else { Ok(run) }
         }
     }
 }

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::io;
 
 use crate::change::engine::journal::{Event, ItemRecord, Journal, Run, State, StepRecord};
+use crate::change::engine::outcome::ItemResult;
 use crate::change::engine::state_dir::StateDir;
 use crate::change::engine::step::{StepContext, StepError, StepState};
-use crate::change::outcome::ItemResult;
 use crate::error::PathError;
 use crate::system::disk::{Access, For};
 

@@ -1,40 +1,24 @@
 //! Reverts half-done items of interrupted runs before anything else is changed.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use crate::change::engine::history::History;
 use crate::change::engine::journal::{Event, ItemRecord, Journal, Run, State};
-use crate::change::engine::state_dir::{StateDir, refuse_other_owner};
-use crate::change::engine::undo::in_use::{Hindrance, InUse, LookAgain};
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::undo::hindrance::{Hindrance, LookAgain};
 use crate::change::engine::undo::put_back::{context, is_touched, put_back};
 use crate::change::engine::undo::{name_of, not_understood};
 use crate::error::PathError;
 use crate::session::Problem;
-use crate::system::disk::System;
-use crate::system::env::Env;
-
-/// Reverts half-done items of interrupted runs, before a plan is based on them.
-///
-/// Returns one line per item. Without an interrupted run, locks and writes nothing.
-pub(crate) fn recover_first(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<Vec<String>> {
-    refuse_other_owner(env)?;
-    if History::unsettled(&System::default(), &env.state_dir())?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut in_use = InUse::default();
-    recover_on(&StateDir::open(env, verb, patience)?, env.clock.now, &mut |record| in_use.why(record, env))
-}
 
 /// Reverts half-done items of interrupted runs; finished items stay, and can be undone.
 ///
 /// A run that cannot be reverted or read keeps everything and is named.
-pub(crate) fn recover_on(
+pub(crate) fn recover(
     state_dir: &StateDir,
     now: Timestamp,
     look: &mut LookAgain<'_>,
-) -> anyhow::Result<Vec<String>> {
+) -> Result<Vec<String>, PathError> {
     let (mut recovered, disk) = (Vec::new(), state_dir.disk());
     for path in History::unsettled(disk, state_dir.path())? {
         match Run::read(disk, (&state_dir.runs, path.file_name().unwrap_or_default()), &path, state_dir.bounds.is_known)

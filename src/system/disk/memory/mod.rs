@@ -22,10 +22,10 @@
 //!     12 => Verdict::Die,
 //!     _ => Verdict::Go,
 //! });
-//! let result = StateDir::open_on(disk.shared(), state, now, "delete", Duration::ZERO)
+//! let result = StateDir::open(disk.shared(), state, now, "delete", Duration::ZERO)
 //!     .and_then(|state_dir| run::run_on(&state_dir, &change, now, &|seen| None, &mut |_| {}));
 //! disk.crash(|choices| 0);                                    // or `disk.restart()`: killed, nothing lost
-//! let state_dir = StateDir::open_on(disk.shared(), state, now, "undo", Duration::ZERO)?;
+//! let state_dir = StateDir::open(disk.shared(), state, now, "undo", Duration::ZERO)?;
 //! undo::recover_on(&state_dir, now, &mut |record| None)?;     // then look at `disk.actor().files()`
 //! ```
 //!

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
+use crate::change::apply::run;
 use crate::change::engine::journal::{ItemRecord, StepRecord};
-use crate::change::engine::run;
+use crate::change::engine::undo::Hindrance;
 use crate::change::hindrance;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
@@ -14,26 +15,6 @@ use crate::system::env::Env;
 pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {
     AgentKind::named(record.agent.as_deref()?)
 }
-
-/// Reason to leave the session of an item alone.
-#[derive(Debug)]
-pub(crate) struct Hindrance {
-    /// The reason.
-    pub(super) why: String,
-    /// Set if a process holds the session, or may; otherwise that is unknown, and does not prevent a recovery.
-    pub(super) is_held: bool,
-}
-
-#[cfg(test)]
-impl Hindrance {
-    /// Makes the reason for a session that a process holds.
-    pub(in crate::change::engine) fn held(why: &str) -> Self {
-        Self { why: why.to_owned(), is_held: true }
-    }
-}
-
-/// Returns the reason to leave an item alone, if any.
-pub(crate) type LookAgain<'l> = dyn FnMut(&ItemRecord) -> Option<Hindrance> + 'l;
 
 /// Finds sessions that processes hold; reads all sessions of an agent at once.
 #[derive(Default)]

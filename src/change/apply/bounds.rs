@@ -1,0 +1,38 @@
+//! The limits of runs in an environment: the stores of all agents, and the files elsewhere that agents list.
+
+use std::path::Path;
+
+use clap::ValueEnum as _;
+
+use crate::agent;
+use crate::change::engine::bounds::Bounds;
+use crate::session::AgentKind;
+use crate::system::disk::SYSTEM;
+use crate::system::env::Env;
+use crate::system::reach;
+
+/// Checks whether a name is that of an agent.
+pub(super) fn is_agent(name: &str) -> bool {
+    AgentKind::named(name).is_some()
+}
+
+/// Returns the limits of runs in this environment.
+pub(super) fn of(env: &Env) -> Bounds {
+    let kinds = AgentKind::value_variants().iter();
+    let anywhere = kinds.flat_map(|kind| agent::about(*kind).changes_outside).copied().collect();
+    let mut bounds = Bounds::new(anywhere, is_agent);
+    let mut add = |root: &Path| bounds.add(&SYSTEM, root);
+    add(&env.state_dir());
+    for agent in agent::all() {
+        let names = agent.about().changes_outside;
+        names.iter().filter_map(|name| name.strip_prefix("~/")).for_each(|name| add(&env.home.join(name)));
+        for store in agent.stores(env) {
+            // The settings in a store may be a link to a file that the user keeps elsewhere.
+            let links = names.iter().filter_map(|name| Path::new(name).file_name());
+            let files = links.filter_map(|name| reach::canonicalize(&store.root.join(name)).ok());
+            files.for_each(|file| add(&file));
+            store.made_below.iter().chain([&store.root]).for_each(|root| add(root));
+        }
+    }
+    bounds
+}

@@ -1,0 +1,113 @@
+//! Carries out a change in an environment, with a last look at each copy.
+
+use std::cell::LazyCell;
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
+use crate::change::apply::state_dir;
+use crate::change::engine::state_dir::StateDir;
+use crate::change::engine::{plan, run};
+use crate::change::hindrance::{in_use, out_of_store};
+use crate::change::outcome::Outcome;
+use crate::change::plan::change::{Change, Item, Seen, Step};
+use crate::error::PathError;
+use crate::session::{Located, SessionCopy};
+use crate::system::env::Env;
+use crate::system::reach;
+
+/// Applies a change, waiting at most `patience` for another run to end.
+///
+/// Continues after an item that fails. Fails as a whole only before the first change.
+pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    if change.items.is_empty() {
+        return Ok(Outcome::default());
+    }
+    Ok(run_locked(&state_dir::open(env, change.verb, patience)?, change, env, &mut |_| {})?)
+}
+
+/// Like [`run`], under a lock that the caller holds; reports the number of finished items to `watch` after each item.
+pub(crate) fn run_locked(
+    state_dir: &StateDir,
+    change: &Change,
+    env: &Env,
+    watch: &mut dyn FnMut(usize),
+) -> Result<Outcome, PathError> {
+    let programs = LazyCell::new(Programs::now);
+    let leaves = |step: &Step| matches!(step, Step::Trash { .. } | Step::Move { .. });
+    let left = change.items.iter().filter(|item| item.steps.iter().any(leaves)).flat_map(|item| &item.seen);
+    let left: HashSet<&Path> = left.map(|seen| &*seen.place.path).collect();
+    // A client that waits would write the session again at its old place, with the next prompt alone.
+    let look = |seen: &Seen| {
+        let is_left = left.contains(&*seen.place.path);
+        look_again(seen, is_left.then(|| &*programs), env)
+    };
+    carry_out(state_dir, change, env, &look, watch)
+}
+
+/// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
+pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
+    let later = env.after_arrival();
+    carry_out(state_dir, change, env, &|seen| look_again(seen, None, &later), &mut |_| {})
+}
+
+/// Carries out a change; `look` returns the reason to leave a copy alone.
+fn carry_out(
+    state_dir: &StateDir,
+    change: &Change,
+    env: &Env,
+    look: &dyn Fn(&Seen) -> Option<String>,
+    watch: &mut dyn FnMut(usize),
+) -> Result<Outcome, PathError> {
+    let items: Vec<_> = change.items.iter().map(planned).collect();
+    let look = |number: usize| change.items[number].seen.iter().find_map(look);
+    Ok(run::run(state_dir, (change.verb, &items), env.clock.now, &look, watch)?.into())
+}
+
+/// Returns an item as the engine takes it.
+fn planned(item: &Item) -> plan::Item<'_> {
+    plan::Item {
+        label: &item.about,
+        owner: item.about.session().map(|(agent, id)| (agent.name(), id)),
+        title: item.title.as_deref(),
+        code: item.code,
+        reason: &item.reason,
+        needs: item.needs,
+        steps: &item.steps,
+    }
+}
+
+/// Checks a copy right before it is changed; returns the reason to leave it alone.
+fn look_again(seen: &Seen, programs: Option<&Programs>, env: &Env) -> Option<String> {
+    let agent = agent::by_kind(seen.place.agent())?;
+    if let Some(why) = out_of_store(&seen.place) {
+        return Some(why);
+    }
+    let root = reach::canonicalize(&seen.place.store.root).ok();
+    let dir = seen.place.path.parent().and_then(|dir| reach::canonicalize(dir).ok());
+    if !root.zip(dir).is_some_and(|(root, dir)| dir.starts_with(root)) {
+        return Some("it is no longer in its store".to_owned());
+    }
+    let mut copy = match read_again(agent, &seen.place, env) {
+        Ok(copy) => copy,
+        Err(error) => return Some(error.to_string()),
+    };
+    if let Some(programs) = programs {
+        programs.mark(&mut copy);
+    }
+    if let Some(why) = in_use(&copy) {
+        return Some(why);
+    }
+    let active_at = copy.active_at.as_ref().map(|at| at.value);
+    let is_as_seen = active_at == seen.active_at && copy.transcript_bytes == seen.transcript_bytes;
+    (!is_as_seen).then(|| "it was used in the meantime".to_owned())
+}
+
+/// Reads a copy right before it is changed.
+pub(super) fn read_again(agent: &dyn Agent, place: &Located, env: &Env) -> Result<SessionCopy, PathError> {
+    let notes = agent.notes_before_change(place, env);
+    let inspector = Inspector::default();
+    let context = ReadContext { env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
+    agent::read(agent, place.clone(), &context)
+}
