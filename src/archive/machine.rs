@@ -12,7 +12,7 @@ use crate::change::engine::state_dir::StateDir;
 use crate::change::state_file;
 use crate::format::path_text::PathText;
 use crate::session::AgentKind;
-use crate::system::disk::{self, Access, Disk, System};
+use crate::system::disk::{self, Access, Disk};
 use crate::system::env::Env;
 
 /// The file with the name of this machine.
@@ -50,7 +50,7 @@ fn inode(disk: &dyn Disk, dir: &Path) -> u64 {
 ///
 /// The file with the name cannot be read.
 pub(crate) fn own_name(env: &Env) -> Result<Option<String>, String> {
-    name_in(&System::new(env), &env.state_dir(), env)
+    name_in(&disk::of(env), &env.state_dir(), env)
 }
 
 pub(super) fn name_in(disk: &dyn Disk, dir: &Path, env: &Env) -> Result<Option<String>, String> {
@@ -120,7 +120,7 @@ impl Notes {
     ///
     /// The file cannot be read.
     pub(crate) fn read(root: &Path, env: &Env) -> Result<Self, String> {
-        Self::read_in(&System::new(env), &env.state_dir(), root)
+        Self::read_in(&disk::of(env), &env.state_dir(), root)
     }
 
     /// Like [`Self::read`], in a state directory on a disk.

@@ -12,7 +12,7 @@ use super::manifest::Manifest;
 use crate::format::shell;
 use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Problem, Session};
-use crate::system::disk::{Disk, System};
+use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
 
 /// Upper bound on the number of a state.
@@ -43,7 +43,7 @@ impl Archive {
         let dir = dir.or(env.config.archive_dir.as_deref());
         let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
         // A command that writes reports a name that cannot be read.
-        Self::on(Arc::new(System::new(env)), root, machine::own_name(env).ok().flatten())
+        Self::on(Arc::new(disk::of(env)), root, machine::own_name(env).ok().flatten())
     }
 
     /// Returns the archive in a directory on this disk, for the machine with this name.

@@ -4,13 +4,10 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::reach;
-
-/// Maximum number of links on the way to a path; Linux follows no more.
-const MAX_LINKS: usize = 40;
+pub(crate) use super::disk::links::is_trusted;
+use super::{disk, reach};
 
 /// Returns the real path to which a link leads, and its metadata.
 ///
@@ -19,50 +16,7 @@ const MAX_LINKS: usize = 40;
 /// The link is not followed: it is dangling, or leads to a file of another user or to a directory that contains the
 /// link.
 pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
-    let own = reach::symlink_metadata(link)?;
-    let real = reach::canonicalize(link).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            let target = std::fs::read_link(link).unwrap_or_default();
-            io::Error::new(error.kind(), format!("it is a link to {}, which does not exist", target.display()))
-        }
-        _ => error,
-    })?;
-    let refused =
-        |why: &str| Err(io::Error::other(format!("it is a link to {}, {why}, so it is not followed", real.display())));
-    let there = reach::symlink_metadata(&real)?;
-    if there.uid() != own.uid() {
-        return refused("which belongs to another user");
-    }
-    let is_loop = |above: &Path| reach::canonicalize(above).is_ok_and(|above| above == real);
-    if there.is_dir() && link.ancestors().skip(1).any(is_loop) {
-        return refused("which contains it");
-    }
-    Ok((real, there))
-}
-
-/// Checks whether a user cannot harm this one: it is this one, or root.
-pub(crate) fn is_trusted(user: u32) -> bool {
-    [0, rustix::process::geteuid().as_raw()].contains(&user)
-}
-
-/// Fails if a path leads through a link of another user, unless that user has the target too. Such a link could lead a
-/// writer anywhere.
-pub(crate) fn check(path: &Path) -> io::Result<()> {
-    let (mut ways, mut links) = (vec![path.to_owned()], 0);
-    while let Some(way) = ways.pop() {
-        for part in way.ancestors() {
-            let Some(link) = reach::symlink_metadata(part).ok().filter(Metadata::is_symlink) else { continue };
-            if !is_trusted(link.uid()) {
-                follow(part)?;
-            }
-            links += 1;
-            if links > MAX_LINKS {
-                return Err(io::Error::other("there are too many links on the way to it"));
-            }
-            ways.extend(part.parent().zip(std::fs::read_link(part).ok()).map(|(dir, target)| dir.join(target)));
-        }
-    }
-    Ok(())
+    disk::links::follow(link, reach::refuse_silent)
 }
 
 /// Returns the broken link that hides a missing path, with the reason; its target may be on a volume that is not

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::PathError;
-use crate::system::disk::{self, At, Descent, Disk, System};
+use crate::system::disk::{self, At, Descent, Disk, SYSTEM};
 use crate::system::fsio::{self, Kind, Look};
 
 /// The state of a path at one moment; any difference later means that another program has changed it.
@@ -59,9 +59,8 @@ mod tree_digest {
 /// moved as a whole.
 pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let disk = System::default();
-    let (dir, name) = disk::open_parent(&disk, path).map_err(fail)?;
-    take_on(&disk, (&dir, &name), path).map_err(fail)
+    let (dir, name) = disk::open_parent(&SYSTEM, path).map_err(fail)?;
+    take_on(&SYSTEM, (&dir, &name), path).map_err(fail)
 }
 
 /// Takes the stamp of an entry in an open directory, like [`take`]; errors name its `path`.
@@ -73,9 +72,8 @@ pub(crate) fn take_on(disk: &dyn Disk, (dir, name): At<'_>, path: &Path) -> io::
 /// Takes the stamp of a path like [`take`], in a directory with this device and inode; calls `see` with every file.
 pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
-    let disk = System::default();
-    let (dir, name) = disk::open_parent(&disk, path).map_err(fail)?;
-    of(&disk, (&dir, &name), path, parent, see).map_err(fail)
+    let (dir, name) = disk::open_parent(&SYSTEM, path).map_err(fail)?;
+    of(&SYSTEM, (&dir, &name), path, parent, see).map_err(fail)
 }
 
 /// Takes the stamp of a path like [`take`]; `None` if it does not exist.

@@ -2,18 +2,18 @@
 
 use crate::change::engine::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
-use crate::system::disk::{self, System};
+use crate::system::disk;
 use crate::system::env::Env;
 
 /// Makes a private directory below the state directory, or in the system's temporary directory if that fails.
 pub(crate) fn make(env: &Env) -> Result<PrivateDir, Refusal> {
     let state = env.state_dir();
-    let made = disk::make_own_dirs(&System::new(env), &state);
+    let made = disk::make_own_dirs(&disk::of(env), &state);
     let made = made.map_err(|error| PathError::new("create", &state, error));
-    let in_state = made.and_then(|_| PrivateDir::make(System::new(env), &state));
+    let in_state = made.and_then(|_| PrivateDir::make(disk::of(env), &state));
     // The home may be read-only.
     in_state.or_else(|in_state| {
-        PrivateDir::make(System::new(env), &env.temp_dir()).map_err(|error| {
+        PrivateDir::make(disk::of(env), &env.temp_dir()).map_err(|error| {
             let message = format!("there is no room to unpack the session: {in_state}; {error}");
             Refusal::new(RefusalCode::NoRoom, message).hint("set TMPDIR to a directory with more space")
         })

@@ -13,7 +13,7 @@ use crate::change::engine::lock;
 use crate::change::engine::state_dir::{StateDir, journal_name};
 use crate::error::{Refusal, RefusalCode, reason};
 use crate::format::command_line;
-use crate::system::disk::System;
+use crate::system::disk;
 use crate::system::env::Env;
 use crate::system::{fsio, links, reach};
 
@@ -21,7 +21,7 @@ use crate::system::{fsio, links, reach};
 pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<StateDir> {
     refuse_other_owner(env)?;
     let place = (env.state_dir(), bounds::of(env));
-    StateDir::open(Arc::new(System::new(env)), place, env.clock.now, verb, patience).map_err(refusal)
+    StateDir::open(Arc::new(disk::of(env)), place, env.clock.now, verb, patience).map_err(refusal)
 }
 
 /// Refuses to change the home of another user, who may have planted a journal or a link there.

@@ -23,7 +23,7 @@ use crate::format::sqlite::rows::script;
 use crate::launch::agent_command::{AgentCommand, AgentCommandError};
 use crate::scan::{self, Places, Wanted};
 use crate::session::{Located, Store};
-use crate::system::disk::{self, Access, System};
+use crate::system::disk::{self, Access};
 use crate::system::env::{Env, Program};
 use crate::system::reach;
 use crate::view::render::json::change::Report;
@@ -233,7 +233,7 @@ impl<'a> Return<'a> {
             Err(why) => return left(why),
         };
         let file = unpacked.root().join("session.json");
-        disk::replace(&System::new(env), &file, &contents)?;
+        disk::replace(&disk::of(env), &file, &contents)?;
         let command = AgentCommand { argv: &words(&file), dir, store: &self.store };
         if let Err(why) = command.run(env) {
             return left(why.to_string());
@@ -287,7 +287,7 @@ impl<'a> Return<'a> {
     /// Writes a file for the user.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
-        let disk = System::new(env);
+        let disk = disk::of(env);
         disk::make_dirs(&disk, &dir, Access::Usual).map_err(|error| PathError::new("create", &dir, error))?;
         // The manifest may name any id.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

@@ -5,6 +5,8 @@
 //! may act between two calls; its module docs show how to drive it.
 
 mod descent;
+mod here;
+pub(crate) mod links;
 #[cfg(test)]
 pub(crate) mod memory;
 mod saving;
@@ -18,12 +20,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio::{Kind, Look, is_absent};
-use crate::system::links;
 
 pub(crate) use descent::Descent;
+pub(crate) use here::{SYSTEM, of};
 pub(crate) use saving::{Saving, Update, replace, save, save_new};
 pub(crate) use sparse::Sparse;
-pub(crate) use system::{SYSTEM, System};
+pub(crate) use system::{Faults, MayTouch, System};
 
 /// An open file or directory; it stays the same object, whatever happens to its name.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The real file system.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -10,33 +11,42 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, flock};
 use rustix::io::Errno;
 
-use super::{Access, At, Disk, For, Handle, Times};
-use crate::system::env::Env;
-use crate::system::fault::Fault;
+use super::{Access, At, Disk, For, Handle, Times, links};
 use crate::system::fsio::{self, Kind, Look};
-use crate::system::{links, reach};
+
+/// Fails for a path that must not be touched now, such as one on a mount that does not answer.
+pub(crate) type MayTouch = fn(&Path) -> io::Result<()>;
+
+/// Faults that a test injects into the calls of [`System`].
+pub(crate) trait Faults: fmt::Debug + Send + Sync {
+    /// Called before each system call that changes something, which is not made if this fails.
+    fn point(&self) -> io::Result<()>;
+}
 
 /// The real file system. Before each call that changes something, a test can inject a fault.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct System {
+    may_touch: MayTouch,
     /// Shared by all changes of a run.
-    fault: Option<Arc<Fault>>,
+    faults: Option<Arc<dyn Faults>>,
 }
 
 impl System {
+    /// Creates the disk; `may_touch` is called before each access by a path.
+    pub(crate) const fn new(may_touch: MayTouch) -> Self {
+        Self { may_touch, faults: None }
+    }
+
     /// Returns the disk with the faults that a test requested.
-    pub(crate) fn new(env: &Env) -> Self {
-        Self { fault: Some(Arc::clone(&env.fault)) }
+    pub(crate) fn with_faults(&self, faults: Arc<dyn Faults>) -> Self {
+        Self { may_touch: self.may_touch, faults: Some(faults) }
     }
 
     /// Called before each system call that changes something.
     fn point(&self) -> io::Result<()> {
-        self.fault.as_ref().map_or(Ok(()), |fault| fault.point())
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.point())
     }
 }
-
-/// The real file system without injected faults.
-pub(crate) static SYSTEM: System = System { fault: None };
 
 /// Lists the names in a directory.
 #[cfg(target_os = "linux")]
@@ -95,8 +105,8 @@ fn fd(handle: &Handle) -> io::Result<&OwnedFd> {
 
 /// Opens a directory by a path without links.
 #[expect(clippy::disallowed_methods, reason = "its mount was asked before")]
-fn open_real_dir(path: &Path) -> io::Result<OwnedFd> {
-    reach::refuse_silent(path)?;
+fn open_real_dir(path: &Path, may_touch: MayTouch) -> io::Result<OwnedFd> {
+    may_touch(path)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     match rustix::fs::openat2(rustix::fs::CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
@@ -137,26 +147,26 @@ fn timespec((seconds, nanoseconds): (i64, i64)) -> Timespec {
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 impl Disk for System {
     fn open_dir(&self, path: &Path) -> io::Result<Handle> {
-        reach::refuse_silent(path)?;
+        (self.may_touch)(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Handle::System(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
     fn open_for_writing(&self, path: &Path) -> io::Result<Handle> {
         // Usually there is no link at all.
-        open_real_dir(path).map(Handle::System).or_else(|_| {
+        open_real_dir(path, self.may_touch).map(Handle::System).or_else(|_| {
             let opened = self.open_dir(path)?;
-            links::check(path)?;
+            links::check(path, self.may_touch)?;
             Ok(opened)
         })
     }
 
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle> {
-        open_real_dir(path).map(Handle::System)
+        open_real_dir(path, self.may_touch).map(Handle::System)
     }
 
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
-        reach::refuse_silent(path)?;
+        (self.may_touch)(path)?;
         path.canonicalize()
     }
 

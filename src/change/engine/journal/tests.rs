@@ -42,7 +42,7 @@ fn odd_path() -> PathBuf {
 fn state_dir(home: &Path) -> StateDir {
     let place = (home.join("state"), Bounds::everything());
     let now = "2026-03-01T12:00:00Z".parse().expect("a time");
-    StateDir::open(Arc::new(System::default()), place, now, "cleanup", Duration::ZERO).expect("a state directory")
+    StateDir::open(Arc::new(System::new(|_| Ok(()))), place, now, "cleanup", Duration::ZERO).expect("a state directory")
 }
 
 #[test]
