@@ -183,7 +183,7 @@ pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]
 
 /// Returns whether a name is that of a temporary file of rejoin.
 pub(crate) fn is_own_temporary(name: &str) -> bool {
-    name.starts_with(".rejoin-") && name.ends_with(".tmp")
+    changes::is_own_temporary(name)
 }
 
 /// Returns the time of the last change of a file, directory or link.

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::digest;
 use super::machine_dir::MachineDir;
-use crate::change::engine::state_dir::StateDir;
 use crate::change::state_file;
-use crate::format::path_text::PathText;
 use crate::session::AgentKind;
 use crate::system::disk::{self, Access, Disk};
 use crate::system::env::Env;
+use changes::path_text::PathText;
+use changes::state_dir::StateDir;
 
 /// The file with the name of this machine.
 const OWN_NAME: &str = "machine.json";

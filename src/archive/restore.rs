@@ -16,7 +16,6 @@ use crate::archive::unpacked::{Unpacked, unpack};
 use crate::archive::{Archive, MachineDir, Manifest};
 use crate::change::apply::run;
 use crate::change::apply::state_dir;
-use crate::change::engine::state_dir::{READY, StateDir};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{About, Change, Item, Seen, Step};
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -25,6 +24,7 @@ use crate::session::{SessionKind, Store};
 use crate::system::disk::{self, Access, At, Disk, For, SYSTEM};
 use crate::system::env::Env;
 use crate::system::stamp;
+use changes::state_dir::{READY, StateDir};
 
 /// A planned restore.
 #[derive(Debug)]

@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 use crate::archive::manifest::{Entry, Node};
 use crate::archive::{Archive, MachineDir, Manifest, rows};
 use crate::change::apply::private_dir;
-use crate::change::engine::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::sqlite::rows::rebuild;
 use crate::format::text::hex;
 use crate::system::disk::{self, Access, Disk, For, Handle, Sparse};
 use crate::system::env::Env;
+use changes::private_dir::PrivateDir;
 
 /// The chosen copy of an archived session, unpacked in a private directory that is removed on drop.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 //! results (`outcome`).
 
 pub(crate) mod apply;
-pub(crate) mod engine;
 pub(crate) mod hindrance;
 pub(crate) mod labels;
 pub(crate) mod links;

@@ -1,6 +1,6 @@
 //! Results of a change, item by item.
 
-pub(crate) use crate::change::engine::outcome::ItemResult;
+pub(crate) use changes::outcome::ItemResult;
 
 /// Result of a run.
 #[derive(Debug, Default)]
@@ -22,8 +22,8 @@ impl Outcome {
     }
 }
 
-impl From<crate::change::engine::outcome::Outcome> for Outcome {
-    fn from(outcome: crate::change::engine::outcome::Outcome) -> Self {
+impl From<changes::outcome::Outcome> for Outcome {
+    fn from(outcome: changes::outcome::Outcome) -> Self {
         Self { run: outcome.run, done: outcome.done, handed: Vec::new(), doubt: outcome.doubt }
     }
 }

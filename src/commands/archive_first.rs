@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 use super::subagents::inner;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, coverage, write as apply};
-use crate::change::engine::state_dir::StateDir;
 use crate::change::plan::change::Seen;
 use crate::change::plan::retention::Family;
 use crate::change::removal::Summaries;
@@ -16,6 +15,7 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
+use changes::state_dir::StateDir;
 
 type Key = (AgentKind, String);
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::change::apply::state_dir;
-use crate::change::engine::journal::State;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::change::state_file;
 use crate::cli::{ChangeArgs, DoctorArgs};
@@ -25,6 +24,7 @@ use crate::view::render::change::Fix;
 use crate::view::render::doctor::{Checks, Detail, Report};
 use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::ui::Ui;
+use changes::journal::State;
 
 pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list_checks {

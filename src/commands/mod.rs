@@ -46,8 +46,6 @@ use indexmap::IndexMap;
 
 use crate::agent;
 use crate::change::apply::history;
-use crate::change::engine::history::History;
-use crate::change::engine::journal::Run;
 use crate::change::labels::Labels;
 use crate::change::tags::Tags;
 use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
@@ -61,6 +59,8 @@ use crate::system::fsio;
 use crate::system::names;
 use crate::system::reach;
 use crate::view::ui::Ui;
+use changes::history::History;
+use changes::journal::Run;
 use std::path::{Component, Path, PathBuf};
 
 /// Converts the options of a command to a filter; directories get every name that records may use.

@@ -4,8 +4,6 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent;
-use crate::change::engine::state_dir::StateDir;
-use crate::change::engine::trash::{self, Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
@@ -21,6 +19,8 @@ use crate::system::env::Env;
 use crate::system::watch::Watcher;
 use crate::view::render::confirm;
 use crate::view::ui::Ui;
+use changes::state_dir::StateDir;
+use changes::trash::{self, Purge, Purged};
 
 /// Refuses `latest`: the newest session may be another one by the time of the removal.
 pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {

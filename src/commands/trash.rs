@@ -1,14 +1,14 @@
 //! `rejoin trash`
 
 use crate::change::apply::state_dir;
-use crate::change::engine::trash::{self, Entry, Purge};
-use crate::change::engine::undo::Which;
 use crate::cli::{FormatArgs, TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs};
 use crate::error::{Candidate, Exit, Refusal, RefusalCode};
 use crate::system::env::Env;
 use crate::view::render::confirm;
 use crate::view::render::trash as render;
 use crate::view::ui::Ui;
+use changes::trash::{self, Entry, Purge};
+use changes::undo::Which;
 
 pub(crate) fn run(args: &TrashArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.command {

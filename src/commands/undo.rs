@@ -6,8 +6,6 @@ use crate::change::apply::history;
 use crate::change::apply::in_use::agent_of;
 use crate::change::apply::state_dir::is_busy;
 use crate::change::apply::undo;
-use crate::change::engine::journal::ItemRecord;
-use crate::change::engine::undo::{Report, Which};
 use crate::change::outcome::ItemResult;
 use crate::cli::{FormatArgs, LockArgs, UndoArgs};
 use crate::doctor::survey::sweeps;
@@ -16,6 +14,8 @@ use crate::system::env::Env;
 use crate::view::render::confirm;
 use crate::view::render::undo::Runs;
 use crate::view::ui::Ui;
+use changes::journal::ItemRecord;
+use changes::undo::{Report, Which};
 
 pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {

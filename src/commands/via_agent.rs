@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::archive_first;
 use crate::agent;
 use crate::archive::{Archive, coverage};
-use crate::change::engine::state_dir::StateDir;
 use crate::change::hindrance;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;
@@ -22,6 +21,7 @@ use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
+use changes::state_dir::StateDir;
 
 /// Maximum sessions that are named.
 const NAMED: usize = 5;

@@ -3,7 +3,6 @@
 mod code;
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(crate) use code::RefusalCode;
@@ -90,47 +89,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An operation on a path that the system refused.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {}: {}", path.display(), reason(cause))]
-pub(crate) struct PathError {
-    /// The operation that failed, as a verb: "read", "write".
-    pub action: &'static str,
-    /// The path of the operation.
-    pub path: PathBuf,
-    /// The system's error. It is not named `source`, which would make it the error's `source()`: a chain would print it
-    /// twice.
-    cause: io::Error,
-}
-
-impl PathError {
-    /// Creates an error for an operation on a path.
-    pub(crate) fn new(action: &'static str, path: &Path, cause: io::Error) -> Self {
-        Self { action, path: path.to_owned(), cause }
-    }
-
-    /// Returns the system's reason alone, in lower case and without its number.
-    pub(crate) fn reason(&self) -> String {
-        reason(&self.cause)
-    }
-
-    /// Returns the kind of the system's error.
-    pub(crate) fn kind(&self) -> io::ErrorKind {
-        self.cause.kind()
-    }
-}
-
-/// Returns the system's text for an error: "permission denied", not "Permission denied (os error 13)".
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    match (chars.next(), text.chars().nth(1)) {
-        // An acronym ("EOF …") keeps its capitals.
-        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(chars).collect(),
-        _ => text.to_owned(),
-    }
-}
+pub(crate) use changes::error::{PathError, reason};
 
 /// An error that the user can act on: what failed, where, why, and the next command to type.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -220,6 +179,8 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

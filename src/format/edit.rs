@@ -4,29 +4,7 @@ use std::ops::Range;
 
 use crate::format::json_text;
 
-/// A piece of a file and its replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
-    /// Offset in bytes.
-    pub at: u64,
-    /// Number of bytes removed.
-    pub removed: u64,
-    /// The replacement.
-    pub inserted: Vec<u8>,
-}
-
-impl Edit {
-    /// Replaces a range.
-    pub(crate) fn replace(range: Range<usize>, inserted: impl Into<Vec<u8>>) -> Self {
-        Self { at: range.start as u64, removed: range.len() as u64, inserted: inserted.into() }
-    }
-
-    /// Moves the edit `by` bytes towards the end of the file.
-    #[must_use]
-    pub(crate) fn moved(self, by: u64) -> Self {
-        Self { at: self.at + by, ..self }
-    }
-}
+pub(crate) use changes::plan::Edit;
 
 /// Applies edits to bytes in memory; the edits must be in order.
 pub(crate) fn apply(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {

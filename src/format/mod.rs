@@ -13,7 +13,6 @@ pub(crate) mod jsonl;
 pub(crate) mod nearly;
 pub(crate) mod parts;
 pub(crate) mod path_json;
-pub(crate) mod path_text;
 pub(crate) mod shell;
 pub(crate) mod shown;
 pub(crate) mod skim;

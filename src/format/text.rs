@@ -6,19 +6,12 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
 
+pub(crate) use changes::stamp::hex;
 use jiff::Timestamp;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::shown::{is_hostile, is_printable_ascii_without};
 use crate::session::CLOCK_SKEW;
-
-/// Writes bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 /// Returns a path as text; bytes that are not UTF-8 are replaced.
 pub(crate) fn of_path(path: &Path) -> Cow<'_, str> {

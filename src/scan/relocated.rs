@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agent;
-use crate::format::path_text;
 use crate::session::{AgentKind, Evidence, Problem, SessionCopy};
 use crate::system::env::Env;
 use crate::system::fsio;
+use changes::path_text;
 
 /// The version of the file that this program writes.
 const VERSION: u32 = 1;

@@ -31,8 +31,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use changes::error::Problem;
+use changes::path_text::lossy;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use agents::AgentKind;
 pub(crate) use choice::{Choice, Comparison};
@@ -272,21 +274,6 @@ pub(crate) struct Belongings {
     pub own: Vec<PathBuf>,
     /// The files of the session as a whole, which stay as long as one copy does.
     pub shared: Vec<PathBuf>,
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Problem {
-    /// Where.
-    #[serde(serialize_with = "lossy")]
-    pub path: PathBuf,
-    /// Why.
-    pub reason: String,
-}
-
-/// Serializes a path as text, with replacement characters where it is not UTF-8.
-pub(crate) fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(&path.display())
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use super::disk::links::is_trusted;
-use super::{disk, reach};
+pub(crate) use changes::links::is_trusted;
+
+use super::reach;
 
 /// Returns the real path to which a link leads, and its metadata.
 ///
@@ -16,7 +17,7 @@ use super::{disk, reach};
 /// The link is not followed: it is dangling, or leads to a file of another user or to a directory that contains the
 /// link.
 pub(crate) fn follow(link: &Path) -> io::Result<(PathBuf, Metadata)> {
-    disk::links::follow(link, reach::refuse_silent)
+    changes::links::follow(link, reach::refuse_silent)
 }
 
 /// Returns the broken link that hides a missing path, with the reason; its target may be on a volume that is not

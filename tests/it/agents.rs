@@ -367,7 +367,7 @@ fn the_guides_example_agent_builds_and_lists_its_session() {
         return;
     };
     let copy = tempfile::tempdir().expect("a directory");
-    for name in ["src", "benches", "examples"] {
+    for name in ["src", "crates", "benches", "examples"] {
         copy_tree(&root.join(name), &copy.path().join(name));
     }
     std::fs::copy(root.join("Cargo.lock"), copy.path().join("Cargo.lock")).expect("a copy");

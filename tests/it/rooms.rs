@@ -35,16 +35,19 @@ fn faults(rooms: &[&str], tree: &Tree) -> Vec<String> {
 }
 
 /// The parsed source of this program.
-static TREE: LazyLock<Tree> = LazyLock::new(|| {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+static TREE: LazyLock<Tree> = LazyLock::new(|| Tree::parse(&sources("src")));
+
+/// Reads the source files of a package, by their paths below its `src`.
+fn sources(src: &str) -> BTreeMap<PathBuf, String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(src);
     let entries = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.expect("an entry").into_path());
     let files = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).expect("a source file");
         (path.strip_prefix(&src).expect("a path below").to_owned(), text)
     };
-    Tree::parse(&files.map(read).collect())
-});
+    files.map(read).collect()
+}
 
 /// Parses files that are given by their paths below `src` and their text.
 fn planted(files: &[(&str, &str)]) -> Tree {
@@ -82,6 +85,24 @@ fn the_table_of_the_rooms_names_the_imports_of_the_source() {
             assert_eq!(row, expected, "run SNAPSHOTS=overwrite cargo test --test it rooms");
         }
     }
+}
+
+#[test]
+fn the_engine_of_changes_has_no_cycle_and_names_no_agent() {
+    let files = sources("crates/changes/src");
+    assert_eq!(Tree::parse(&files).cycles(), [""; 0]);
+    let agents = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent")).expect("a directory");
+    let agents = agents.map(|entry| entry.expect("an entry")).filter(|entry| entry.path().is_dir());
+    let agents: Vec<String> = agents.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(agents.len() > 20, "{agents:?}");
+    let mut named = Vec::new();
+    for (file, text) in &files {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        // A word of the language.
+        let words = words.filter(|word| word != "continue" && agents.contains(word));
+        named.extend(words.map(|word| format!("{}: {word}", file.display())));
+    }
+    assert!(named.is_empty(), "{named:?}");
 }
 
 #[test]

@@ -5,11 +5,15 @@ use std::path::Path;
 /// The last column of each of their tables.
 const HELD_BY: &str = " held by |\n";
 
-/// Returns the source files that could contain a test of this name: below `tests/it` or `src`.
+/// Returns the source files that could contain a test of this name: below `tests/it`, `src`, or for a name that begins with
+/// `changes::` in that crate.
 fn sources(module: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = module.replace("::", "/");
-    let files = ["tests/it", "src"].map(|dir| root.join(dir).join(&path));
+    let files = match path.strip_prefix("changes/") {
+        Some(path) => vec![root.join("crates/changes/src").join(path)],
+        None => ["tests/it", "src"].map(|dir| root.join(dir).join(&path)).to_vec(),
+    };
     let files = files.iter().flat_map(|file| [file.with_extension("rs"), file.join("mod.rs"), file.join("tests.rs")]);
     files.filter_map(|file| std::fs::read_to_string(file).ok()).collect()
 }

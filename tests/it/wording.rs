@@ -80,11 +80,11 @@ fn prose(line: &str) -> String {
     }
 }
 
-/// Returns the folder that a file is counted in: a room of `src`, another top-level folder, or the page itself.
+/// Returns the folder that a file is counted in: a room of `src`, a crate, another top-level folder, or the page itself.
 fn folder(file: &Path) -> String {
     let parts: Vec<_> = file.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     match &parts[..] {
-        [src, room, _, ..] if src == "src" => format!("src/{room}"),
+        [top, name, _, ..] if top == "src" || top == "crates" => format!("{top}/{name}"),
         [first, ..] => first.clone().into_owned(),
         [] => String::new(),
     }
@@ -95,6 +95,7 @@ fn files() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let roots = [
         "src",
+        "crates",
         "tests",
         "benches",
         "docs",

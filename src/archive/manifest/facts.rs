@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
-use crate::format::path_text::PathText;
 use crate::session::{Choice, Fact, HealthSet, Located, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
+use changes::path_text::PathText;
 
 /// Source of facts that were read from a manifest.
 const SOURCE: &str = "archive";

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::format::path_text::{self, PathText};
 use crate::session::AgentKind;
+use changes::path_text::{self, PathText};
 use facts::Facts;
 
 /// The version of the format that this program writes; the major number changes if an older program cannot read it.

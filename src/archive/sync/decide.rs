@@ -13,10 +13,10 @@ use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::change::hindrance::left_alone;
-use crate::format::path_text::PathText;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Located, Session, SessionCopy};
 use crate::system::env::Env;
+use changes::path_text::PathText;
 
 /// The archive as the machines left it.
 pub(crate) struct Shared<'a> {

@@ -23,15 +23,15 @@ use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
 use crate::change::apply::{refusal, state_dir};
-use crate::change::engine::lock::Lock;
-use crate::change::engine::state_dir::StateDir;
-use crate::change::engine::tree;
 use crate::change::outcome::ItemResult;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
 use crate::system::reach;
+use changes::lock::Lock;
+use changes::state_dir::StateDir;
+use changes::tree;
 use session::Writer;
 
 /// Number of sessions to plan at once.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::verify::verify;
-use crate::change::engine::bounds::Bounds;
 use crate::scan::{Wanted, locate};
 use crate::system::disk::Disk;
 use crate::system::disk::memory::{Memory, with_every_fault};
+use changes::bounds::Bounds;
 
 const FIRST: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n";
 const SECOND: &str = "{\"type\":\"user\",\"cwd\":\"/work\",\"sessionId\":\"5d1f6c1e-3a50-4a57-8a5e-0123456789ab\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n";

@@ -5,11 +5,15 @@ use std::path::Path;
 use clap::ValueEnum as _;
 
 use crate::agent;
-use crate::change::engine::bounds::Bounds;
 use crate::session::AgentKind;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::reach;
+use changes::bounds::Bounds;
+
+/// Reason to leave a path outside the stores alone.
+const OUTSIDE: &str =
+    "is in no store of this home, so it is not changed; if an agent keeps its sessions there, set its variable";
 
 /// Checks whether a name is that of an agent.
 pub(super) fn is_agent(name: &str) -> bool {
@@ -20,7 +24,7 @@ pub(super) fn is_agent(name: &str) -> bool {
 pub(super) fn of(env: &Env) -> Bounds {
     let kinds = AgentKind::value_variants().iter();
     let anywhere = kinds.flat_map(|kind| agent::about(*kind).changes_outside).copied().collect();
-    let mut bounds = Bounds::new(anywhere, is_agent);
+    let mut bounds = Bounds::new(anywhere, is_agent).with_reason(OUTSIDE);
     let mut add = |root: &Path| bounds.add(&SYSTEM, root);
     add(&env.state_dir());
     for agent in agent::all() {

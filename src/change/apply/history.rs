@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::change::apply::bounds::is_agent;
 use crate::change::apply::state_dir::is_busy;
-use crate::change::engine::history::History;
-use crate::change::engine::journal::Run;
 use crate::error::PathError;
 use crate::system::disk::{self, SYSTEM};
 use crate::system::env::Env;
+use changes::history::History;
+use changes::journal::Run;
 
 /// Reads the journals; needs no lock and writes nothing.
 pub(crate) fn read(env: &Env) -> Result<History, PathError> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::agent::{self, Agent};
 use crate::change::apply::run;
-use crate::change::engine::journal::{ItemRecord, StepRecord};
-use crate::change::engine::undo::Hindrance;
 use crate::change::hindrance;
 use crate::session::{AgentKind, Located, Problem};
 use crate::system::env::Env;
+use changes::journal::{ItemRecord, StepRecord};
+use changes::undo::Hindrance;
 
 /// Returns the agent of an item; `None` if the item is not about a session.
 pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {

@@ -10,8 +10,8 @@ pub(crate) mod run;
 pub(crate) mod state_dir;
 pub(crate) mod undo;
 
-use crate::change::engine::error::Error;
 use crate::error::{Refusal, RefusalCode};
+use changes::error::Error;
 
 /// Converts an error of the engine to one with an exit code and a hint.
 pub(crate) fn refusal(error: Error) -> anyhow::Error {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::change::apply::state_dir;
-use crate::change::engine::state_dir::StateDir;
 use crate::change::pins::{FILE_NAME, Pins};
 use crate::change::state_file;
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
+use changes::state_dir::StateDir;
 
 /// Changes the pins with `change` under the lock, so that no change of another process is lost.
 pub(crate) fn update<T>(
@@ -36,9 +36,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::change::engine::bounds::Bounds;
     use crate::session::AgentKind;
     use crate::system::disk::memory::{Memory, with_every_fault};
+    use changes::bounds::Bounds;
 
     fn now() -> jiff::Timestamp {
         "2026-03-01T12:00:00Z".parse().expect("a time")

@@ -1,9 +1,9 @@
 //! The place of a private directory: where an archived session is unpacked to be read.
 
-use crate::change::engine::private_dir::PrivateDir;
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::system::disk;
 use crate::system::env::Env;
+use changes::private_dir::PrivateDir;
 
 /// Makes a private directory below the state directory, or in the system's temporary directory if that fails.
 pub(crate) fn make(env: &Env) -> Result<PrivateDir, Refusal> {

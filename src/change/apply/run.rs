@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
 use crate::change::apply::state_dir;
-use crate::change::engine::state_dir::StateDir;
-use crate::change::engine::{plan, run};
 use crate::change::hindrance::{in_use, out_of_store};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{Change, Item, Seen, Step};
@@ -16,6 +14,8 @@ use crate::error::PathError;
 use crate::session::{Located, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
+use changes::state_dir::StateDir;
+use changes::{plan, run};
 
 /// Applies a change, waiting at most `patience` for another run to end.
 ///

@@ -9,13 +9,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::change::apply::{bounds, refusal};
-use crate::change::engine::lock;
-use crate::change::engine::state_dir::{StateDir, journal_name};
 use crate::error::{Refusal, RefusalCode, reason};
 use crate::format::command_line;
 use crate::system::disk;
 use crate::system::env::Env;
 use crate::system::{fsio, links, reach};
+use changes::lock;
+use changes::state_dir::{StateDir, journal_name};
 
 /// Makes the missing parts of the state directory and takes the lock.
 pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<StateDir> {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::change::apply::in_use::InUse;
 use crate::change::apply::{history, refusal, state_dir};
-use crate::change::engine::history::History;
-use crate::change::engine::journal::ItemRecord;
-use crate::change::engine::undo::{self, Report, Which};
 use crate::change::outcome::ItemResult;
 use crate::format::command_line;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
+use changes::history::History;
+use changes::journal::ItemRecord;
+use changes::undo::{self, Report, Which};
 
 /// Undoes a run, or the items that `wanted` selects. A dry run changes nothing; then the items have their expected results.
 pub(crate) fn undo(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use smallvec::SmallVec;
 
-pub(crate) use crate::change::engine::plan::{Contents, Step};
 use crate::session::{AgentKind, Located, Problem, Session, SessionCopy};
+pub(crate) use changes::plan::{Contents, Step};
 
 /// A whole change.
 #[derive(Clone, Debug, Default)]

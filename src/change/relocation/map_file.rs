@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-use crate::session::{lossy, recorded};
+use crate::session::recorded;
+use changes::path_text::lossy;
 
 /// A directory that is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

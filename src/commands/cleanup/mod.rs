@@ -7,7 +7,6 @@ use jiff::ToSpan as _;
 use super::{change, removal};
 use crate::change::apply::run::run_locked;
 use crate::change::apply::state_dir;
-use crate::change::engine::trash::{self, Purge, Purged};
 use crate::change::outcome::Outcome;
 use crate::change::plan::retention::{Policy, Rule};
 use crate::cli::CleanupArgs;
@@ -20,6 +19,7 @@ use crate::system::disk::SYSTEM;
 use crate::system::env::{Clock, Env};
 use crate::view::render::cleanup::Report;
 use crate::view::ui::Ui;
+use changes::trash::{self, Purge, Purged};
 use planned::{Planned, plan};
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {

@@ -9,8 +9,6 @@ use jiff::civil::Date;
 
 use super::Settings;
 use crate::archive::Archive;
-use crate::change::engine::state_dir::StateDir;
-use crate::change::engine::trash::{Purge, Purged};
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};
@@ -28,6 +26,8 @@ use crate::view::render::cleanup::{Archived, Report};
 use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::render::json::details::LeftToAgent;
 use crate::view::ui::Ui;
+use changes::state_dir::StateDir;
+use changes::trash::{Purge, Purged};
 
 /// Plan of a cleanup.
 #[derive(Default)]

@@ -7,8 +7,6 @@ use clap_complete::CompletionCandidate;
 
 use crate::archive::Archive;
 use crate::change::apply::history;
-use crate::change::engine::journal::Run;
-use crate::change::engine::trash;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;
@@ -19,6 +17,8 @@ use crate::session::select::{self, SortKey};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::render::trash::name;
+use changes::journal::Run;
+use changes::trash;
 
 /// Maximum candidates; more would not fit a screen.
 const MAX_CANDIDATES: usize = 50;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::change::apply::history;
 use crate::change::apply::in_use::agent_of;
-use crate::change::engine::journal::{ItemRecord, Run, State, StepRecord};
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
+use changes::journal::{ItemRecord, Run, State, StepRecord};
 
 /// Returns a hint with the command that restores the session of a selector, if it is in the trash.
 pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {

@@ -7,7 +7,6 @@ use crate::archive::Archive;
 use crate::archive::machine::Notes;
 use crate::archive::write::{self, ArchiveOptions, Report};
 use crate::change::apply::run;
-use crate::change::engine::state_dir::StateDir;
 use crate::change::hindrance;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::relocation::{self, Wish};
@@ -16,6 +15,7 @@ use crate::scan::{self, Wanted, processes};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
+use changes::state_dir::StateDir;
 
 /// The result of a sync.
 pub(super) struct Done<'s> {

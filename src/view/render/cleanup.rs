@@ -7,7 +7,6 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::change::engine::trash::Purged;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
@@ -23,6 +22,7 @@ use crate::view::render::json::change::{ChangeJson, Report as ChangeReport};
 use crate::view::render::json::details::{CleanupDetails, Details, KeptJson, LeftToAgent};
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
+use changes::trash::Purged;
 
 /// The sessions that were archived before their removal.
 #[derive(Clone, Copy, Debug, Default)]

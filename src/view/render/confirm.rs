@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::change::engine::journal::{Run, State};
 use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;
@@ -11,6 +10,7 @@ use crate::session::select::ShortIds;
 use crate::system::env::Env;
 use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
+use changes::journal::{Run, State};
 
 /// Maximum sessions that are named before a question.
 const NAMED: usize = 10;

@@ -6,8 +6,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::change::apply::in_use::agent_of;
-use crate::change::engine::journal::ItemRecord;
-use crate::change::engine::trash::{Entry, Purged};
 use crate::change::outcome::ItemResult;
 use crate::format::command_line::in_home;
 use crate::format::text;
@@ -19,6 +17,8 @@ use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, Totals, kind};
 use crate::view::render::json::details::{ItemDetails, PurgeItem};
 use crate::view::ui::Styles;
+use changes::journal::ItemRecord;
+use changes::trash::{Entry, Purged};
 
 /// The answer of `trash list`.
 #[derive(Serialize)]

@@ -6,9 +6,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::change::apply::in_use::agent_of;
-use crate::change::engine::history::History;
-use crate::change::engine::journal::{ItemRecord, Run, State};
-use crate::change::engine::undo::Report;
 use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::system::env::Env;
@@ -19,6 +16,9 @@ use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
 use crate::view::render::json::details::{Details, UndoDetails};
 use crate::view::ui::Styles;
+use changes::history::History;
+use changes::journal::{ItemRecord, Run, State};
+use changes::undo::Report;
 
 fn item<'a>(record: &'a ItemRecord, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
     ItemJson {

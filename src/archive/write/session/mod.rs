@@ -14,10 +14,10 @@ use crate::archive::store::Holdings;
 use crate::archive::write::{ArchiveOptions, Item, tree};
 use crate::archive::{Archive, MachineDir, Manifest, Snapshot};
 use crate::change::outcome::ItemResult;
-use crate::format::path_text::PathText;
 use crate::session::{Belongings, Located, Problem, Session};
 use crate::system::disk;
 use crate::system::env::Env;
+use changes::path_text::PathText;
 use content::{Known, is_within, known_files};
 
 pub(super) struct Writer<'a> {

@@ -114,8 +114,7 @@ pub(crate) struct StateJson<'a> {
 
 pub(super) fn archived<'a>(states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
     let Manifest { agent, id, facts, .. } = state;
-    let dir =
-        |dir: &'a Option<crate::format::path_text::PathText>| dir.as_ref().map(|dir| PathJson::from(dir.0.as_path()));
+    let dir = |dir: &'a Option<changes::path_text::PathText>| dir.as_ref().map(|dir| PathJson::from(dir.0.as_path()));
     ArchivedJson {
         agent: *agent,
         id,

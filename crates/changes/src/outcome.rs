@@ -1,0 +1,38 @@
+//! Results of a run, item by item.
+
+/// The result of one item.
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum ItemResult {
+    /// Done; in a dry run, it would be.
+    Done,
+    /// Already as requested, or outside the request.
+    Unchanged,
+    /// Left alone, because it changed after the plan was made.
+    Skipped(String),
+    /// Cannot be done, for this reason; was not tried.
+    Refused(String),
+    /// Failed, for this reason, and left no traces. A failed undo is done in part.
+    Failed(String),
+}
+
+impl ItemResult {
+    /// Returns the reason why it was not done; `None` if it was, or if there was nothing to do.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Done | Self::Unchanged => None,
+            Self::Skipped(why) | Self::Refused(why) | Self::Failed(why) => Some(why),
+        }
+    }
+}
+
+/// Result of a run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The run's name; `None` if nothing was changed.
+    pub run: Option<String>,
+    /// The result of each item, in the plan's order.
+    pub done: Vec<ItemResult>,
+    /// Reason why a loss of power may still revert the run.
+    pub doubt: Option<String>,
+}

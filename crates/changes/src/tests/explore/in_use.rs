@@ -1,0 +1,42 @@
+//! Data that a process uses: data found in use must stay unchanged.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::disk::memory::{Actor, Memory};
+use crate::tests::explore::setup::{at, place};
+use crate::tests::scenarios::{Files, Place};
+
+/// Exists while a process uses the data.
+const HELD: &str = "/home/held";
+
+/// Data found in use, with its files at that time.
+#[derive(Default)]
+pub(super) struct Held(Rc<RefCell<Vec<(PathBuf, Files)>>>);
+
+impl Held {
+    /// Makes a process use the data from now on.
+    pub(super) fn begin(actor: &Actor<'_>) {
+        actor.put(HELD, "9");
+    }
+
+    /// Returns a place on a disk that records each check for use.
+    pub(super) fn place(&self, memory: &Memory) -> Place {
+        let (looked, disk) = (Rc::clone(&self.0), memory.clone());
+        let is_held = move |paths: &[&Path]| {
+            let is_held = disk.actor().read(HELD).is_some();
+            if is_held {
+                looked.borrow_mut().extend(paths.iter().map(|path| ((*path).to_owned(), at(&disk, path))));
+            }
+            is_held
+        };
+        Place { is_held: Box::new(is_held), ..place(memory) }
+    }
+
+    /// Returns the first path that changed after it was found in use.
+    pub(super) fn touched(&self, memory: &Memory) -> Option<PathBuf> {
+        let looked = self.0.borrow();
+        looked.iter().find(|(path, was)| at(memory, path) != *was).map(|(path, _)| path.clone())
+    }
+}

@@ -1,0 +1,325 @@
+//! Walks through all schedules of a start: takes the disk at each moment at which a process can end, as it is then and
+//! as a loss of power may leave it; recovers and checks equal disks with equal pasts once.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::disk::memory::{Draw, Memory, crash, losses};
+use crate::tests::explore::play::{Played, play};
+use crate::tests::explore::schedule::{Event, When, draw_event};
+use crate::tests::explore::setup::{Past, Start};
+
+/// Maximum outcomes of a loss of power per moment in the verb alone, after a fault, and in the recovery.
+const LOSSES: [u64; 3] = [48, 12, 6];
+/// Number of stages to play between two checks of the number of schedules.
+const CHUNK: usize = 8;
+/// From this number of schedules per start on, every read meets every fault; below, only every n-th call.
+const THOROUGH: (u64, u64) = (20_000, 5);
+/// Below this number of schedules per start, the maximum outcomes of a loss of power per moment, and the interval of
+/// the single faults to try.
+const QUICK: (u64, u64, usize) = (1_000, 3, 7);
+
+/// Numbers of schedules tried.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// One fault at each call of the verb.
+    pub(super) singles: AtomicU64,
+    /// Deaths and losses of power at each call of the verb.
+    pub(super) crashes: AtomicU64,
+    /// An action of another process or a fault right before a change, then a death or another fault at each change.
+    pub(super) pairs: AtomicU64,
+    /// Deaths and losses of power after a fault.
+    pub(super) faulted: AtomicU64,
+    /// Deaths and losses of power in the recovery from any of these.
+    pub(super) recoveries: AtomicU64,
+    /// Several random faults and actions, in the verb and in the recovery, drawn by a seed.
+    pub(super) drawn: AtomicU64,
+    /// Number of different disks that these left, which were recovered and checked.
+    pub(super) states: AtomicU64,
+}
+
+impl Counts {
+    fn of_schedules(&self) -> [&AtomicU64; 6] {
+        [&self.singles, &self.crashes, &self.pairs, &self.faulted, &self.recoveries, &self.drawn]
+    }
+
+    /// Returns the number of schedules tried.
+    pub(super) fn schedules(&self) -> u64 {
+        self.of_schedules().map(|count| count.load(Ordering::Relaxed)).iter().sum()
+    }
+
+    pub(super) fn add(&self, other: &Self) {
+        let theirs = other.of_schedules().into_iter().chain([&other.states]);
+        for (ours, theirs) in self.of_schedules().into_iter().chain([&self.states]).zip(theirs) {
+            ours.fetch_add(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The disk after a schedule.
+struct Node {
+    key: u64,
+    memory: Memory,
+    past: Past,
+    schedule: Vec<When>,
+}
+
+pub(super) struct Walk<'s> {
+    start: &'s Start,
+    seen: Mutex<HashSet<u64>>,
+    pub(super) counts: Counts,
+}
+
+/// A schedule that violates an invariant.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) why: String,
+    pub(super) schedule: Vec<When>,
+}
+
+type Found<T> = Result<T, Failure>;
+
+impl<'s> Walk<'s> {
+    pub(super) fn new(start: &'s Start) -> Self {
+        Self { start, seen: Mutex::default(), counts: Counts::default() }
+    }
+
+    fn root(&self) -> Node {
+        Node { key: 0, memory: self.start.memory.fork(), past: Past::default(), schedule: Vec::new() }
+    }
+
+    /// Tries every single fault, every death and every loss of power; also those after a fault, those in a recovery,
+    /// and random ones, up to about `wanted` schedules in total.
+    pub(super) fn explore(&self, wanted: u64) -> Found<()> {
+        let (root, counts) = (self.root(), &self.counts);
+        let whole = self.play(&root, 0, &[], true);
+        let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
+        let is_quick = (1..QUICK.0).contains(&wanted);
+        let losses = if is_quick { QUICK.1 } else { LOSSES[0] };
+        nodes.extend(self.deaths(&root, 0, &[], whole.moments, losses, &counts.crashes)?);
+        let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
+        let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
+        let events = |(changes, at): (&bool, u64)| {
+            Event::at(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
+        };
+        let mut singles: Vec<Vec<When>> = calls.flat_map(events).collect();
+        if is_quick {
+            singles = singles.into_iter().step_by(QUICK.2).collect();
+        }
+        // Each of these disks leads to hundreds of schedules.
+        let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
+        nodes.extend(self.each(&singles, None, most, |events| {
+            let played = self.play(&root, 0, events, false);
+            self.end(&root, 0, events, &played, &counts.singles)
+        })?);
+        let rest = wanted.saturating_sub(counts.schedules());
+        let until = counts.schedules() + rest / 4;
+        self.pairs(&root, &whole.calls, until)?;
+        singles.sort_by_cached_key(|events| Draw(events[0].1).below(u64::MAX));
+        let until = counts.schedules().max(until) + rest / 4;
+        nodes.extend(self.each(&singles, Some(until), most, |events| {
+            let played = self.play(&root, 0, events, true);
+            self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
+        })?);
+        // A call that fails once leaves the most work.
+        let is_plain = |node: &Node| matches!(node.schedule[..], [(_, _, Event::Fail(0))]);
+        nodes.sort_by_key(|node| (!is_plain(node), node.key));
+        self.each(&nodes, Some(until + rest / 4), 0, |node| {
+            let played = self.play(node, 1, &[], true);
+            self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
+        })?;
+        // Draw a few even if the wanted number is reached.
+        let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
+        let until = wanted.max(counts.schedules() + 1);
+        self.each(&seeds, Some(until), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick))?;
+        Ok(())
+    }
+
+    /// Tries events right before a change together with faults at each later change.
+    fn pairs(&self, root: &Node, calls: &[bool], until: u64) -> Found<()> {
+        let count = &self.counts.pairs;
+        let changing: Vec<u64> = calls.iter().zip(1..).filter(|(changes, _)| **changes).map(|(_, at)| at).collect();
+        let firsts: Vec<Event> = Event::acts(&self.start.items).chain([Event::Fail(0)]).collect();
+        let mut firsts: Vec<When> =
+            changing.iter().flat_map(|at| firsts.iter().map(move |event| (0, *at, *event))).collect();
+        firsts.sort_by_cached_key(|(_, at, _)| Draw(*at).below(u64::MAX));
+        self.each(&firsts, Some(until), 0, |first| {
+            let whole = self.play(root, 0, &[*first], true);
+            for (at, memory, past) in whole.moments {
+                self.arrive(self.node(root, &[*first, (0, at, Event::Die)], memory, past), count)?;
+            }
+            let later = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes && *at > first.1);
+            for (_, at) in later {
+                let events = [*first, (0, at, Event::Fail(0))];
+                let played = self.play(root, 0, &events, false);
+                self.end(root, 0, &events, &played, count)?;
+            }
+            Ok(Vec::new())
+        })?;
+        Ok(())
+    }
+
+    /// Plays a schedule and the recovery after it; fails if an invariant does not hold.
+    pub(super) fn replay(&self, schedule: &[When]) -> Found<()> {
+        let mut node = self.root();
+        for stage in 0..2 {
+            let events: Vec<When> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
+            let played = self.play(&node, stage, &events, false);
+            self.check_untouched(&node, &events, &played)?;
+            if stage == 0 {
+                self.check_answer(&node, &events, &played)?;
+            }
+            let loss = events.iter().find_map(|(_, _, event)| match event {
+                Event::PowerLoss(choices) => Some(*choices),
+                _ => None,
+            });
+            if let Some(choices) = loss {
+                crash(&played.memory, choices);
+            }
+            node = self.node(&node, &events, played.memory, played.past);
+            self.check(&node)?;
+        }
+        Ok(())
+    }
+
+    /// Plays a stage with one to three random faults, then the recovery from some of its results; if it `dies`, also
+    /// from each moment of either.
+    fn draw(&self, root: &Node, calls: u64, mut draw: Draw, dies: bool) -> Found<Vec<Node>> {
+        let mut events = |stage, most| -> Vec<When> {
+            let count = 1 + draw.below(most);
+            (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw_event(&mut draw))).collect()
+        };
+        let (first, second) = (events(0, 3), events(1, 2));
+        let played = self.play(root, 0, &first, true);
+        let mut nodes = self.end(root, 0, &first, &played, &self.counts.drawn)?;
+        if dies {
+            nodes.extend(self.deaths(root, 0, &first, played.moments, LOSSES[2], &self.counts.drawn)?);
+        }
+        for node in nodes.iter().step_by(7) {
+            let played = self.play(node, 1, &second, true);
+            self.end(node, 1, &second, &played, &self.counts.drawn)?;
+            if dies {
+                self.deaths(node, 1, &second, played.moments, 2, &self.counts.drawn)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Calls `what` for each element, on every core, until this number of schedules is reached; keeps at most `2 *
+    /// most` nodes.
+    fn each<T: Sync>(
+        &self,
+        all: &[T],
+        until: Option<u64>,
+        most: usize,
+        what: impl Fn(&T) -> Found<Vec<Node>> + Sync,
+    ) -> Found<Vec<Node>> {
+        let mut nodes = Vec::new();
+        for chunk in all.chunks(CHUNK) {
+            if until.is_some_and(|until| self.counts.schedules() >= until) {
+                break;
+            }
+            let found: Found<Vec<Vec<Node>>> = chunk.par_iter().map(&what).collect();
+            nodes.extend(found?.into_iter().flatten());
+            // The selection depends only on the nodes themselves.
+            if nodes.len() > 2 * most {
+                nodes.sort_by_key(|node: &Node| node.key);
+                nodes.truncate(most);
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn play(&self, from: &Node, stage: usize, events: &[When], keeps: bool) -> Played {
+        play(self.start, (&from.memory, from.past), stage, events, keeps)
+    }
+
+    fn node(&self, from: &Node, events: &[When], memory: Memory, past: Past) -> Node {
+        let past = past.after(events, 0);
+        let mut hasher = DefaultHasher::new();
+        (memory.digest(), past).hash(&mut hasher);
+        let schedule = from.schedule.iter().chain(events).copied().collect();
+        Node { key: hasher.finish(), memory, past, schedule }
+    }
+
+    /// Checks the end of a stage.
+    fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
+        self.check_untouched(from, events, played)?;
+        if stage == 0 {
+            self.check_answer(from, events, played)?;
+        }
+        let node = self.node(from, events, played.memory.fork(), played.past);
+        Ok(self.arrive(node, count)?.into_iter().collect())
+    }
+
+    /// Checks the death of the process, and the losses of power, at each of these moments of a stage.
+    fn deaths(
+        &self,
+        from: &Node,
+        stage: usize,
+        events: &[When],
+        moments: Vec<(u64, Memory, Past)>,
+        limit: u64,
+        count: &AtomicU64,
+    ) -> Found<Vec<Node>> {
+        let mut nodes = Vec::new();
+        for (at, memory, past) in moments {
+            let mut outcomes = HashSet::new();
+            for choices in losses(&memory, limit, &mut Draw(at)) {
+                let left = memory.fork();
+                crash(&left, choices);
+                // Two numbers may mean the same if one loss entails another.
+                if outcomes.insert(left.digest()) {
+                    let events: Vec<When> =
+                        events.iter().copied().chain([(stage, at, Event::PowerLoss(choices))]).collect();
+                    nodes.extend(self.arrive(self.node(from, &events, left, past), count)?);
+                }
+            }
+            let events: Vec<When> = events.iter().copied().chain([(stage, at, Event::Die)]).collect();
+            nodes.extend(self.arrive(self.node(from, &events, memory, past), count)?);
+        }
+        Ok(nodes)
+    }
+
+    /// Counts a schedule, and checks its disk, unless another schedule left the same.
+    fn arrive(&self, node: Node, count: &AtomicU64) -> Found<Option<Node>> {
+        count.fetch_add(1, Ordering::Relaxed);
+        if !self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(node.key) {
+            return Ok(None);
+        }
+        self.counts.states.fetch_add(1, Ordering::Relaxed);
+        self.check(&node)?;
+        Ok(Some(node))
+    }
+
+    fn check(&self, node: &Node) -> Found<()> {
+        let Node { memory, past, schedule, .. } = node;
+        let start = self.start;
+        let checked = start
+            .check_bytes(memory, *past)
+            .and_then(|()| start.check_lasting(memory, *past))
+            .and_then(|()| start.check_recovered(memory, *past));
+        checked.map_err(|why| Failure { why, schedule: schedule.clone() })
+    }
+
+    /// Checks that data found in use was left alone.
+    fn check_untouched(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+        let Some(path) = &played.touched else { return Ok(()) };
+        let schedule = from.schedule.iter().chain(events).copied().collect();
+        Err(Failure { why: format!("{} was changed while a process used it", path.display()), schedule })
+    }
+
+    fn check_answer(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+        let schedule: Vec<When> = from.schedule.iter().chain(events).copied().collect();
+        let is_dead = |(_, _, event): &When| matches!(event, Event::Die | Event::PowerLoss(_));
+        if events.iter().any(is_dead) {
+            return Ok(());
+        }
+        let checked = self.start.check_answer(&played.answer, &played.memory, played.past);
+        checked.map_err(|why| Failure { why, schedule })
+    }
+}

@@ -1,0 +1,14 @@
+//! Whole runs, on the disk of the system and in memory: done, undone, interrupted anywhere, failing anywhere.
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "it is told how much to try, and says how much it was"
+)]
+mod explore;
+mod scenarios;
+
+use crate::disk::System;
+
+/// The disk of the system, all of which may be touched.
+pub(crate) static SYSTEM: System = System::new(|_| Ok(()));
