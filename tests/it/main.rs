@@ -107,6 +107,7 @@ mod opencode;
 mod openhands;
 mod other_files;
 mod other_owner;
+mod outputs;
 mod package;
 mod pager;
 mod pi;

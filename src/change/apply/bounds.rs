@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::ValueEnum as _;
 
 use crate::agent;
+use crate::agent::about::{About, OutputDir};
 use crate::agent::upkeep::is_own_temporary;
 use crate::session::AgentKind;
 use crate::system::disk::{self, SYSTEM};
@@ -79,5 +80,10 @@ fn is_known_anywhere(path: &Path) -> bool {
         None => path.ends_with(known),
     };
     let mut kinds = AgentKind::value_variants().iter();
-    is_own_temporary(name) || kinds.any(|kind| agent::about(*kind).changes_outside.iter().any(|known| has_name(known)))
+    // The directory for temporary files may be another one when a run is undone.
+    let is_in = |dir: OutputDir| path.ancestors().skip(1).any(|above| above.ends_with(dir.name()));
+    let is_outside = |about: &About| {
+        about.changes_outside.iter().any(|known| has_name(known)) || about.output_dir.is_some_and(is_in)
+    };
+    is_own_temporary(name) || kinds.any(|kind| is_outside(agent::about(*kind)))
 }
