@@ -33,6 +33,7 @@ mod cline;
 mod cline_tasks;
 mod codex;
 mod commandcode;
+mod complaints;
 mod completing;
 mod config;
 mod r#continue;
