@@ -1,6 +1,6 @@
 //! Description of an agent: facts that the program asks for. docs/agents.md has their sources.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 
@@ -16,9 +16,35 @@ use crate::error::PathError;
 use crate::session::mapping::Mapping;
 use crate::session::{SessionCopy, Store, evidence};
 use crate::system::env::Env;
+use crate::system::fsio::{Kind, Look};
 
 /// A function that finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
+
+/// The directory of an agent's output, one per user, in the directory for temporary files or in the one that a variable names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutputDir {
+    /// The variable that names the directory above it.
+    pub variable: &'static str,
+    /// Its name up to the number of the user.
+    pub prefix: &'static str,
+}
+
+impl OutputDir {
+    /// Returns its name for the user of this process.
+    pub(crate) fn name(self) -> String {
+        format!("{}{}", self.prefix, rustix::process::geteuid().as_raw())
+    }
+
+    /// Returns its path, which need not exist; `None` in another home, and if it is a link or belongs to another user, because
+    /// anyone may create entries in a directory for temporary files.
+    pub(super) fn path(self, env: &Env) -> Option<PathBuf> {
+        let chosen = env.variable(self.variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let path = chosen.unwrap_or_else(|| env.temp_dir()).join(self.name());
+        let is_own = |look: Look| look.kind == Kind::Dir && look.owner.0 == rustix::process::geteuid().as_raw();
+        (!env.foreign_home && Look::at(&path).is_ok_and(is_own)).then_some(path)
+    }
+}
 
 /// Description of an agent.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +146,8 @@ pub(crate) struct About {
     /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; a
     /// `*` matches the beginning of the last name.
     pub changes_outside: &'static [&'static str],
+    /// The directory outside of the stores in which its sessions write the output of background tasks, as `<project>/<id>/`.
+    pub output_dir: Option<OutputDir>,
     /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,
     /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
@@ -172,6 +200,7 @@ impl About {
         references: |_, _, _| Vec::new(),
         rewind: None,
         changes_outside: &[],
+        output_dir: None,
         cwd_records: None,
         fold: |_, _| Ok(None),
     };

@@ -1,6 +1,7 @@
 //! Cached listings of directories, to find names by prefix and files below.
 
 use crate::system::reach;
+use jiff::Timestamp;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
@@ -90,9 +91,18 @@ pub(super) fn is_there(path: &Path) -> bool {
 
 /// Returns the total size of all regular files below a directory in bytes, without following links.
 pub(crate) fn tree_size(dir: &Path) -> u64 {
-    let mut bytes = 0;
-    each_file_below(dir, usize::MAX, &mut |entry, _| bytes += entry.metadata().map_or(0, |metadata| metadata.len()));
-    bytes
+    extent(dir).0
+}
+
+/// Returns the size of all regular files below a directory in bytes, and the newest change of one; follows no links.
+pub(crate) fn extent(dir: &Path) -> (u64, Option<Timestamp>) {
+    let (mut bytes, mut newest) = (0, None);
+    each_file_below(dir, usize::MAX, &mut |entry, _| {
+        let Ok(metadata) = entry.metadata() else { return };
+        bytes += metadata.len();
+        newest = newest.max(metadata.modified().ok().and_then(|at| at.try_into().ok()));
+    });
+    (bytes, newest)
 }
 
 /// Calls `see` with every regular file below a directory and its depth, 1 for those directly in it, down to `deepest`;

@@ -7,7 +7,7 @@ use crate::agent;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
-use crate::change::removal::{Going, Summaries};
+use crate::change::removal::{Going, Summaries, is_session, outputs};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -59,7 +59,8 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     let about = confirm::removal(&sessions, env);
-    let (what, size) = (text::count(change.items.len(), "session"), text::size(change.freed_bytes()));
+    let removed = change.items.iter().filter(|item| is_session(item.code)).count();
+    let (what, size) = (text::count(removed, "session"), text::size(change.freed_bytes()));
     let gone = if args.permanent {
         format!("Delete {what} ({size}) for good")
     } else {
@@ -164,5 +165,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
         }
     }
     via_agent::weigh(&mut planned.handed, env);
+    let outputs = outputs(&planned, env);
+    planned.items.extend(outputs);
     Ok(planned)
 }

@@ -12,6 +12,7 @@ use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, subagents};
 use crate::error::{Exit, Refusal};
 use crate::format::command_line::in_home;
+use crate::format::text;
 use crate::launch;
 use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
@@ -57,6 +58,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let made = subagents::made_by(&session, env);
         subagents::note_made(&mut session, &made);
     }
+    if !wants_all_only {
+        note_outputs(&mut session, env, ui);
+    }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
         session.copies[0].notes.push(note_of(&stuck, env));
     }
@@ -97,6 +101,16 @@ fn note_of(stuck: &Stuck, env: &Env) -> String {
         "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; `{doctor}` \
          names the way out"
     )
+}
+
+/// Notes the output of a session's background tasks, which is not a part of its size.
+fn note_outputs(session: &mut Session, env: &Env, ui: &mut Ui) {
+    let outputs = agent::Outputs::read(env);
+    super::warn_of_problems(ui, env, &outputs.problems);
+    for dir in outputs.of(session.agent, &session.copies[0].place.id) {
+        let size = text::size(agent::tree_size(dir));
+        session.copies[0].notes.push(format!("its background tasks left {size} of output in {}", dir.display()));
+    }
 }
 
 fn is_not_found(error: &anyhow::Error) -> bool {

@@ -25,13 +25,16 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     scan.sessions.retain(|session| !session.copy().is_empty() && filter.matches(session));
     let archived = scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Archived).count();
     watcher.begin(scan.sessions.len());
+    let outputs = agent::Outputs::read(env);
     let read = |session: &mut Session| {
-        let read = measured(session, &env.clock);
+        let mut read = measured(session, &env.clock);
+        read.0.output_bytes = outputs.size_bytes(session.agent, session.id());
         watcher.done(1);
         read
     };
     let read: Vec<_> = scan.sessions.par_iter_mut().map(read).collect();
     drop(showing);
+    scan.problems.extend(outputs.problems);
     super::warn_of_problems(ui, env, &scan.problems);
     let (mut sessions, mut exit) = (Vec::with_capacity(read.len()), Exit::Ok);
     for (measured, failed) in read {
@@ -82,6 +85,7 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
         prompts: copy.prompts.unwrap_or(0),
         replies: copy.replies.unwrap_or(0),
         size_bytes: copy.size().unwrap_or(0),
+        output_bytes: 0,
         days: days.dates,
         usage,
     };

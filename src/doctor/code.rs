@@ -64,6 +64,7 @@ pub(crate) enum Code {
     LeftoverTemp,
     UnreadFile,
     GoneSession,
+    LargeOutput,
     ExpiresSoon,
     Unreadable,
     InterruptedRun,
@@ -145,6 +146,7 @@ impl Code {
                 (&[Info], "a file next to sessions may hold a conversation, and no session is read from it")
             }
             Self::GoneSession => (&[Info], "a list of its agent names sessions that have no files"),
+            Self::LargeOutput => (&[Info], "its background tasks left much output outside of its agent's store"),
             Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
             Self::Unreadable => (&[Error], "it could not be read"),
             Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),

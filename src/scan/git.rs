@@ -1,6 +1,6 @@
 //! Reads facts about a repository from git's own files, without running git.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use foldhash::HashSet;
 
@@ -102,7 +102,8 @@ pub(crate) fn head_in(git: &Path) -> Option<Head> {
 
 /// Returns whether a repository has a loose ref for a branch, as for branches that were changed since the last packing.
 pub(crate) fn has_loose_branch(main: &Path, name: &str) -> bool {
-    reach::is_file(&main.join(format!(".git/refs/heads/{name}")))
+    let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    is_plain && reach::is_file(&main.join(format!(".git/refs/heads/{name}")))
 }
 
 /// Reads the names of the packed branches of a repository; `None` if its references are stored in a format that rejoin

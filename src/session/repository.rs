@@ -11,7 +11,12 @@ pub(crate) struct Repository {
     pub commits: BTreeSet<String>,
     /// Its first commits, which its forks share.
     pub roots: BTreeSet<String>,
+    /// Branches that were checked out, without those that most repositories have.
+    pub branches: BTreeSet<String>,
 }
+
+/// Names of branches that say nothing about a repository.
+const COMMON_BRANCHES: [&str; 3] = ["main", "master", "HEAD"];
 
 impl Repository {
     /// Creates a repository with this remote, unless the text is empty.
@@ -29,14 +34,20 @@ impl Repository {
         self.roots.extend(name_of(commit));
     }
 
+    /// Adds a branch that was checked out.
+    pub(crate) fn add_branch(&mut self, name: &str) {
+        self.branches.extend((!COMMON_BRANCHES.contains(&name)).then(|| name.to_owned()));
+    }
+
     /// Adds facts from another source; a known remote is kept.
     pub(crate) fn add(&mut self, other: Self) {
         self.remote = self.remote.take().or(other.remote);
         self.commits.extend(other.commits);
         self.roots.extend(other.roots);
+        self.branches.extend(other.branches);
     }
 
-    /// Returns whether nothing is known.
+    /// Returns whether nothing is known that would recognize the repository; a branch of the same name may be anywhere.
     pub(crate) fn is_unknown(&self) -> bool {
         self.remote.is_none() && self.commits.is_empty() && self.roots.is_empty()
     }

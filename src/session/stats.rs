@@ -76,6 +76,7 @@ pub(crate) struct Measured {
     pub prompts: u64,
     pub replies: u64,
     pub size_bytes: u64,
+    pub output_bytes: u64,
     /// The days with messages, in the user's time zone.
     pub days: BTreeSet<Date>,
     pub usage: Usage,
@@ -110,6 +111,8 @@ pub(crate) struct Tally {
     pub replies: u64,
     /// Size of all their files in bytes; a session in a database has none.
     pub size_bytes: u64,
+    /// Size of the output of their background tasks outside of their agents' stores in bytes.
+    pub output_bytes: u64,
     /// Number of days with messages.
     #[serde(rename = "active_days", serialize_with = "count")]
     pub days: BTreeSet<Date>,
@@ -139,6 +142,7 @@ impl Tally {
         self.prompts += session.prompts;
         self.replies += session.replies;
         self.size_bytes += session.size_bytes;
+        self.output_bytes += session.output_bytes;
         self.days.extend(&session.days);
     }
 }

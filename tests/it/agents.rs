@@ -57,6 +57,54 @@ fn the_readme_names_every_agent() {
     assert_part("README.md", "agents", &[&table[..1], &[rule], &table[1..]].concat().concat());
 }
 
+#[test]
+fn page_names_the_files_of_every_agent() {
+    let page = include_str!("../../docs/agents.md");
+    let (_, part) = page.split_once("\n## Files\n").expect("a part");
+    let rows = part.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with("| `"));
+    let mut named: Vec<&str> = Vec::new();
+    for row in rows {
+        let agents = row.split('|').nth(1).expect("a column");
+        named.extend(agents.split('`').skip(1).step_by(2));
+    }
+    let mut all = names().to_vec();
+    all.sort_unstable();
+    assert_eq!(named.len(), all.len(), "{named:?}");
+    named.sort_unstable();
+    assert_eq!(named, all);
+}
+
+#[test]
+fn page_has_the_record_types_of_each_measured_version() {
+    let shapes: BTreeMap<String, serde_json::Value> =
+        serde_json::from_str(include_str!("../../e2e/shapes.json")).expect("JSON");
+    let mut text = String::from("| agent | version | records |\n| --- | --- | --- |\n");
+    for (name, shape) in &shapes {
+        let agent = name.trim_end_matches("-old");
+        assert!(names().contains(&agent), "{name}");
+        let versions: Vec<&str> =
+            shape["versions"].as_array().expect("versions").iter().flat_map(|it| it.as_str()).collect();
+        let mut by_file: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for key in shape["records"].as_object().expect("records").keys() {
+            let (file, kind) = key.split_once(' ').unwrap_or((key, ""));
+            // The tables of a full-text index follow from their table.
+            let is_index = file == "table" && kind.contains("_fts_");
+            by_file.entry(file).or_default().extend((!kind.is_empty() && !is_index).then_some(kind));
+        }
+        let words = by_file.iter().map(|(file, kinds)| {
+            let kinds: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
+            match (*file, kinds.is_empty()) {
+                ("table", _) => format!("tables {}", kinds.join(" ")),
+                (_, true) => format!("`{file}`"),
+                (_, false) => format!("`{file}`: {}", kinds.join(" ")),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        text.push_str(&format!("| `{agent}` | {} | {} |\n", versions.join(", "), words.join("; ")));
+    }
+    assert_part("docs/agents.md", "records", &text);
+}
+
 /// Agents whose sessions this build cannot read.
 pub(crate) const NEEDS_SQLITE: [&str; 5] = ["crush", "goose", "hermes", "kilo", "opencode"];
 

@@ -8,7 +8,7 @@ use crate::picture::picture;
 use crate::world::World;
 
 /// Writes a session of Gemini CLI, and files next to it that a runaway sub-agent left; returns the session's file.
-fn with_debris(world: &World, files: usize) -> PathBuf {
+pub(crate) fn with_debris(world: &World, files: usize) -> PathBuf {
     let session = world.add(Gemini::session(id(1)).in_dir("/usr/bin").turn("the only real one", "Yes."));
     for n in 0..files {
         let head = format!("{{\"sessionId\":\"{}\",\"projectHa", id(n as u32 + 2));

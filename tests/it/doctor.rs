@@ -884,15 +884,16 @@ future-time            warning               it holds a time that is still to co
 leftover-temp          info                  a program that died left a file behind
 unread-file            info                  a file next to sessions may hold a conversation, and no session is read from it
 gone-session           info                  a list of its agent names sessions that have no files
+large-output           info                  its background tasks left much output outside of its agent's store
 expires-soon           warning, info         its agent will soon delete it
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 37);
+    assert_eq!(listed.checks.len(), 38);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 39);
+    assert_eq!(lines.lines().count(), 40);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

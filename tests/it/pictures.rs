@@ -14,9 +14,9 @@ use crate::world::World;
 
 /// The size of a terminal.
 #[derive(Clone, Copy)]
-struct Size {
-    columns: u16,
-    rows: u16,
+pub(crate) struct Size {
+    pub columns: u16,
+    pub rows: u16,
 }
 
 /// Colours that are readable on a dark ground, which the pictures include for light and dark pages.
@@ -45,14 +45,14 @@ const ESCAPED: [(char, &str, &str); 3] =
     [('&', "\u{e000}", "&amp;"), ('<', "\u{e001}", "&lt;"), ('>', "\u{e002}", "&gt;")];
 
 /// Runs the program at a terminal in the sample home.
-fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
+pub(crate) fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
     let mut command = world.from(world.home()).with("REJOIN_NOW", NOW).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(args);
     Seat::run(&command, size.columns, size.rows)
 }
 
 /// Draws the screen of a terminal of that size after all its input.
-fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
+pub(crate) fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     let [rows, columns] = [size.rows, size.columns].map(|count| NonZeroU16::new(count).expect("a size"));
     let mut terminal = vt100::Parser::new(rows, columns, 0);
     let home = world.home();
@@ -68,7 +68,7 @@ fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
 
 /// Compares a checked-in picture with the drawn one.
 #[track_caller]
-fn assert_picture(name: &str, picture: &str) {
+pub(crate) fn assert_picture(name: &str, picture: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     snapbox::Assert::new()
         .action_env(snapbox::assert::DEFAULT_ACTION_ENV)

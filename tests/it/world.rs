@@ -104,7 +104,7 @@ impl World {
     fn below(dir: &Path) -> Self {
         let root = tempfile::Builder::new().prefix(&drawn_name()).rand_bytes(0).tempdir_in(dir).expect("a directory");
         let path = root.path().canonicalize().expect("a path");
-        for name in ["home", "bin", "elsewhere"] {
+        for name in ["home", "bin", "elsewhere", "tmp"] {
             std::fs::create_dir(path.join(name)).expect("a directory");
         }
         Self { root, path, has_processes: AtomicBool::new(false) }
@@ -437,6 +437,8 @@ impl Call<'_> {
             .env("PAGER", "")
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
+            // Not that of the machine: agents write output there.
+            .env("TMPDIR", self.world.path.join("tmp"))
             .env("REJOIN_NOW", NOW)
             .envs(self.variables);
         command

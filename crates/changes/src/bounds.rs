@@ -3,6 +3,7 @@
 //! Every plan is checked before its first step, and every journal before it is recovered or undone: a journal may be
 //! forged, or come with a backup. Steps enter directories without following links, so a path below a root stays there.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use crate::disk::{self, Disk};
@@ -20,8 +21,8 @@ pub fn is_own_temporary(name: &str) -> bool {
 pub struct Bounds {
     /// Directories with everything in them, and single files; their links are resolved.
     roots: Vec<PathBuf>,
-    /// Ends of paths that may change in any directory: `name`, `dir/name`, or `dir/*ending`.
-    anywhere: Vec<&'static str>,
+    /// Ends of paths that may change in any directory: `name`, `dir/name`, `dir/*ending`, or `dir/**` for all in it.
+    anywhere: Vec<Cow<'static, str>>,
     /// Checks whether a program may be named.
     pub(crate) is_known: IsKnown,
     /// Reason to leave a path outside alone, which follows the path in a message.
@@ -30,8 +31,8 @@ pub struct Bounds {
 
 impl Bounds {
     /// Creates limits without directories. Paths with an end in `anywhere` may change in any directory: `name`,
-    /// `dir/name`, or `dir/*ending`.
-    pub fn new(anywhere: Vec<&'static str>, is_known: IsKnown) -> Self {
+    /// `dir/name`, `dir/*ending`, or `dir/**` for everything in that directory.
+    pub fn new(anywhere: Vec<Cow<'static, str>>, is_known: IsKnown) -> Self {
         Self { roots: Vec::new(), anywhere, is_known, outside: "is outside, so it is not changed" }
     }
 
@@ -72,9 +73,10 @@ impl Bounds {
     /// Returns whether a file of this name may change in any directory.
     fn is_known_anywhere(&self, path: &Path) -> bool {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
-        let has_name = |known: &&str| match known.rsplit_once("/*") {
+        let has_name = |known: &Cow<'_, str>| match known.rsplit_once("/*") {
+            Some((dir, "*")) => path.ancestors().skip(1).any(|above| above.ends_with(dir)),
             Some((dir, ending)) => name.ends_with(ending) && path.parent().is_some_and(|parent| parent.ends_with(dir)),
-            None => path.ends_with(known),
+            None => path.ends_with(&**known),
         };
         is_own_temporary(name) || self.anywhere.iter().any(has_name)
     }

@@ -1,5 +1,6 @@
 //! The description of Claude Code.
 
+use crate::agent::about::OutputDir;
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
@@ -21,6 +22,8 @@ pub(crate) const ABOUT: About = About {
         ".claude/settings.local.json",
         ".claude/cat/sessions/*.cwd",
     ],
+    // `<project>/<id>/tasks` below it (read in the bundle of 2.1.332).
+    output_dir: Some(OutputDir { variable: "CLAUDE_CODE_TMPDIR", prefix: "claude-" }),
     rewind: Some(super::rewind::rewound),
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),

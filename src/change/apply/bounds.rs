@@ -1,5 +1,6 @@
 //! The limits of runs in an environment: the stores of all agents, and the files elsewhere that agents list.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use clap::ValueEnum as _;
@@ -22,9 +23,11 @@ pub(super) fn is_agent(name: &str) -> bool {
 
 /// Returns the limits of runs in this environment.
 pub(super) fn of(env: &Env) -> Bounds {
-    let kinds = AgentKind::value_variants().iter();
-    let anywhere = kinds.flat_map(|kind| agent::about(*kind).changes_outside).copied().collect();
-    let mut bounds = Bounds::new(anywhere, is_agent).with_reason(OUTSIDE);
+    let abouts = || AgentKind::value_variants().iter().map(|kind| agent::about(*kind));
+    let names = abouts().flat_map(|about| about.changes_outside).map(|name| Cow::Borrowed(*name));
+    // The directory for temporary files may be another one when a run is undone.
+    let dirs = abouts().filter_map(|about| about.output_dir).map(|dir| Cow::Owned(format!("{}/**", dir.name())));
+    let mut bounds = Bounds::new(names.chain(dirs).collect(), is_agent).with_reason(OUTSIDE);
     let mut add = |root: &Path| bounds.add(&SYSTEM, root);
     add(&env.state_dir());
     for agent in agent::all() {

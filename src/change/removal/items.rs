@@ -10,14 +10,16 @@ use smallvec::SmallVec;
 use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, OrphanKind, WRITERS_TIME};
 use crate::agent::{self, Found};
 use crate::change::pins::Pins;
-use crate::change::plan::change::{About, Handed, Item, Seen, Step};
+use crate::change::plan::change::{About, Change, Handed, Item, Seen, Step};
 use crate::change::removal::inspection::Inspection;
 use crate::change::removal::summary::Summary;
 use crate::change::removal::{Summaries, day};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
-use crate::system::{process, reach, stamp};
+use crate::system::fsio::Look;
+use crate::system::process::{self, OpenFiles};
+use crate::system::{reach, stamp};
 
 /// A session to remove, with its sub-agents.
 #[derive(Debug)]
@@ -126,6 +128,47 @@ pub(crate) const CWD_RECORD: &str = "cwd-record";
 
 /// Code of a file in place of a session, without any message.
 pub(crate) const DEBRIS: &str = "debris";
+
+/// Code of the output of a session's background tasks.
+pub(crate) const OUTPUT: &str = "output";
+
+/// The largest output that is copied to a trash on another file system, in bytes. A larger one stays, and `doctor` names it.
+const LARGEST_COPIED: u64 = 64 * 1024 * 1024;
+
+/// Returns whether an item with this code removes a session.
+pub(crate) fn is_session(code: &str) -> bool {
+    ![CWD_RECORD, DEBRIS, OUTPUT].contains(&code)
+}
+
+/// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a file of it
+/// open. Each is a separate item, so that a session can be restored without its output.
+pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<Item> {
+    let outputs = agent::Outputs::read(env);
+    if outputs.iter().next().is_none() {
+        return Vec::new();
+    }
+    let open = OpenFiles::now();
+    let state_dir = env.state_dir();
+    let trash_device = state_dir.ancestors().find_map(|dir| Some(Look::at(dir).ok()?.identity.0));
+    let item = |at: usize, agent: AgentKind, id: &str, path: &Path| {
+        let parent = Look::at(path.parent()?).ok()?;
+        let mut is_held = !open.is_known();
+        let see = &mut |_: &Path, look: &Look| is_held |= open.has(look.identity);
+        let stamp = stamp::take_in(path, parent.identity, see).ok()?;
+        let stays = Some(stamp.device) != trash_device && stamp.size > LARGEST_COPIED;
+        (!is_held && !stays).then(|| {
+            let steps = vec![Step::Trash { path: path.into(), stamp }];
+            let about = About::Part("the output", agent, id.into());
+            Item { needs: Some(at), ..Item::new(about, OUTPUT, "written by its background tasks", steps) }
+        })
+    };
+    let mut items = Vec::new();
+    for (at, removal) in change.items.iter().enumerate() {
+        let Some((agent, id)) = removal.about.session().filter(|_| is_session(removal.code)) else { continue };
+        items.extend(outputs.of(agent, id).iter().filter_map(|path| item(at, agent, id, path)));
+    }
+    items
+}
 
 /// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
 pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<Item> {

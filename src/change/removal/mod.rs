@@ -28,7 +28,7 @@ use crate::system::watch::Watcher;
 use inspection::{Inspection, Resolved};
 
 pub(crate) use items::Going;
-pub(crate) use items::{CWD_RECORD, DEBRIS, cwd_records, debris};
+pub(crate) use items::{CWD_RECORD, DEBRIS, cwd_records, debris, is_session, outputs};
 pub(crate) use summary::Summary;
 
 /// Summaries of all sessions.

@@ -13,7 +13,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{Change, Seen, Unplanned};
 use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
-use crate::change::removal::{Going, Summaries, cwd_records, day, debris};
+use crate::change::removal::{Going, Summaries, cwd_records, day, debris, outputs};
 use crate::commands::find::{self, Finder};
 use crate::commands::{archive_first, no_match, via_agent};
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -81,7 +81,8 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let going = families.into_iter().filter(Family::goes).collect();
     planned.add(summaries, going, policy.only_empty);
     via_agent::weigh(&mut planned.change.handed, env);
-    planned.change.items.extend(records.into_iter().chain(debris));
+    let outputs = outputs(&planned.change, env);
+    planned.change.items.extend(records.into_iter().chain(debris).chain(outputs));
     if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
         no_match::note(&filter, env, ui);
     }
@@ -217,14 +218,20 @@ impl Planned {
         let (archived, failed) =
             archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
+        // The number of each item that goes, which others may need.
+        let (mut numbers, mut count) = (Vec::with_capacity(failed.len()), 0);
         let mut failed = failed.into_iter();
-        self.change.items.retain(|item| {
+        self.change.items.retain_mut(|item| {
             let why = failed.next().flatten();
+            let needed = item.needs.map(|needed| numbers.get(needed).copied().flatten());
+            let goes = why.is_none() && needed != Some(None);
+            item.needs = needed.flatten();
+            numbers.push(goes.then_some(count));
+            count += usize::from(goes);
             let unplanned =
                 |why| Unplanned { about: item.about.to_string(), reason: format!("it could not be archived: {why}") };
-            let stays = why.is_some();
             self.unplanned.extend(why.map(unplanned));
-            !stays
+            goes
         });
         Ok(())
     }

@@ -9,9 +9,9 @@ use crate::agent;
 use crate::agent::upkeep::{OrphanKind, Retention};
 use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{InterruptedRun, Survey};
-use crate::format::text::count;
-use crate::session::{AgentKind, Problem, Session};
+use crate::doctor::survey::{InterruptedRun, OldOutput, Survey};
+use crate::format::text::{self, count};
+use crate::session::{AgentKind, Liveness, Problem, Session};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = expiries(survey);
@@ -21,7 +21,34 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let problems = survey.scan.problems.iter().filter(|problem| !debris.contains(problem.path.as_path()));
     findings.extend(problems.map(|problem| unreadable(problem, survey)));
     findings.extend(survey.interrupted.iter().map(interrupted));
+    findings.extend(survey.outputs.iter().map(|output| large_output(output, survey)));
     findings
+}
+
+/// Reports output that fills a disk. It is named only: its session may be in a store that is not read in this environment.
+fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
+    let OldOutput { session: (agent, id), dir, size_bytes, modified_at } = output;
+    let (size, day) = (text::size(*size_bytes), modified_at.to_zoned(TimeZone::UTC).date());
+    let session = survey.session(*agent, id);
+    let (subject, whose) = match session {
+        Some(_) => ("the session", String::new()),
+        None => ("a session", ", and no session of that id is read here".to_owned()),
+    };
+    let evidence = format!(
+        "Background tasks of {subject} {agent} {id} left {size} of output in {}; none of it changed since {day}{whose}.",
+        dir.display()
+    );
+    let finding = Finding::new(Code::LargeOutput, Severity::Info, evidence).path(dir).measured(size, "less than 1 GiB");
+    let finding = match session {
+        Some(session) => finding.session(session),
+        None => finding.id(*agent, id),
+    };
+    let finding = finding.remedy(format!("du -ah {}", word(dir)), "shows the size of each file");
+    let is_idle = session.is_none_or(|session| session.copies.iter().all(|copy| copy.liveness == Liveness::Idle));
+    if !is_idle {
+        return finding;
+    }
+    finding.remedy(format!("rm -r {}", word(dir)), "removes the output for good; the conversation stays")
 }
 
 /// Reports the sessions that their agent will delete soon and that the archive lacks, grouped by store and day.

@@ -93,6 +93,8 @@ pub(crate) struct Survey {
     pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
     /// Sessions that a list of their agent names, and that have no files.
     pub gone_sessions: Vec<Mention>,
+    /// Large output directories of sessions that did not change for a day.
+    pub outputs: Vec<OldOutput>,
     /// Temporary files that some process holds open.
     pub held: BTreeSet<PathBuf>,
     /// The rules by which agents delete sessions themselves, by the roots of their stores.
@@ -113,6 +115,24 @@ struct Looked {
     off_branch: Option<OffBranch>,
     stuck: Option<Stuck>,
 }
+
+/// A large directory with output of a session's background tasks that did not change for a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OldOutput {
+    /// The agent and the full id of the session.
+    pub session: (AgentKind, String),
+    /// The directory.
+    pub dir: PathBuf,
+    /// Size of its files in bytes.
+    pub size_bytes: u64,
+    /// The newest change of a file in it.
+    pub modified_at: Timestamp,
+}
+
+/// Size in bytes from which output is large.
+const LARGE_OUTPUT: u64 = 1024 * 1024 * 1024;
+/// The time without a change after which output is old.
+const OLD_OUTPUT: SignedDuration = SignedDuration::from_hours(24);
 
 /// A run of this program that did not finish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +182,9 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
         survey.gone_sessions = deleted::without_files(env, |_| true, files);
+    }
+    if wanted.has(&[Code::LargeOutput]) {
+        survey.look_at_outputs(env);
     }
     if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
@@ -218,6 +241,18 @@ impl Survey {
         let is_file = |kind| matches!(kind, OrphanKind::Temporary | OrphanKind::Debris);
         let temporary = self.orphans.iter().filter(|orphan| is_file(orphan.kind));
         self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
+    }
+
+    fn look_at_outputs(&mut self, env: &Env) {
+        let mut outputs = agent::Outputs::read(env);
+        self.scan.problems.append(&mut outputs.problems);
+        let look = |(agent, id, dir): (AgentKind, &str, &Path)| {
+            let (size_bytes, modified_at) = agent::extent(dir);
+            let modified_at =
+                modified_at.filter(|at| size_bytes >= LARGE_OUTPUT && self.now.duration_since(*at) >= OLD_OUTPUT)?;
+            Some(OldOutput { session: (agent, id.to_owned()), dir: dir.to_owned(), size_bytes, modified_at })
+        };
+        self.outputs = outputs.iter().filter_map(look).collect();
     }
 
     fn look_at_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {

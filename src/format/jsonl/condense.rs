@@ -71,7 +71,7 @@ impl Condenser {
             let before = self.cut;
             let skipped = match before.filter(|_| self.is_text && self.escape == 0) {
                 Some(Cut::Text) => memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
-                Some(_) => rest.iter().position(|byte| !is_data(*byte)).unwrap_or(rest.len()),
+                Some(_) => data_length(rest),
                 None => 0,
             };
             at += skipped;
@@ -142,7 +142,7 @@ impl Condenser {
             (self.is_text, self.run, self.cut) = (false, 0, None);
             return;
         }
-        let is_data = before == 0 && is_data(byte);
+        let is_data = before == 0 && IS_DATA[usize::from(byte)];
         self.run = if is_data { self.run + 1 } else { 0 };
         let is_full = self.kept >= self.limit && self.kept_of_text >= SHORT;
         // No character and no pair of escapes is split.
@@ -177,10 +177,25 @@ impl Condenser {
     }
 }
 
-/// Returns whether a character occurs in base64 or hexadecimal data.
-fn is_data(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+/// Returns the number of bytes at the start that occur in base64 or hexadecimal data.
+fn data_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while at < bytes.len() && IS_DATA[usize::from(bytes[at])] {
+        at += 1;
+    }
+    at
 }
+
+/// The bytes that occur in base64 or hexadecimal data: a table, because an image has millions of them.
+static IS_DATA: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::condense::{Condenser, OF_TEXT, Offsets};
 use super::unpacked::Source;
-use super::{Jsonl, LAST_WINDOW, MAX_LINE, without_mark, without_nul};
+use super::{Jsonl, LAST_WINDOW, MAX_LINE, leading_nul, without_mark, without_nul};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::session::{Message, Visitor};
@@ -203,7 +203,7 @@ impl Lines {
                 };
                 if self.line.is_empty() && condenser.is_none() {
                     // A file that was cut off by a crash may have any number of bytes that were never written.
-                    let nul = part.iter().take_while(|byte| **byte == 0).count();
+                    let nul = leading_nul(part);
                     (part, start) = (&part[nul..], start + nul as u64);
                 }
                 if condenser.is_none() && self.line.len() + part.len() > self.max_line {
@@ -235,7 +235,7 @@ impl Lines {
             });
             let replaced = decode(&mut self.line, &mut self.offsets);
             let mark = self.line.len() - without_mark(&self.line, start == 0).len();
-            let nul = self.line[mark..].iter().take_while(|byte| **byte == 0).count();
+            let nul = leading_nul(&self.line[mark..]);
             let skipped = mark + nul;
             if skipped < self.line.len() && !self.is_skipped.is_some_and(|is_skipped| is_skipped(&self.line)) {
                 let bytes = without_nul(&self.line[skipped..]);

@@ -53,11 +53,26 @@ pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
     match (line.first().is_some_and(is_nul), line.last().is_some_and(is_nul)) {
         (false, false) => line,
         _ => {
-            let start = line.iter().position(|byte| *byte != 0).unwrap_or(line.len());
-            let end = line.iter().rposition(|byte| *byte != 0).map_or(start, |last| last + 1);
-            &line[start..end]
+            let line = &line[leading_nul(line)..];
+            let nul = nul_in(line.rchunks(NUL.len()));
+            let nul = nul + line[..line.len() - nul].iter().rev().take_while(|byte| **byte == 0).count();
+            &line[..line.len() - nul]
         }
     }
+}
+
+/// A block of NUL bytes: a file may have gigabytes of them, so they are compared in blocks.
+const NUL: [u8; 4096] = [0; 4096];
+
+/// Returns the number of NUL bytes at the start of a line.
+fn leading_nul(line: &[u8]) -> usize {
+    let nul = nul_in(line.chunks(NUL.len()));
+    nul + line[nul..].iter().take_while(|byte| **byte == 0).count()
+}
+
+/// Returns the length of the first blocks that have nothing but NUL bytes.
+fn nul_in<'b>(blocks: impl Iterator<Item = &'b [u8]>) -> usize {
+    blocks.take_while(|block| **block == NUL[..block.len()]).map(<[u8]>::len).sum()
 }
 
 /// Returns the first line of a file without a byte order mark, and any other line as it is.

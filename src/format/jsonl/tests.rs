@@ -278,3 +278,12 @@ fn last_messages_returns_the_last_messages_in_order() {
     }
     assert_eq!(last_messages(&path, all.len() + 1, messages).expect("messages"), None);
 }
+
+#[test]
+fn without_nul_strips_blocks_from_both_ends() {
+    for (before, after) in [(0, 0), (1, 4095), (4096, 1), (4097, 8192), (10_000, 0)] {
+        let line = [&vec![0; before][..], b"a\0b", &vec![0; after]].concat();
+        assert_eq!(without_nul(&line), b"a\0b", "{before}, {after}");
+    }
+    assert_eq!(without_nul(&[0; 5_000]), b"");
+}

@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::{Instead, Why, nearest_parent};
 use crate::scan::commits::Objects;
-use crate::scan::git::{remote_of, repository_of};
+use crate::scan::git::{has_loose_branch, packed_branches, remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
@@ -79,7 +79,7 @@ impl Checkouts {
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
         let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
-        let alike = self.alike(gone, parent);
+        let alike = self.alike(gone, parent, had);
         let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
         let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
         let of_alike: Vec<_> = of_alike.iter().map(|dir| (dir, self.checkout(dir))).collect();
@@ -132,7 +132,7 @@ impl Checkouts {
         }
         let most = found
             .iter()
-            .filter(|instead| instead.why < Why::AlikeAndKnown)
+            .filter(|instead| instead.why < Why::AlikeWithBranch)
             .map(|instead| common_names(&instead.dir, gone));
         let most = most.max().unwrap_or_default();
         for (dir, why) in alike.iter().filter(|(dir, _)| common_names(dir, gone) >= most).take(MAX_ALIKE) {
@@ -150,8 +150,9 @@ impl Checkouts {
 
 impl Checkouts {
     /// Finds the directories with the last name of a missing one, in any capitals: those of other sessions, and those near
-    /// them, near the old place and in the home. The most common names at the end come first.
-    fn alike(&self, gone: &Path, parent: Option<&Path>) -> Vec<(PathBuf, Why)> {
+    /// them, near the old place and in the home. The most common names at the end come first, then those whose repository has a
+    /// recorded branch.
+    fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, Why)> {
         let Some(name) = recorded::file_name(gone) else { return Vec::new() };
         let has_name = |dir: &&PathBuf| {
             let last = dir.file_name().unwrap_or_default();
@@ -168,6 +169,11 @@ impl Checkouts {
         }
         let mut all: Vec<(PathBuf, Why)> = all.into_iter().map(|(dir, why)| (dir.clone(), why)).collect();
         all.retain(|(dir, _)| reach::is_dir(dir) == Some(true));
+        let has_branch = |dir: &Path| {
+            let repository = repository_of(dir).filter(|_| !had.branches.is_empty());
+            repository.is_some_and(|repository| has_any_branch(&repository, &had.branches))
+        };
+        all.iter_mut().filter(|(dir, _)| has_branch(dir)).for_each(|(_, why)| *why = Why::AlikeWithBranch);
         all.sort_by_cached_key(|(dir, why)| (Reverse(common_names(dir, gone)), dir.file_name() != Some(name), *why));
         all
     }
@@ -227,6 +233,12 @@ impl Checkouts {
         let list = || Rc::new(list_near(vec![parent.to_owned()]));
         Rc::clone(near.entry(parent.to_owned()).or_insert_with(list))
     }
+}
+
+/// Returns whether a repository is known to have one of these branches.
+fn has_any_branch(repository: &Path, branches: &BTreeSet<String>) -> bool {
+    branches.iter().any(|branch| has_loose_branch(repository, branch))
+        || packed_branches(repository).is_some_and(|packed| branches.iter().any(|branch| packed.contains(branch)))
 }
 
 /// Adds a replacement, unless it was found for a stronger reason.

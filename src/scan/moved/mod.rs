@@ -41,6 +41,8 @@ pub(crate) enum Why {
     Named,
     /// It has the same name, and is below the home directory.
     NamedAtHome,
+    /// Its last name is the same but for capitals, and its repository has a branch that a session worked on.
+    AlikeWithBranch,
     /// Its last name is the same but for capitals, and another session worked in it.
     AlikeAndKnown,
     /// Its last name is the same but for capitals.
@@ -62,6 +64,9 @@ impl Why {
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
             Self::NamedAtHome => "a directory of the same name in your home directory",
+            Self::AlikeWithBranch => {
+                "a directory with the same last name, whose repository has a branch that a session worked on"
+            }
             Self::AlikeAndKnown => "a directory with the same last name in which another session worked",
             Self::Alike => "a directory with the same last name",
             Self::Around => "the repository that it was part of",
@@ -93,7 +98,10 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
         // A session may have worked in another repository than the one that it started in.
         began.is_some() && began == session.launch_dir()
     });
-    let asked = began_here.take(MAX_ASKED).filter_map(|session| {
+    let began_here: Vec<&Session> = began_here.take(MAX_ASKED).collect();
+    let branches = began_here.iter().filter_map(|session| session.copy().git_branch.as_ref());
+    branches.for_each(|branch| had.add_branch(&branch.value));
+    let asked = began_here.into_iter().filter_map(|session| {
         let known = agent::by_kind(session.agent)?.repository(session.copy());
         (!known.is_unknown()).then_some(known)
     });
@@ -118,7 +126,7 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
             .filter(|dir| why == Why::MainCheckout || is_one_name || dir.file_name() == name)
             .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
         None => only(&|instead| {
-            let is_alike = matches!(instead.why, Why::AlikeAndKnown | Why::Alike);
+            let is_alike = matches!(instead.why, Why::AlikeWithBranch | Why::AlikeAndKnown | Why::Alike);
             instead.dir.file_name() == name && !is_alike && !gone.starts_with(&instead.dir)
         }),
     }

@@ -157,6 +157,48 @@ fn last_name_leads_to_candidates_but_not_to_the_best_place() {
 }
 
 #[test]
+fn candidate_with_a_recorded_branch_is_first_and_never_best() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let home = dir.path().join("home");
+    for (made, packed) in [
+        ("a/shop/.git/refs/heads/fix", ""),
+        ("b/shop/.git", "00 refs/heads/fix/login\n"),
+        ("c/shop/.git", "00 refs/heads/main\n"),
+    ] {
+        std::fs::create_dir_all(home.join(made)).expect("a directory");
+        let (repository, _) = made.split_once("/.git").expect("a repository");
+        std::fs::write(home.join(repository).join(".git/packed-refs"), packed).expect("a file");
+    }
+    std::fs::write(home.join("a/shop/.git/refs/heads/fix/login"), "").expect("a file");
+    let gone = Path::new("/workspaces/shop");
+    let checkouts = Checkouts::of([home.join("c/shop").as_path()].into_iter(), &home);
+    let found = |branch: &str| {
+        let mut had = Repository::default();
+        had.add_branch(branch);
+        checkouts.instead_of(gone, &had)
+    };
+    let whys = |found: &[Instead]| -> Vec<(PathBuf, Why)> {
+        found
+            .iter()
+            .map(|instead| (instead.dir.strip_prefix(&home).expect("a path below").to_owned(), instead.why))
+            .collect()
+    };
+    let named = |dir: &str, why| (PathBuf::from(dir), why);
+    assert_eq!(
+        whys(&found("fix/login")),
+        [
+            named("a/shop", Why::AlikeWithBranch),
+            named("b/shop", Why::AlikeWithBranch),
+            named("c/shop", Why::AlikeAndKnown)
+        ]
+    );
+    for common in ["main", "no-such", "../../../c/shop/.git"] {
+        assert_eq!(whys(&found(common))[0], named("c/shop", Why::AlikeAndKnown), "{common}");
+    }
+    assert_eq!(best(&found("fix/login"), gone), None);
+}
+
+#[test]
 fn candidate_with_the_recorded_commit_is_first() {
     let dir = tempfile::tempdir().expect("a directory");
     let home = dir.path().join("home");

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{Step, Unplanned};
 use crate::change::plan::retention::Keep;
-use crate::change::removal::{CWD_RECORD, DEBRIS};
+use crate::change::removal::{CWD_RECORD, DEBRIS, is_session};
 use crate::error::RefusalCode;
 use crate::format::path_json::PathJson;
 use crate::format::text;
@@ -62,7 +62,6 @@ impl<'a> Report<'a> {
     /// Counts the sessions that are or would be removed, and those among them that rejoin removes itself.
     fn sessions(&self) -> (usize, usize) {
         let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
-        let is_session = |code| code != CWD_RECORD && code != DEBRIS;
         let own = self.change.items().filter(|(item, done)| is_session(item.code) && goes(*done)).count();
         (own + self.change.handed().filter(|(_, done)| goes(*done)).count(), own)
     }

@@ -74,7 +74,8 @@ impl StatsRow {
 impl Stats {
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, cost_sessions } = &self.total;
+        let Tally { sessions, prompts, replies, size_bytes, output_bytes, days, tokens, cost, cost_sessions } =
+            &self.total;
         let mut said = vec![
             text::count(*sessions, "session"),
             text::count(*prompts, "prompt"),
@@ -82,6 +83,9 @@ impl Stats {
             text::size(*size_bytes),
             format!("{} with activity", text::count(days.len() as u64, "day")),
         ];
+        said.extend(
+            (*output_bytes > 0).then(|| format!("{} of output of background tasks", text::size(*output_bytes))),
+        );
         said.extend(tokens.map(|it| match it.cached {
             0 => format!("{} tokens read", short(it.input)),
             cached => format!("{} tokens read ({} of them from a cache)", short(it.input), short(cached)),
