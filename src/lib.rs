@@ -202,7 +202,6 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Rewind(args) => commands::rewind::run(args, env, ui),
         Command::Unpin(args) => commands::pin::unpin(args, env, ui),
         Command::Undo(args) => commands::undo::run(args, env, ui),
-        Command::Trash(args) => commands::trash::run(args, env, ui),
         Command::Doctor(args) => commands::doctor::run(args, env, ui),
         Command::Config(args) => commands::config::run(*args, env, ui),
         Command::Completions(args) => commands::complete::run(args, ui),

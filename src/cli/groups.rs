@@ -9,7 +9,7 @@ use super::{Cli, GLOBAL};
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["list", "search", "show", "resume", "stats"]),
     ("Repair", &["doctor", "dedupe", "rewind", "backfill", "undo"]),
-    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete", "trash"]),
+    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete"]),
     ("Move", &["move", "sync", "rename"]),
     ("Integrate", &["export", "path", "save", "hook", "completions", "agents", "config", "help"]),
 ];

@@ -38,7 +38,7 @@ pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
-pub(crate) use undo::{TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
+pub(crate) use undo::UndoArgs;
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -179,7 +179,8 @@ pub(crate) enum Command {
     Archive(ArchiveArgs),
     /// Put an archived session back where its agent finds it
     ///
-    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
+    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it. The removal of a session that is not
+    /// archived is undone, if the trash still has it.
     Restore(RestoreArgs),
     /// Continue sessions on another machine, through a shared archive
     ///
@@ -228,10 +229,9 @@ pub(crate) enum Command {
     /// Undo what a run of rejoin changed
     ///
     /// Every file and directory comes back with its contents, mode and times. A file that has changed since is left
-    /// alone and reported. Without RUN, this undoes the newest run that can be undone.
+    /// alone and reported. Without RUN, this undoes the newest run that can be undone. What a run removed is in the trash until
+    /// `cleanup` or --purge deletes it.
     Undo(UndoArgs),
-    /// List, restore or purge what is in the trash
-    Trash(TrashArgs),
     /// Find problems in sessions and stores, and fix them
     ///
     /// Each problem has its evidence and the command that fixes it. This changes nothing without --fix or --accept. The exit

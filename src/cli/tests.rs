@@ -14,7 +14,7 @@ use super::*;
 /// Options with another meaning or value in one command, each with the reason.
 const EXCEPTIONS: [(&str, &str); 5] = [
     // The age of an entry of the trash counts from its removal, not from its last activity.
-    ("older-than", "trash purge"),
+    ("older-than", "undo"),
     // It also takes a file, because a plan of several directories is a file.
     ("apply", "move"),
     // These have the settings of one agent, not sessions.
@@ -45,11 +45,9 @@ const CHANGES: &[&str] = &[
     "rewind",
     "sync",
     "tag",
-    "trash purge",
-    "trash restore",
     "undo",
 ];
-const ASKS: &[&str] = &["cleanup", "dedupe", "delete", "doctor", "move", "resume", "trash purge", "undo"];
+const ASKS: &[&str] = &["cleanup", "dedupe", "delete", "doctor", "move", "resume", "undo"];
 
 /// Returns every command that does something by itself, with its options.
 fn verbs() -> BTreeMap<String, Command> {
@@ -148,7 +146,7 @@ fn every_command_has_the_flags_of_its_kind() {
     assert_eq!(named("yes"), ASKS);
     assert_eq!(named("in"), ["backfill", "resume"]);
     assert_eq!(named("all"), ["list", "search"]);
-    assert_eq!(named("every"), ["archive", "backfill", "export", "trash purge"]);
+    assert_eq!(named("every"), ["archive", "backfill", "export", "undo"]);
     assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show", "sync"]);
     // Commands for agents and programs have their own interface, and a path is the whole answer.
     let says_nothing = ["completions", "help", "hook amplifier", "hook claude", "path"];

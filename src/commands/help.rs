@@ -153,7 +153,6 @@ fn words() -> String {
         ["item", "a part of a plan or a run, mostly one session"],
         ["run", "one change that was carried out; `undo` reverses it"],
         ["trash", "where a run keeps what it removed, until a purge"],
-        ["entry", "an item of a run that is in the trash"],
         ["archive", "a place for sessions where no agent deletes them"],
         ["state", "one version of a session in the archive"],
         ["pinned", "protected from `cleanup` and `delete`"],

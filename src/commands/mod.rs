@@ -37,7 +37,6 @@ pub(crate) mod stats;
 mod subagents;
 pub(crate) mod sync;
 pub(crate) mod tag;
-pub(crate) mod trash;
 pub(crate) mod undo;
 pub(crate) mod version;
 mod via_agent;

@@ -521,7 +521,7 @@ fn cleanup_permanent_leaves_nothing_in_the_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
-    world.rejoin(["trash", "list"]).code(0).stdout_eq("");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
     world.rejoin(["undo"]).code(5);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 6);
 }
@@ -721,7 +721,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
-    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" trash purge --every --yes";
+    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" undo --purge --every --yes";
     let mut command = world.from(world.root()).command("/usr/bin/unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_rejoin")]);
     let output = command.arg(&inside).arg(&outside).output().expect("a run");

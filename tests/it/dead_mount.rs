@@ -126,7 +126,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
         vec!["pin", &one],
         vec!["unpin", &one],
         vec!["undo", "--list"],
-        vec!["trash", "list"],
+        vec!["undo", "--purge", "--every", "--dry-run"],
         vec!["doctor", "--all-findings"],
         vec!["doctor", "--deep"],
         vec!["doctor", "--fix"],

@@ -96,7 +96,7 @@ fn delete_permanent_cannot_be_undone() {
     let done: Change = world.rejoin(["delete", &id(2), "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.run), (1, None));
     world.rejoin(["undo"]).code(5);
-    world.rejoin(["trash", "list"]).code(0).stdout_eq("");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
 }
 
 #[test]

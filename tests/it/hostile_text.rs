@@ -140,7 +140,7 @@ const VERBS: [&[&str]; 49] = [
     &["restore", "00000001", "--dry-run"],
     &["restore", HOSTILE],
     &["undo", HOSTILE],
-    &["trash", "restore", HOSTILE],
+    &["undo", "20260301-120000", HOSTILE],
     &["list", "--agent", HOSTILE],
     &[HOSTILE],
     &["help", HOSTILE],
@@ -150,15 +150,15 @@ const VERBS: [&[&str]; 49] = [
 const CHANGES: [&[&str]; 11] = [
     &["delete", "00000001", "--yes"],
     &["undo", "--list"],
-    &["trash", "list"],
-    &["trash", "list", "--json"],
+    &["undo", "--dry-run"],
+    &["restore", "00000001", "--dry-run"],
     &["undo"],
     &["doctor", "--fix"],
     &["dedupe", "00000002", "--keep", "1"],
     &["cleanup", "--older-than", "1d", "--yes"],
     &["undo", "--list", "--json"],
     &["undo"],
-    &["trash", "purge", "--yes"],
+    &["undo", "--purge", "--every", "--yes"],
 ];
 
 #[test]

@@ -235,11 +235,10 @@ fn a_host_without_text_commands_no_terminal() {
         "pin x",
         "rename x y",
         "restore x",
-        "trash purge --every",
+        "undo --purge --every",
         "undo",
     ];
-    let asks =
-        ["doctor", "export latest", "undo --list", "trash list", "show latest", "stats", "agents", "path latest"];
+    let asks = ["doctor", "export latest", "undo --list", "show latest", "stats", "agents", "path latest"];
     for words in asks.into_iter().chain(changes) {
         let (_, sent) = shell(&hosts.0, &format!("--host one {words}")).ends();
         assert!(!sent.contains("\u{1b}]52") && !sent.contains("\u{1b}[2J"), "{words}: {sent:?}");

@@ -31,8 +31,8 @@ fn a_quiet_change_prints_at_most_one_line() {
         (&["cleanup", "--older-than", "100d", "--yes"], ""),
         (&["hook", "install"], ""),
         (&["hook", "uninstall"], ""),
-        (&["trash", "purge", "--every", "--yes"], "Purged what "),
-        (&["trash", "purge", "--every", "--yes"], ""),
+        (&["undo", "--purge", "--every", "--yes"], "Purged what "),
+        (&["undo", "--purge", "--every", "--yes"], ""),
         (&["export", "licence", "--output", out], ""),
     ] {
         let answer = run(&world, args).code_is_one_of(&[0, 3]).stderr_eq("");
@@ -56,7 +56,6 @@ fn a_quiet_read_prints_its_answer_without_notes() {
         &["config"],
         &["undo", "--list"],
         &["pin", "--list"],
-        &["trash", "list"],
         &["resume", "licence", "--print"],
         &["cleanup", "--older-than", "100d", "--dry-run"],
         &["delete", "8e7d", "--dry-run"],

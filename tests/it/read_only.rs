@@ -38,7 +38,7 @@ pub(crate) fn commands_on_all() -> Vec<Vec<&'static str>> {
             vec!["doctor", "--deep", "--format", format],
             vec!["doctor", "--list-checks", "--format", format],
             vec!["undo", "--list", "--format", format],
-            vec!["trash", "list", "--format", format],
+            vec!["undo", "--purge", "--every", "--dry-run", "--format", format],
             vec!["list", "--archived", "--format", format],
             vec!["search", "e", "--all", "--format", format],
             vec!["search", "e", "--archived", "--format", format],

@@ -119,10 +119,9 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         "rejoin-undo" => &[
             ("rejoin undo --list", "the runs that can be undone"),
             ("rejoin undo --dry-run", "what undoing the newest puts back"),
+            ("rejoin undo 20261121-233000 8e7d", "restore one session of that run"),
+            ("rejoin undo --purge --older-than 14d --yes", "delete older things for good"),
         ],
-        "rejoin-trash" | "rejoin-trash-list" => &[("rejoin trash list", "what is in the trash")],
-        "rejoin-trash-restore" => &[("rejoin trash restore 20261121-233000/0", "put one thing back")],
-        "rejoin-trash-purge" => &[("rejoin trash purge --older-than 14d --yes", "delete older things for good")],
         "rejoin-doctor" => &[
             ("rejoin doctor", "what is wrong"),
             ("rejoin doctor --fix --dry-run", "what can be fixed without losing anything"),

@@ -39,8 +39,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
-    &["doctor", "dedupe", "rewind", "backfill", "undo", "trash"],
-    &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "trash", "config"],
+    &["doctor", "dedupe", "rewind", "backfill", "undo"],
+    &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "config"],
     &["config", "help", "list"],
 ];
 

@@ -7,7 +7,7 @@ mod named;
 mod pick;
 mod search;
 
-use crate::cli::{Cli, Command, Format, TrashCommand};
+use crate::cli::{Cli, Command, Format};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
@@ -104,7 +104,6 @@ fn changes(command: &Command) -> bool {
         Command::Path(_) | Command::Config(_) | Command::Export(_) => false,
         Command::Doctor(args) => args.fix,
         Command::Undo(args) => !args.list,
-        Command::Trash(args) => !matches!(args.command, TrashCommand::List(_)),
         _ => true,
     }
 }
