@@ -194,7 +194,6 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Sync(args) => commands::sync::run(args, env, ui),
         Command::Move(args) => commands::relocate::run(args, env, ui),
         Command::Rename(args) => commands::rename::run(args, env, ui),
-        Command::Dedupe(args) => commands::dedupe::run(args, env, ui),
         Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
         Command::Delete(args) => commands::delete::run(args, env, ui),
         Command::Pin(args) => commands::pin::pin(args, env, ui),

@@ -33,7 +33,7 @@ pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{ChangeArgs, ChoiceArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
-pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs, RewindArgs};
+pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
@@ -199,10 +199,6 @@ pub(crate) enum Command {
     /// Works for Claude Code and Kimi CLI. For a session of another agent it is refused, and the answer names the agent's own
     /// command if there is one. A session that is in use keeps its title. `rejoin undo` reverses it.
     Rename(RenameArgs),
-    /// Keep one copy of a session, and move the others to the trash
-    ///
-    /// Use this when the copies differ and only you can say which one counts.
-    Dedupe(DedupeArgs),
     /// Make a new session up to the last good reply of one that is stuck
     ///
     /// The new session has the messages before the point that you choose, in the same directory; the old one stays as it is. For
@@ -216,7 +212,8 @@ pub(crate) enum Command {
     Cleanup(CleanupArgs),
     /// Remove sessions and everything that belongs to them
     ///
-    /// They and their sub-agents go to the trash, and `rejoin undo` brings them back.
+    /// They and their sub-agents go to the trash, and `rejoin undo` brings them back. With --copy, only one copy of a session goes:
+    /// use this when copies differ and only you can say which one counts.
     Delete(DeleteArgs),
     /// Protect sessions from `cleanup` and `delete`
     Pin(PinArgs),

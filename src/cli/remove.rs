@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 use crate::cli::options::{ChangeArgs, ChoiceArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 use crate::cli::tags::TagArgument;
 use crate::cli::values::{parse_id, parse_size};
-use crate::session::select::Selector;
+use crate::session::select::{CopySelector, Selector};
 use crate::session::when::When;
 
 /// Arguments of `cleanup`.
@@ -84,6 +84,12 @@ pub(crate) struct DeleteArgs {
     /// The sessions: ids or the start of ids, AGENT:ID, titles, or the sessions' files or directories
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
+
+    /// Remove only this copy of the session, and keep the others: its number in `rejoin show SESSION`, or its path
+    ///
+    /// It asks only if no other copy has everything that this one has, and names what would go. Repeat it for several copies.
+    #[arg(long, value_name = "N|PATH", action = ArgAction::Append, conflicts_with_all = ["permanent", "via_agent"])]
+    pub copy: Vec<CopySelector>,
 
     #[command(flatten)]
     pub place: PlaceArgs,

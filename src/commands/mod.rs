@@ -9,7 +9,6 @@ mod change;
 pub(crate) mod cleanup;
 pub(crate) mod complete;
 pub(crate) mod config;
-pub(crate) mod dedupe;
 pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod export;

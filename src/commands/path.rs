@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use crate::cli::PathArgs;
-use crate::commands::find::{self, CopyCommand};
+use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{shown, text};
 use crate::scan::Wanted;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &PathArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let filter = super::filter(&args.filter, true, env)?;
     let selector = super::selector(&args.session)?;
     let session = find::Finder::new(&filter, Wanted::RESUME, env, ui).one("print path", &selector)?.session()?;
-    let command = CopyCommand { verb: "path", option: "--copy" };
+    let command = "path";
     let session = find::with_a_copy(session, args.copy.as_ref(), command, env, ui)?;
     let path = &session.copy().place.path;
     // Callers take this line for the path itself, so print exactly that or nothing.

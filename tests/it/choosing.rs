@@ -412,7 +412,7 @@ fn an_ambiguous_name_opens_the_picker_for_every_command() {
         ("export same", "export"),
         ("archive same", "archive"),
         ("rename same other", "rename"),
-        ("dedupe same --keep 1", "keep a copy"),
+        ("delete same --copy 2", "delete a copy"),
         ("delete same", "delete"),
         ("pin same", "pin"),
         ("doctor same", "check"),

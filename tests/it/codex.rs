@@ -525,7 +525,7 @@ mod database {
             let fix: Vec<&str> = ["doctor", "--fix", "--yes"].iter().chain(check).copied().collect();
             let open = std::fs::File::options().append(true).open(&files[1]).expect("a file");
             world.rejoin(&fix);
-            world.rejoin(["dedupe", &id(1), "--keep", "1", "--yes"]).code(7);
+            world.rejoin(["delete", &id(1), "--copy", "2", "--yes"]).code(7);
             assert_eq!(files.each_ref().map(|file| file.exists()), [true, true], "{check:?}");
             drop(open);
             world.rejoin(&fix);

@@ -118,7 +118,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
         vec!["restore", &one, "--dry-run"],
         vec!["move", "--detect"],
         vec!["rename", &one, "Other", "--dry-run"],
-        vec!["dedupe", &one, "--keep", "1", "--dry-run"],
+        vec!["delete", &one, "--copy", "1", "--dry-run"],
         vec!["cleanup", "--older-than", "1d", "--dry-run"],
         vec!["cleanup", "--older-than", "1d", "--yes"],
         vec!["undo"],

@@ -66,7 +66,7 @@ fn every_filtered_command_leaves_other_sessions_alone() {
         &["pin", "lamp"],
         &["archive", "lamp"],
         &["doctor", "lamp"],
-        &["dedupe", "lamp", "--keep", "1"],
+        &["delete", "lamp", "--copy", "2"],
     ] {
         let answer = world.from(&shop).rejoin([args, &["--here"]].concat()).code(5);
         assert!(answer.stderr().contains("no session"), "{args:?}: {}", answer.stderr());

@@ -228,7 +228,6 @@ fn a_host_without_text_commands_no_terminal() {
         "archive --every",
         "backfill",
         "cleanup",
-        "dedupe",
         "delete x",
         "doctor --fix",
         "move /a /b",

@@ -24,7 +24,7 @@ fn a_quiet_change_prints_at_most_one_line() {
         (&["doctor", "--fix", "--check", "duplicate-session"], "rejoin doctor --fix: 1 repaired"),
         (&["doctor", "--fix", "--check", "duplicate-session"], ""),
         (&["undo", "--yes"], "rejoin undo: Run "),
-        (&["dedupe", "31c5", "--keep", "1"], "rejoin dedupe: 1 done"),
+        (&["delete", "31c5", "--copy", "2"], "rejoin delete: 1 done"),
         (&["backfill", "--every"], "rejoin backfill: "),
         (&["move", "/opt/shop", "/opt", "--yes"], "rejoin move: 1 session moved. `rejoin undo "),
         (&["cleanup", "--older-than", "100d", "--yes"], "rejoin cleanup: 2 sessions moved to the trash"),

@@ -135,7 +135,7 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
                 &["rename", id, "Another", "--dry-run"],
                 &["delete", id],
                 &["delete", id, "--dry-run"],
-                &["dedupe", id, "--keep", "1", "--dry-run"],
+                &["delete", id, "--copy", "2", "--dry-run"],
                 &["backfill", id, "--dry-run"],
                 &["archive", id, "--dry-run"],
             ];

@@ -52,7 +52,7 @@ const FOUR: &str = "00000004-aaaa-4aaa-8aaa-000000000004";
 /// Every verb that changes something.
 pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["doctor", "--fix"], purges: false },
-    Change { before: &[], args: &["dedupe", FOUR, "--keep", "1"], purges: false },
+    Change { before: &[], args: &["delete", FOUR, "--copy", "2"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--yes"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--archive", "--yes"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--permanent", "--yes"], purges: true },

@@ -489,7 +489,7 @@ fn a_session_with_an_unreadable_copy_is_not_restored() {
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
     let before: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
-    world.rejoin(["dedupe", &id(1), "--keep", "1"]).code(0);
+    world.rejoin(["delete", &id(1), "--copy", "2"]).code(0);
     let (kept, aside) = (path, world.root().join("aside"));
     assert!(kept.exists());
     std::fs::rename(&kept, &aside).expect("a move");

@@ -95,7 +95,6 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin move --detect", "where directories that are gone may be now"),
         ],
         "rejoin-rename" => &[("rejoin rename 5a1e 'Cron mails'", "another title")],
-        "rejoin-dedupe" => &[("rejoin dedupe 31c5 --keep 1", "keep the first copy, and trash the others")],
         "rejoin-cleanup" => &[
             ("rejoin cleanup --older-than 60d --dry-run", "what would go"),
             ("rejoin cleanup --older-than 60d --keep-last 3 --archive --yes --quiet", "for cron: archived first"),
@@ -104,6 +103,7 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         "rejoin-delete" => &[
             ("rejoin delete c7e8 --dry-run", "what belongs to a session"),
             ("rejoin delete c7e8 --yes", "move it to the trash"),
+            ("rejoin delete 31c5 --copy 2", "move its second copy to the trash, and keep the others"),
         ],
         "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
         "rejoin-rewind" => &[

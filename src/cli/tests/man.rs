@@ -39,7 +39,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
-    &["doctor", "dedupe", "rewind", "backfill", "undo"],
+    &["doctor", "delete", "rewind", "backfill", "undo"],
     &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "config"],
     &["config", "help", "list"],
 ];
