@@ -184,7 +184,6 @@ fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         Command::Search(args) => commands::search::run(args, env, ui),
         Command::Stats(args) => commands::stats::run(args, env, ui),
         Command::Export(args) => commands::export::run(args, env, ui),
-        Command::Path(args) => commands::path::run(args, env, ui),
         Command::Resume(args) => commands::resume::run(args, env, ui),
         Command::Backfill(args) => commands::backfill::run(args, env, ui),
         Command::Save(args) => commands::save::run(args, env, ui),

@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Repair", &["doctor", "rewind", "backfill", "undo"]),
     ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete"]),
     ("Move", &["move", "sync", "rename"]),
-    ("Integrate", &["export", "path", "save", "hook", "completions", "agents", "config", "help"]),
+    ("Integrate", &["export", "save", "hook", "completions", "agents", "config", "help"]),
 ];
 
 /// The global options that help names; `rejoin help options` explains all of them.

@@ -26,7 +26,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs, SyncArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
-pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
+pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use groups::{command, global_options};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
@@ -150,8 +150,6 @@ pub(crate) enum Command {
     /// Calls of tools are folded, sub-agents follow their session. A page of HTML needs nothing else: it loads nothing
     /// and runs nothing, and what was said is text in it. Without --output, one session goes to standard output.
     Export(ExportArgs),
-    /// Print the path of the file that holds a session
-    Path(PathArgs),
     /// Resume a session with its agent, in the session's directory
     ///
     /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a

@@ -27,8 +27,8 @@ const EXCEPTIONS: [(&str, &str); 6] = [
 
 /// Commands that take sessions and have these filters.
 const OF_SESSIONS: &[&str] = &[
-    "archive", "backfill", "cleanup", "delete", "doctor", "export", "list", "path", "pin", "restore", "rename",
-    "resume", "rewind", "search", "show", "stats", "sync", "tag", "unpin",
+    "archive", "backfill", "cleanup", "delete", "doctor", "export", "list", "pin", "restore", "rename", "resume",
+    "rewind", "search", "show", "stats", "sync", "tag", "unpin",
 ];
 
 /// Commands that change files of other programs, or ask first.
@@ -153,8 +153,8 @@ fn every_command_has_the_flags_of_its_kind() {
     assert_eq!(named("all"), ["list", "search"]);
     assert_eq!(named("every"), ["archive", "backfill", "export", "undo"]);
     assert_eq!(named("archive-dir"), ["archive", "cleanup", "export", "list", "restore", "search", "show", "sync"]);
-    // Commands for agents and programs have their own interface, and a path is the whole answer.
-    let says_nothing = ["completions", "help", "hook amplifier", "hook claude", "path"];
+    // Commands for agents and programs have their own interface.
+    let says_nothing = ["completions", "help", "hook amplifier", "hook claude"];
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);

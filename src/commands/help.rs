@@ -91,7 +91,7 @@ fn sessions() -> String {
         [".", "the newest one of this directory and those below"],
         ["3", "the third line of `rejoin list`"],
         ["~/.claude/…/ID.jsonl", "its file or directory"],
-        ["build1:31c5", "a session on another host, for `resume`, `show` and `path`"],
+        ["build1:31c5", "a session on another host, for `resume` and `show`"],
     ]);
     format!(
         "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\

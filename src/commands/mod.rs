@@ -20,7 +20,6 @@ pub(crate) mod list;
 mod listing;
 mod messages;
 mod no_match;
-pub(crate) mod path;
 pub(crate) mod pin;
 mod query;
 pub(crate) mod relocate;

@@ -206,7 +206,8 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
             let states: &[&str] = if is_plain { &["", "gptme:"] } else { &["", "'", "\"", "gptme:"] };
             for (state, open) in states.iter().enumerate() {
                 let close = open.trim_start_matches("gptme:");
-                let typed = format!("rejoin path {open}evil{at:03}x\t{close} >/dev/null && echo na''med {at}.{state}");
+                let typed =
+                    format!("rejoin show --path {open}evil{at:03}x\t{close} >/dev/null && echo na''med {at}.{state}");
                 seat.types(&format!("{typed}; echo do''ne {at}.{state}\n"));
                 let screen = seat.shows(&format!("done {at}.{state}"));
                 let is_named = screen.contains(&format!("named {at}.{state}"));

@@ -106,7 +106,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
         vec!["search", "question"],
         vec!["stats"],
         vec!["export", &one],
-        vec!["path", &one],
+        vec!["show", "--path", &one],
         vec!["resume", &one, "--print"],
         vec!["resume", &two, "--json"],
         vec!["resume", &one],

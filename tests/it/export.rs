@@ -464,22 +464,22 @@ fn path_prints_the_file_of_a_session() {
     let world = World::new();
     let at = |path: &Path| format!("[ROOT]/{}\n", path.strip_prefix(world.root()).expect("a path").display());
     let path = world.add(session());
-    world.rejoin(["path", &id(1)]).code(0).stderr_eq("").stdout_eq(at(&path));
-    world.rejoin(["path", "sort", "the", "stones"]).code(0).stdout_eq(at(&path));
-    world.rejoin(["path", "nothing-like-it"]).code(5).stdout_eq("");
+    world.rejoin(["show", "--path", &id(1)]).code(0).stderr_eq("").stdout_eq(at(&path));
+    world.rejoin(["show", "--path", "sort", "the", "stones"]).code(0).stdout_eq(at(&path));
+    world.rejoin(["show", "--path", "nothing-like-it"]).code(5).stdout_eq("");
     // Only the user can choose between two copies that differ.
     world.add(Claude::session(id(2)).in_dir(APP).turn("same", "x").turn("one way", "x"));
     let other = world.add(Claude::session(id(2)).in_dir("/usr").turn("same", "x").turn("another way", "y"));
-    world.rejoin(["path", &id(2)]).code(6).stdout_eq("");
+    world.rejoin(["show", "--path", &id(2)]).code(6).stdout_eq("");
     let warning = world.rejoin(["export", &id(2)]).code(0).stderr();
     assert!(warning.contains("has 2 copies, and ") && warning.contains(".jsonl is exported"), "{warning}");
     let copy = other.to_str().expect("a path");
-    world.rejoin(["path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
+    world.rejoin(["show", "--path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
     // The newer of two copies may have less.
     let long = Claude::session(id(3)).in_dir(APP).turn("one", "1").turn("two", "2").turn("three", "3");
     world.add(long);
     world.add(Claude::session(id(3)).in_dir("/usr").at("2026-02-20T10:00:00Z").turn("stub of a wrong resume", "hm"));
-    world.rejoin(["path", &id(3)]).code(6).stdout_eq("");
+    world.rejoin(["show", "--path", &id(3)]).code(6).stdout_eq("");
 }
 
 #[test]

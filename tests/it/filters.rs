@@ -156,9 +156,13 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
         let right = world.rejoin([words, &["--dir", &shop]].concat()).stderr();
         assert!(!right.contains("No session worked"), "{words:?}: {right}");
     }
-    for words in
-        [&["show", "latest"][..], &["resume", "till"], &["path", "0000"], &["delete", "fix the till"], &["export"]]
-    {
+    for words in [
+        &["show", "latest"][..],
+        &["resume", "till"],
+        &["show", "--path", "0000"],
+        &["delete", "fix the till"],
+        &["export"],
+    ] {
         let error = world.rejoin([words, &["--dir", &slip]].concat()).code(5).stderr();
         assert!(error.contains(&format!("error: no session worked in {slip} or below it\n")), "{words:?}: {error}");
         assert!(error.contains(&format!(" --dir {shop}`  (1 session)\n")), "{words:?}: {error}");

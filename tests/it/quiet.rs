@@ -52,7 +52,7 @@ fn a_quiet_read_prints_its_answer_without_notes() {
         &["search", "relay"],
         &["stats"],
         &["doctor"],
-        &["path", "licence"],
+        &["show", "--path", "licence"],
         &["config"],
         &["undo", "--list"],
         &["pin", "--list"],

@@ -16,7 +16,7 @@ pub(crate) fn commands_on(session: &str) -> Vec<Vec<&str>> {
         vec!["show", session, "--transcript", "--json"],
         vec!["resume", session, "--print"],
         vec!["resume", session, "--json"],
-        vec!["path", session],
+        vec!["show", "--path", session],
         vec!["export", session],
         vec!["export", session, "--format", "html"],
         vec!["export", session, "--json"],

@@ -602,7 +602,7 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
     let list = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
     assert!(list.contains("Paint the fence") && list.contains("Bake a cake"), "{list}");
     let run = world.rejoin(["undo", "--list", "--json"]).code(0).json::<RunList>().runs[0].run.clone();
-    for verb in ["resume", "show", "path", "export", "delete"] {
+    for verb in ["resume", "show", "export", "delete"] {
         for name in [&id(1), &id(1)[..8], "fence"] {
             let yes: &[&str] = if verb == "delete" { &["--yes"] } else { &[] };
             let said = world.rejoin([&[verb, name], yes].concat()).code(5).stderr();
@@ -736,7 +736,7 @@ fn a_file_put_in_place_of_a_new_one_is_kept() {
     let before = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
     let words = |path: &Path| path.to_str().expect("a path").to_owned();
     world.rejoin(["move", &words(&old), &words(&new), "--yes"]).code(0);
-    let path: String = world.rejoin(["path", &id(1)]).code(0).stdout();
+    let path: String = world.rejoin(["show", "--path", &id(1)]).code(0).stdout();
     let path = PathBuf::from(path.trim_end());
     let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
     replace(&path, &newer);

@@ -37,7 +37,7 @@ fn undo_of_move_waits_for_every_session() {
     let (mut after, dirs) = (files(&world), launch_dirs(&world));
     let mut tried = 0;
     for (agent, id) in all {
-        let path = world.rejoin(["path", &format!("{agent}:{id}")]).code(0).stdout();
+        let path = world.rejoin(["show", "--path", &format!("{agent}:{id}")]).code(0).stdout();
         let Ok(writer) = std::fs::File::options().append(true).open(path.trim_end()) else { continue };
         let undo: Undo = world.rejoin(["undo", "--yes", "--json"]).code_is_one_of(&[0, 3, 7]).json();
         drop(writer);

@@ -39,7 +39,6 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin export licence --format html --output licence.html", "the same as one page of HTML"),
             ("rejoin export --every --format html --output sessions", "every session into a directory, with an index"),
         ],
-        "rejoin-path" => &[("ls -l \"$(rejoin path licence)\"", "the file of a session")],
         "rejoin-resume" => &[
             ("rejoin resume", "pick a session on the terminal"),
             ("rejoin resume licence", "continue the one that has this word in its title"),

@@ -37,7 +37,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// Groups of related commands.
 const RELATED: &[&[&str]] = &[
-    &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
+    &["list", "agents", "show", "search", "stats", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
     &["doctor", "delete", "rewind", "backfill", "undo"],
     &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "config"],
