@@ -9,7 +9,7 @@ use super::{Cli, GLOBAL};
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["list", "search", "show", "resume", "stats"]),
     ("Repair", &["doctor", "rewind", "backfill", "undo"]),
-    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete"]),
+    ("Keep and clean up", &["archive", "restore", "pin", "tag", "cleanup", "delete"]),
     ("Move", &["move", "sync", "rename"]),
     ("Integrate", &["export", "save", "hook", "completions", "agents", "config", "help"]),
 ];

@@ -32,7 +32,7 @@ pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArg
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{ChangeArgs, ChoiceArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
-pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
+pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs};
 pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
@@ -215,8 +215,6 @@ pub(crate) enum Command {
     Delete(DeleteArgs),
     /// Protect sessions from `cleanup` and `delete`
     Pin(PinArgs),
-    /// Let `cleanup` and `delete` remove sessions again
-    Unpin(UnpinArgs),
     /// Give sessions words by which every command finds them
     ///
     /// `list tag:relay`, `search cron tag:relay` and `cleanup --tag scratch` then take the sessions with that tag.

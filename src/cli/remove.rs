@@ -1,4 +1,4 @@
-//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin`, `unpin` and `tag`.
+//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin` and `tag`.
 
 use std::path::PathBuf;
 
@@ -118,6 +118,10 @@ pub(crate) struct PinArgs {
     #[arg(long, conflicts_with = "sessions")]
     pub list: bool,
 
+    /// Let `cleanup` and `delete` remove the sessions again; pinned sessions that are gone count, too
+    #[arg(long, conflicts_with = "list")]
+    pub remove: bool,
+
     #[command(flatten)]
     pub lock: LockArgs,
 
@@ -141,23 +145,6 @@ pub(crate) struct TagArgs {
 
     #[command(flatten)]
     pub change: ChangeArgs,
-
-    #[command(flatten)]
-    pub format: FormatArgs,
-}
-
-/// Arguments of `unpin`.
-#[derive(Args, Debug)]
-pub(crate) struct UnpinArgs {
-    /// The sessions: ids or the start of ids, AGENT:ID, or words of a title; sessions that are gone count too
-    #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
-    pub sessions: Vec<Selector>,
-
-    #[command(flatten)]
-    pub place: PlaceArgs,
-
-    #[command(flatten)]
-    pub lock: LockArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,

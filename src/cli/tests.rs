@@ -28,7 +28,7 @@ const EXCEPTIONS: [(&str, &str); 6] = [
 /// Commands that take sessions and have these filters.
 const OF_SESSIONS: &[&str] = &[
     "archive", "backfill", "cleanup", "delete", "doctor", "export", "list", "pin", "restore", "rename", "resume",
-    "rewind", "search", "show", "stats", "sync", "tag", "unpin",
+    "rewind", "search", "show", "stats", "sync", "tag",
 ];
 
 /// Commands that change files of other programs, or ask first.

@@ -228,7 +228,7 @@ fn cleanup_applies_only_the_shown_plan() {
     assert_eq!((pinned.verb.as_str(), pinned.items[0].result), ("pin", ChangeResult::Done));
     let error = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(7).error();
     assert_eq!(error.code, "plan-changed");
-    world.rejoin(["unpin", &id(1)]).code(0);
+    world.rejoin(["pin", "--remove", &id(1)]).code(0);
     let done: Cleanup = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(0).json();
     assert_eq!((done.done, done.fingerprint()), (3, shown.fingerprint()));
 }
@@ -544,14 +544,14 @@ fn pins_are_shown_and_removed_again() {
     assert!(shown.contains("pinned        yes"), "{shown}");
     let list: Change = world.rejoin(["pin", "--list", "--json"]).code(0).json();
     assert_eq!(list.ids(), [id(1), id(2)]);
-    world.rejoin(["unpin", "0000000"]).code(6);
-    world.rejoin(["unpin", "00000003"]).code(5);
-    world.rejoin(["unpin", "00000002"]).code(0);
+    world.rejoin(["pin", "--remove", "0000000"]).code(6);
+    world.rejoin(["pin", "--remove", "00000003"]).code(5);
+    world.rejoin(["pin", "--remove", "00000002"]).code(0);
     // As for `pin`, a title names a session, too, but only one that is pinned.
     world.rejoin(["pin", "old 2"]).code(0);
-    world.rejoin(["unpin", "old"]).code(6);
-    world.rejoin(["unpin", "old 3"]).code(5);
-    world.rejoin(["unpin", "old 2"]).code(0);
+    world.rejoin(["pin", "--remove", "old"]).code(6);
+    world.rejoin(["pin", "--remove", "old 3"]).code(5);
+    world.rejoin(["pin", "--remove", "old 2"]).code(0);
     assert!(pinned(1) && !pinned(2));
     // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");

@@ -36,7 +36,7 @@ fn lines(run: &str) -> Vec<(&'static str, String)> {
         ("rejoin restore 0", format!("rejoin restore {}", id(3))),
         ("rejoin restore claude:", format!("rejoin restore claude:{}", id(3))),
         ("rejoin show --archived 0", format!("rejoin show --archived {}", id(3))),
-        ("rejoin unpin 0", format!("rejoin unpin {}", id(1))),
+        ("rejoin pin --remove 0", format!("rejoin pin --remove {}", id(1))),
         ("rejoin undo 2", format!("rejoin undo {run}")),
         ("rejoin undo x 0", format!("rejoin undo x {}", id(3))),
         ("rejoin undo --purge 2", format!("rejoin undo --purge {run}")),
@@ -131,7 +131,7 @@ fn completion_uses_the_home_of_the_command_line() {
 #[test]
 fn a_home_without_anything_offers_nothing_and_no_error() {
     let world = World::new();
-    for verb in ["show", "restore", "unpin", "undo"] {
+    for verb in ["show", "restore", "pin", "undo"] {
         let call = world.with("COMPLETE", "bash");
         call.rejoin(["--", "rejoin", verb, "0"]).code(0).stdout_eq("").stderr_eq("");
     }

@@ -124,7 +124,7 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
         vec!["undo"],
         vec!["delete", &three, "--dry-run"],
         vec!["pin", &one],
-        vec!["unpin", &one],
+        vec!["pin", "--remove", &one],
         vec!["undo", "--list"],
         vec!["undo", "--purge", "--every", "--dry-run"],
         vec!["doctor", "--all-findings"],

@@ -75,7 +75,7 @@ hint: see the plan with `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --dr
     world.rejoin(["delete", &id(2), "--apply", "000000000000"]).code(7);
     world.rejoin(["pin", &id(2)]).code(0);
     let answer = world.rejoin(["delete", &id(2), "--yes"]).code(7);
-    assert!(answer.stderr().contains("it is pinned; run `rejoin unpin claude:"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("it is pinned; run `rejoin pin --remove claude:"), "{}", answer.stderr());
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
     let registration = json!({"pid": pid, "sessionId": id(1), "procStart": ticks});

@@ -75,7 +75,7 @@ fn every_filtered_command_leaves_other_sessions_alone() {
     world.rejoin(["archive", &id(2)]).code(0);
     world.rejoin(["restore", &id(2), "--dir", &shop]).code(5);
     world.rejoin(["pin", &id(1), &id(2)]).code(0);
-    world.rejoin(["unpin", "0000000", "--dir", &shop]).code(0);
+    world.rejoin(["pin", "--remove", "0000000", "--dir", &shop]).code(0);
     let pinned = world.rejoin(["pin", "--list"]).code(0).stdout();
     assert!(pinned.contains(&id(2)) && !pinned.contains(&id(1)), "{pinned}");
     let plan: Cleanup = world

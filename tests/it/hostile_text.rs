@@ -129,7 +129,7 @@ const VERBS: [&[&str]; 49] = [
     &["delete", HOSTILE, "--dry-run"],
     &["pin", "00000001"],
     &["pin", "--list"],
-    &["unpin", "00000001"],
+    &["pin", "--remove", "00000001"],
     &["archive", "--every", "--dry-run"],
     &["archive", "--every"],
     &["archive", "--verify"],

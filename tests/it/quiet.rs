@@ -14,7 +14,7 @@ fn a_quiet_change_prints_at_most_one_line() {
     let out = out.to_str().expect("a path");
     for (args, says) in [
         (&["pin", "8e7d"][..], ""),
-        (&["unpin", "8e7d"], ""),
+        (&["pin", "--remove", "8e7d"], ""),
         (&["delete", "8e7d", "--yes"], "rejoin delete: 1 done, 910 B to the trash. `rejoin undo "),
         (&["undo", "--yes"], "rejoin undo: Run "),
         (&["archive", "--every"], "rejoin archive: 16 archived"),

@@ -66,7 +66,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[&["delete", ONE, "--yes"]], args: &["undo", "--purge", "--every", "--yes"], purges: true },
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
-    Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
+    Change { before: &[&["pin", ONE]], args: &["pin", "--remove", ONE], purges: false },
     // The tested change is the last undo, and not the commands before it.
     Change {
         before: &[&["hook", "install"], &["undo", "--purge", "--every", "--yes"]],
@@ -114,7 +114,7 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
     for args in [
         &["undo", "--list"][..],
         &["undo", "--purge", "--every", "--dry-run"],
-        &["unpin", ONE],
+        &["pin", "--remove", ONE],
         &["undo"],
         &["list", "--all"],
     ] {

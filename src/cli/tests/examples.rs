@@ -104,7 +104,11 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin delete c7e8 --yes", "move it to the trash"),
             ("rejoin delete 31c5 --copy 2", "move its second copy to the trash, and keep the others"),
         ],
-        "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
+        "rejoin-pin" => &[
+            ("rejoin pin licence", "no cleanup takes it"),
+            ("rejoin pin --list", "what is pinned"),
+            ("rejoin pin --remove 31c5", "let it go again"),
+        ],
         "rejoin-rewind" => &[
             ("rejoin rewind 5a1e --to 4 --dry-run", "what a new session with the first 4 messages is"),
             ("rejoin rewind 5a1e --to 2", "a new session with the first 2 messages"),
@@ -114,7 +118,6 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin tag licence -later", "remove one"),
             ("rejoin tag --list", "what is tagged"),
         ],
-        "rejoin-unpin" => &[("rejoin unpin 31c5", "let it go again")],
         "rejoin-undo" => &[
             ("rejoin undo --list", "the runs that can be undone"),
             ("rejoin undo --dry-run", "what undoing the newest puts back"),

@@ -40,7 +40,7 @@ const RELATED: &[&[&str]] = &[
     &["list", "agents", "show", "search", "stats", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
     &["doctor", "delete", "rewind", "backfill", "undo"],
-    &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "config"],
+    &["cleanup", "delete", "pin", "tag", "archive", "restore", "undo", "config"],
     &["config", "help", "list"],
 ];
 
