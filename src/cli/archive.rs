@@ -65,7 +65,7 @@ pub(crate) struct ArchiveArgs {
 /// Arguments of `restore`.
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArgs {
-    /// The archived session: its id or the start of it, AGENT:ID, or its title
+    /// The session in the archive or in the trash: its id or the start of it, AGENT:ID, or its title
     #[arg(value_name = "SESSION")]
     pub session: Selector,
 

@@ -133,6 +133,12 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
+    /// Print only the path of the file or directory that holds the session
+    #[arg(long, conflicts_with_all = [
+        "counts", "messages", "transcript", "branch", "all_branches", "lists_branches", "archived", "format", "json",
+    ])]
+    pub path: bool,
+
     /// Count prompts and replies; this reads every transcript to its end
     ///
     /// Without this, they are counted in a transcript of at most 64 MiB.

@@ -1,4 +1,4 @@
-//! Arguments of the commands that hand a session to other programs: `export` and `path`.
+//! Arguments of `export`, which hands sessions to other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
 use crate::cli::options::{BranchArgs, FilterArgs};
-use crate::session::select::{CopySelector, Selector};
+use crate::session::select::Selector;
 
 /// Arguments of `export`.
 #[derive(Args, Debug)]
@@ -93,19 +93,4 @@ impl ExportFormat {
             Self::Json => "json",
         }
     }
-}
-
-/// Arguments of `path`.
-#[derive(Args, Debug)]
-pub(crate) struct PathArgs {
-    /// The session: an id or the start of one, AGENT:ID, `latest`, `.` for the newest here, or words of its title
-    #[arg(value_name = "SESSION", required = true)]
-    pub session: Vec<String>,
-
-    #[command(flatten)]
-    pub filter: FilterArgs,
-
-    /// Use this copy of the session: its number in the list of candidates, or its path
-    #[arg(long, value_name = "N|PATH")]
-    pub copy: Option<CopySelector>,
 }

@@ -8,10 +8,10 @@ use super::{Cli, GLOBAL};
 /// Every visible command, in the groups and the order in which `rejoin --help` lists them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["list", "search", "show", "resume", "stats"]),
-    ("Repair", &["doctor", "dedupe", "rewind", "backfill", "undo"]),
-    ("Keep and clean up", &["archive", "restore", "pin", "unpin", "tag", "cleanup", "delete", "trash"]),
+    ("Repair", &["doctor", "rewind", "backfill", "undo"]),
+    ("Keep and clean up", &["archive", "restore", "pin", "tag", "cleanup", "delete"]),
     ("Move", &["move", "sync", "rename"]),
-    ("Integrate", &["export", "path", "save", "hook", "completions", "agents", "config", "help"]),
+    ("Integrate", &["export", "save", "hook", "completions", "agents", "config", "help"]),
 ];
 
 /// The global options that help names; `rejoin help options` explains all of them.

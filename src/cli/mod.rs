@@ -26,19 +26,19 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use archive::{ArchiveArgs, RestoreArgs, SyncArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
-pub(crate) use export::{ExportArgs, ExportFormat, PathArgs};
+pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use groups::{command, global_options};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{ChangeArgs, ChoiceArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
-pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs, UnpinArgs};
-pub(crate) use repair::{BackfillArgs, DedupeArgs, DoctorArgs, RewindArgs};
+pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs};
+pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
-pub(crate) use undo::{TrashArgs, TrashCommand, TrashPurgeArgs, TrashRestoreArgs, UndoArgs};
+pub(crate) use undo::UndoArgs;
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -150,8 +150,6 @@ pub(crate) enum Command {
     /// Calls of tools are folded, sub-agents follow their session. A page of HTML needs nothing else: it loads nothing
     /// and runs nothing, and what was said is text in it. Without --output, one session goes to standard output.
     Export(ExportArgs),
-    /// Print the path of the file that holds a session
-    Path(PathArgs),
     /// Resume a session with its agent, in the session's directory
     ///
     /// The agent replaces this program, so the exit status is the agent's. Without SESSION, a
@@ -179,7 +177,8 @@ pub(crate) enum Command {
     Archive(ArchiveArgs),
     /// Put an archived session back where its agent finds it
     ///
-    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it.
+    /// This checks everything first, and never overwrites a file. `rejoin undo` reverses it. The removal of a session that is not
+    /// archived is undone, if the trash still has it.
     Restore(RestoreArgs),
     /// Continue sessions on another machine, through a shared archive
     ///
@@ -198,10 +197,6 @@ pub(crate) enum Command {
     /// Works for Claude Code and Kimi CLI. For a session of another agent it is refused, and the answer names the agent's own
     /// command if there is one. A session that is in use keeps its title. `rejoin undo` reverses it.
     Rename(RenameArgs),
-    /// Keep one copy of a session, and move the others to the trash
-    ///
-    /// Use this when the copies differ and only you can say which one counts.
-    Dedupe(DedupeArgs),
     /// Make a new session up to the last good reply of one that is stuck
     ///
     /// The new session has the messages before the point that you choose, in the same directory; the old one stays as it is. For
@@ -215,12 +210,11 @@ pub(crate) enum Command {
     Cleanup(CleanupArgs),
     /// Remove sessions and everything that belongs to them
     ///
-    /// They and their sub-agents go to the trash, and `rejoin undo` brings them back.
+    /// They and their sub-agents go to the trash, and `rejoin undo` brings them back. With --copy, only one copy of a session goes:
+    /// use this when copies differ and only you can say which one counts.
     Delete(DeleteArgs),
     /// Protect sessions from `cleanup` and `delete`
     Pin(PinArgs),
-    /// Let `cleanup` and `delete` remove sessions again
-    Unpin(UnpinArgs),
     /// Give sessions words by which every command finds them
     ///
     /// `list tag:relay`, `search cron tag:relay` and `cleanup --tag scratch` then take the sessions with that tag.
@@ -228,10 +222,9 @@ pub(crate) enum Command {
     /// Undo what a run of rejoin changed
     ///
     /// Every file and directory comes back with its contents, mode and times. A file that has changed since is left
-    /// alone and reported. Without RUN, this undoes the newest run that can be undone.
+    /// alone and reported. Without RUN, this undoes the newest run that can be undone. What a run removed is in the trash until
+    /// `cleanup` or --purge deletes it.
     Undo(UndoArgs),
-    /// List, restore or purge what is in the trash
-    Trash(TrashArgs),
     /// Find problems in sessions and stores, and fix them
     ///
     /// Each problem has its evidence and the command that fixes it. This changes nothing without --fix or --accept. The exit

@@ -1,4 +1,4 @@
-//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin`, `unpin` and `tag`.
+//! Arguments of the commands that remove and protect sessions: `cleanup`, `delete`, `pin` and `tag`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 use crate::cli::options::{ChangeArgs, ChoiceArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 use crate::cli::tags::TagArgument;
 use crate::cli::values::{parse_id, parse_size};
-use crate::session::select::Selector;
+use crate::session::select::{CopySelector, Selector};
 use crate::session::when::When;
 
 /// Arguments of `cleanup`.
@@ -85,6 +85,12 @@ pub(crate) struct DeleteArgs {
     #[arg(value_name = "SESSION", required = true)]
     pub sessions: Vec<Selector>,
 
+    /// Remove only this copy of the session, and keep the others: its number in `rejoin show SESSION`, or its path
+    ///
+    /// It asks only if no other copy has everything that this one has, and names what would go. Repeat it for several copies.
+    #[arg(long, value_name = "N|PATH", action = ArgAction::Append, conflicts_with_all = ["permanent", "via_agent"])]
+    pub copy: Vec<CopySelector>,
+
     #[command(flatten)]
     pub place: PlaceArgs,
 
@@ -112,6 +118,10 @@ pub(crate) struct PinArgs {
     #[arg(long, conflicts_with = "sessions")]
     pub list: bool,
 
+    /// Let `cleanup` and `delete` remove the sessions again; pinned sessions that are gone count, too
+    #[arg(long, conflicts_with = "list")]
+    pub remove: bool,
+
     #[command(flatten)]
     pub lock: LockArgs,
 
@@ -135,23 +145,6 @@ pub(crate) struct TagArgs {
 
     #[command(flatten)]
     pub change: ChangeArgs,
-
-    #[command(flatten)]
-    pub format: FormatArgs,
-}
-
-/// Arguments of `unpin`.
-#[derive(Args, Debug)]
-pub(crate) struct UnpinArgs {
-    /// The sessions: ids or the start of ids, AGENT:ID, or words of a title; sessions that are gone count too
-    #[arg(value_name = "SESSION", required = true, value_parser = parse_id)]
-    pub sessions: Vec<Selector>,
-
-    #[command(flatten)]
-    pub place: PlaceArgs,
-
-    #[command(flatten)]
-    pub lock: LockArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,

@@ -1,4 +1,4 @@
-//! Arguments of the commands that find and repair problems: `doctor`, `dedupe` and `backfill`.
+//! Arguments of the commands that find and repair problems: `doctor`, `rewind` and `backfill`.
 
 use std::path::PathBuf;
 
@@ -76,33 +76,6 @@ pub(crate) struct DoctorArgs {
     /// This is about the check `expires-soon`.
     #[arg(long, value_name = "TIME", value_parser = parse_days, default_value = "7d")]
     pub expiring: SignedDuration,
-
-    #[command(flatten)]
-    pub format: FormatArgs,
-}
-
-/// Arguments of `dedupe`.
-#[derive(Args, Debug)]
-pub(crate) struct DedupeArgs {
-    /// The session: its id or the start of it, AGENT:ID, its title, or one of its files or directories
-    #[arg(value_name = "SESSION")]
-    pub session: Selector,
-
-    /// The copy to keep: its number as shown by `rejoin show SESSION`, or its path; on a terminal, you can choose one
-    #[arg(long, value_name = "N|PATH")]
-    pub keep: Option<CopySelector>,
-
-    /// Do not ask for confirmation
-    ///
-    /// Nothing is asked if the kept copy has everything that the others have.
-    #[arg(long, short)]
-    pub yes: bool,
-
-    #[command(flatten)]
-    pub place: PlaceArgs,
-
-    #[command(flatten)]
-    pub change: ChangeArgs,
 
     #[command(flatten)]
     pub format: FormatArgs,

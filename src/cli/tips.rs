@@ -11,8 +11,7 @@ use crate::format::command_line;
 const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
     ("<SESSION>", Some("restore"), "list --archived", "the sessions in the archive"),
     ("<SESSION>", None, "list", "the sessions"),
-    ("<RUN>", None, "undo --list", "the runs"),
-    ("<ENTRY>", None, "trash list", "the entries"),
+    ("<RUN", None, "undo --list", "the runs"),
 ];
 
 /// Adds the command that lists a missing argument to an error, and the option that takes all of them.
@@ -100,8 +99,7 @@ mod tests {
             ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
             ("delete", &["`rejoin list` shows the sessions"]),
             ("restore", &["`rejoin list --archived` shows the sessions in the archive"]),
-            ("trash restore", &["`rejoin trash list` shows the entries"]),
-            ("trash purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
+            ("undo --purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
             ("delete --home /a", &["`rejoin --home /a list` shows the sessions"]),
             ("search", &[]),
             ("delete --nonsense", &[]),
@@ -163,8 +161,6 @@ mod tests {
             ("arhcive", "archive"),
             ("restroe", "restore"),
             ("resotre", "restore"),
-            ("tarsh", "trash"),
-            ("trsh", "trash"),
             ("udno", "undo"),
             ("unod", "undo"),
             ("statts", "stats"),
@@ -199,7 +195,7 @@ mod tests {
             ("list -agent claude", "--agent"),
             ("list -limit=3", "--limit"),
             ("list -json", "--json"),
-            ("trash lst", "list"),
+            ("save jdio", "jido"),
             ("hook instal", "install"),
             ("save trascript", "transcript"),
             ("completions zhs", "zsh"),

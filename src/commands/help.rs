@@ -91,7 +91,7 @@ fn sessions() -> String {
         [".", "the newest one of this directory and those below"],
         ["3", "the third line of `rejoin list`"],
         ["~/.claude/…/ID.jsonl", "its file or directory"],
-        ["build1:31c5", "a session on another host, for `resume`, `show` and `path`"],
+        ["build1:31c5", "a session on another host, for `resume` and `show`"],
     ]);
     format!(
         "Wherever a command takes a SESSION, any of these will do:\n\n{names}\n\
@@ -153,7 +153,6 @@ fn words() -> String {
         ["item", "a part of a plan or a run, mostly one session"],
         ["run", "one change that was carried out; `undo` reverses it"],
         ["trash", "where a run keeps what it removed, until a purge"],
-        ["entry", "an item of a run that is in the trash"],
         ["archive", "a place for sessions where no agent deletes them"],
         ["state", "one version of a session in the archive"],
         ["pinned", "protected from `cleanup` and `delete`"],

@@ -1,19 +1,22 @@
-//! `rejoin pin` and `rejoin unpin`
+//! `rejoin pin`
 
 use crate::change::apply::pins::update;
 use crate::change::outcome::ItemResult;
 use crate::change::pins::Pins;
-use crate::cli::{FormatArgs, PinArgs, UnpinArgs};
+use crate::cli::{FormatArgs, PinArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, Filter, Name, Resolution, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
-use crate::view::render::labels::{Labelled, Labels};
+use crate::view::render::labels::{Labelled, Labels, REMOVE};
 use crate::view::ui::Ui;
 
-pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    if args.remove {
+        return remove(args, env, ui);
+    }
     if args.list {
         let (pins, filter) = (Pins::read(env)?, super::place_filter(&args.place, env)?);
         let named = passing(pins.sessions(), &filter, env).into_iter();
@@ -34,15 +37,15 @@ pub(crate) fn pin(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     print("pin", &named, &changed, args.format, env, ui)
 }
 
-pub(crate) fn unpin(args: &UnpinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let pins = Pins::read(env)?;
-    let filter = super::place_filter(&args.place, env)?;
+/// Removes the pins of sessions, which may be gone.
+fn remove(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let (pins, filter) = (Pins::read(env)?, super::place_filter(&args.place, env)?);
     let names = passing(pins.sessions(), &filter, env);
     let named = args.sessions.iter().map(|selector| pinned(selector, &names, env)).collect::<Result<Vec<_>, _>>()?;
-    let changed = update(env, "unpin", args.lock.lock_timeout, |pins| {
+    let changed = update(env, REMOVE, args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.remove(*agent, id)).collect::<Vec<_>>()
     })?;
-    print("unpin", &named, &changed, args.format, env, ui)
+    print(REMOVE, &named, &changed, args.format, env, ui)
 }
 
 /// Returns the sessions that pass the filters; a deleted session has no directory.

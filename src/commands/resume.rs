@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use crate::agent::command::Request;
 use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
-use crate::commands::find::{self, Answer, CopyCommand, SessionBackend, Target};
+use crate::commands::find::{self, Answer, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch;
@@ -94,7 +94,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     };
     let mut resume = match target {
         Target::Session(session) => {
-            let session = find::with_a_copy(*session, copy.as_ref(), RESUME_COPY, env, ui)?;
+            let session = find::with_a_copy(*session, copy.as_ref(), "resume", env, ui)?;
             match with {
                 Some(other) => Resume::briefed(session, other, &options, &request, env)?,
                 None => Resume::of_session(session, &options, &request, env)?,
@@ -173,8 +173,6 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     }
     match resume.plan.exec(&program, &dir, resume.identity, env)? {}
 }
-
-const RESUME_COPY: CopyCommand = CopyCommand { verb: "resume", option: "--copy" };
 
 /// Prompts longer than this do not fit on a command line.
 const MAX_PROMPT: u64 = 100_000;

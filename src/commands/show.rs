@@ -10,13 +10,14 @@ use crate::agent::command::Request;
 use crate::cli::{Format, ShowArgs};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, subagents};
-use crate::error::{Exit, Refusal};
+use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
-use crate::format::text;
+use crate::format::{shown, text};
 use crate::launch;
 use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
+use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::system::env::Env;
 use crate::view::render::answer::{write_line, write_object};
@@ -27,6 +28,9 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let filter = super::filter(&args.filter, true, env)?;
+    if args.path {
+        return print_path(args, &filter, env, ui);
+    }
     if args.archived {
         return super::archive::show(args, &filter, env, ui);
     }
@@ -88,6 +92,23 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         messages::branch_note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
     }
     Ok(left_out.exit(ui))
+}
+
+/// Prints the path of the copy that a resume would use, or that the user names.
+fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let selector = super::selector(&args.session)?;
+    let session = find::Finder::new(filter, Wanted::RESUME, env, ui).one("print path", &selector)?.session()?;
+    let session = find::with_a_copy(session, args.copy.as_ref(), "show --path", env, ui)?;
+    let path = &session.copy().place.path;
+    // Callers take this line for the path itself, so print exactly that or nothing.
+    let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
+        let message =
+            format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));
+        Refusal::new(RefusalCode::PathNotText, message)
+    })?;
+    writeln!(ui.data(), "{line}")?;
+    ui.flush()?;
+    Ok(Exit::Ok)
 }
 
 /// Returns the note on a stuck conversation.

@@ -2,30 +2,41 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::history;
 use crate::change::apply::in_use::agent_of;
-use crate::change::apply::state_dir::is_busy;
-use crate::change::apply::undo;
+use crate::change::apply::state_dir::{self, is_busy};
+use crate::change::apply::{history, undo};
 use crate::change::outcome::ItemResult;
 use crate::cli::{FormatArgs, LockArgs, UndoArgs};
+use crate::commands::find;
 use crate::doctor::survey::sweeps;
-use crate::error::Exit;
+use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::confirm;
 use crate::view::render::undo::Runs;
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
+use changes::trash::{self, Purge};
 use changes::undo::{Report, Which};
 
 pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
         return list(args, env, ui);
     }
+    if args.purge {
+        return purge(args, env, ui);
+    }
     let which = match &args.run {
         Some(run) => Which::Named(run.clone()),
         None => newest(args, env, ui)?,
     };
-    carry_out(&which, |_| true, (args.dry_run, args.lock, args.format), env, ui)
+    let how = (args.dry_run, args.lock, args.format);
+    let Some(session) = &args.session else { return carry_out(&which, |_| true, how, env, ui) };
+    // The undo itself reports a run that is missing or unreadable.
+    let history = history::read(env)?;
+    let run = history.runs.iter().find(|run| which == Which::Named(run.id.clone()) && !run.is_purged);
+    let items = run.map(|run| find::items_of_run(run, session, env)).transpose()?.unwrap_or_default();
+    carry_out(&which, |record| items.contains(&record.item), how, env, ui)
 }
 
 /// Undoes the wanted items of a run, or only shows what that would do.
@@ -90,4 +101,34 @@ fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     // A run that is still in progress was not interrupted.
     ui.answer(args.format, env, &Runs { history: &history, is_busy: is_busy(env) })?;
     Ok(Exit::Ok)
+}
+
+/// Deletes for good what runs removed.
+fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let which = match args.older_than {
+        Some(when) => Purge::Before(env.clock.before(when)),
+        None if args.every => Purge::All,
+        None => Purge::Runs(args.run.iter().cloned().collect()),
+    };
+    let history = super::history(env, ui)?;
+    if let Purge::Runs(names) = &which
+        && let Some(unknown) = names.iter().find(|name| !history.has(name))
+    {
+        return Err(Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
+            .hint("run `rejoin undo --list` to see the runs")
+            .into());
+    }
+    let doomed: Vec<_> = history.runs.iter().filter(|run| which.means(run)).collect();
+    let purged = if args.dry_run {
+        trash::preview(&history, &which)
+    } else {
+        if !doomed.is_empty() && !args.yes {
+            let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
+            let runs = text::count(doomed.len(), "run");
+            super::confirm_or_refuse(&about, &format!("Delete for good what {runs} removed?"), env, ui)?;
+        }
+        trash::purge(&state_dir::open(env, "undo --purge", args.lock.lock_timeout)?, env.clock.now, &which)?
+    };
+    ui.answer(args.format, env, &purged)?;
+    Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

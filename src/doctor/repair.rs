@@ -2,6 +2,7 @@
 
 mod join;
 
+use std::collections::BTreeSet;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -213,11 +214,12 @@ fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
     paths.iter().map(step).collect()
 }
 
-/// Plans to keep the first copy of a session, and to move the others to the trash.
+/// Plans to move these copies of a session to the trash, and to keep the others, of which there is at least one.
 ///
 /// Fails with the reason if a copy cannot be moved: it is in use, or only its agent can remove it.
-pub(crate) fn keep_first(session: &Session) -> Result<Change, Unable> {
-    let kept = session.copy();
+pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Result<Change, Unable> {
+    let copies = || session.copies.iter().enumerate();
+    let kept = copies().find(|(at, _)| !going.contains(at)).map(|(_, copy)| copy).ok_or("it has no other copy")?;
     let item = |copy: &SessionCopy| {
         let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
         if copy.health.contains(Health::UnknownFormat) {
@@ -235,8 +237,8 @@ pub(crate) fn keep_first(session: &Session) -> Result<Change, Unable> {
         let item = Item::new(about, "duplicate-session", "another copy is kept", steps);
         Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
     };
-    let items = session.copies[1..].iter().map(item).collect::<Result<Vec<_>, Unable>>()?;
-    Ok(Change::new("dedupe", items))
+    let going = copies().filter(|(at, _)| going.contains(at)).map(|(_, copy)| copy);
+    Ok(Change::new("delete", going.map(item).collect::<Result<Vec<_>, Unable>>()?))
 }
 
 #[cfg(test)]

@@ -277,7 +277,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
 
         world.rejoin(["archive", &id]).code(0);
         world.rejoin(["delete", &id, "--yes"]).code(0);
-        world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
+        world.rejoin(["undo", "--purge", "--every", "--yes"]).code(0);
         assert_ne!(contents(&world), bytes, "{agent}");
         world.rejoin(["restore", &id, "--trust"]).code(0);
         assert_eq!(contents(&world), bytes, "{agent}");

@@ -191,7 +191,7 @@ fn files_that_an_agent_runs_are_restored_on_trust() {
         wipe(&world);
         let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
         assert!(!code.exists(), "{}", code.display());
-        world.rejoin(["path", &id(1)]).code(0);
+        world.rejoin(["show", "--path", &id(1)]).code(0);
         let command = format!("`rejoin restore {} --trust`", id(1));
         assert!(said.contains(&code.display().to_string()) && said.contains(&command), "{said}");
         world.rejoin(["restore", &id(1), "--trust"]).code(0);

@@ -105,15 +105,15 @@ fn a_session_with_messages_on_another_branch_is_not_empty() {
 }
 
 #[test]
-fn dedupe_quotes_the_messages_of_another_branch() {
+fn delete_of_a_copy_quotes_the_messages_of_another_branch() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").filed_under("-usr-a"));
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("only here", "2");
     world.add(session.last_prompt(2).filed_under("-usr-b"));
     let copies = details(&world, &[&id(1)]).session.copies;
-    let keep = &copies.iter().find(|copy| copy.path.contains("-usr-a")).expect("a copy").path;
+    let copy = &copies.iter().find(|copy| copy.path.contains("-usr-b")).expect("a copy").path;
     let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-    command.args(["dedupe", &id(1), "--keep", keep]);
+    command.args(["delete", &id(1), "--copy", copy]);
     let mut seat = Seat::run(&command, 120, 24);
     seat.shows("only there: 2 messages, from \"only here\" to \"2\"");
     seat.types("n\r");

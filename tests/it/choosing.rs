@@ -203,13 +203,13 @@ fn titles_and_tags_with_a_slash_name_a_session() {
     world.add(Claude::session(id(1)).in_dir("/usr").turn("feat/login: fix src/main.rs", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr").turn("other", "y"));
     world.rejoin(["tag", &id(1), "+a/b"]).code(0);
-    let path = world.rejoin(["path", &id(1)]).code(0).stdout();
+    let path = world.rejoin(["show", "--path", &id(1)]).code(0).stdout();
     for words in ["feat/login", "src/main.rs", "tag:a/b"] {
-        assert_eq!(world.rejoin(["path", words]).code(0).stdout(), path, "{words}");
+        assert_eq!(world.rejoin(["show", "--path", words]).code(0).stdout(), path, "{words}");
     }
-    let said = world.rejoin(["path", "no/where"]).code(5).stderr();
+    let said = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
     assert!(said.contains("no/where does not exist"), "{said}");
-    world.rejoin(["path", "./src/main.rs"]).code(5);
+    world.rejoin(["show", "--path", "./src/main.rs"]).code(5);
 }
 
 #[test]
@@ -407,12 +407,12 @@ fn the_chooser_opens_for_copies_and_resumes_the_chosen_one() {
 #[test]
 fn an_ambiguous_name_opens_the_picker_for_every_command() {
     for (args, enter) in [
-        ("path same", "print path"),
+        ("show --path same", "print path"),
         ("show same", "show"),
         ("export same", "export"),
         ("archive same", "archive"),
         ("rename same other", "rename"),
-        ("dedupe same --keep 1", "keep a copy"),
+        ("delete same --copy 2", "delete a copy"),
         ("delete same", "delete"),
         ("pin same", "pin"),
         ("doctor same", "check"),

@@ -228,7 +228,7 @@ fn cleanup_applies_only_the_shown_plan() {
     assert_eq!((pinned.verb.as_str(), pinned.items[0].result), ("pin", ChangeResult::Done));
     let error = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(7).error();
     assert_eq!(error.code, "plan-changed");
-    world.rejoin(["unpin", &id(1)]).code(0);
+    world.rejoin(["pin", "--remove", &id(1)]).code(0);
     let done: Cleanup = world.rejoin(["cleanup", "--apply", shown.fingerprint(), "--json"]).code(0).json();
     assert_eq!((done.done, done.fingerprint()), (3, shown.fingerprint()));
 }
@@ -521,7 +521,7 @@ fn cleanup_permanent_leaves_nothing_in_the_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
-    world.rejoin(["trash", "list"]).code(0).stdout_eq("");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
     world.rejoin(["undo"]).code(5);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 6);
 }
@@ -544,14 +544,14 @@ fn pins_are_shown_and_removed_again() {
     assert!(shown.contains("pinned        yes"), "{shown}");
     let list: Change = world.rejoin(["pin", "--list", "--json"]).code(0).json();
     assert_eq!(list.ids(), [id(1), id(2)]);
-    world.rejoin(["unpin", "0000000"]).code(6);
-    world.rejoin(["unpin", "00000003"]).code(5);
-    world.rejoin(["unpin", "00000002"]).code(0);
+    world.rejoin(["pin", "--remove", "0000000"]).code(6);
+    world.rejoin(["pin", "--remove", "00000003"]).code(5);
+    world.rejoin(["pin", "--remove", "00000002"]).code(0);
     // As for `pin`, a title names a session, too, but only one that is pinned.
     world.rejoin(["pin", "old 2"]).code(0);
-    world.rejoin(["unpin", "old"]).code(6);
-    world.rejoin(["unpin", "old 3"]).code(5);
-    world.rejoin(["unpin", "old 2"]).code(0);
+    world.rejoin(["pin", "--remove", "old"]).code(6);
+    world.rejoin(["pin", "--remove", "old 3"]).code(5);
+    world.rejoin(["pin", "--remove", "old 2"]).code(0);
     assert!(pinned(1) && !pinned(2));
     // Without readable pins, the sessions that must stay are unknown.
     let pins = world.home().join(".local/state/rejoin/pins.json");
@@ -721,7 +721,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
-    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" trash purge --every --yes";
+    let script = "mount --bind \"$2\" \"$1\" && exec \"$0\" undo --purge --every --yes";
     let mut command = world.from(world.root()).command("/usr/bin/unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_rejoin")]);
     let output = command.arg(&inside).arg(&outside).output().expect("a run");

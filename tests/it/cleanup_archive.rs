@@ -38,7 +38,7 @@ fn removed_sessions_are_in_the_archive_after_a_purge() {
     let done: Cleanup = world.rejoin(["cleanup", "--archive", "--apply", plan.fingerprint(), "--json"]).code(0).json();
     assert_eq!((done.done, done.details.archived, done.failed), (3, 3, 0));
     assert!(done.details.archived_bytes > 0);
-    world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
+    world.rejoin(["undo", "--purge", "--every", "--yes"]).code(0);
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
     }

@@ -525,7 +525,7 @@ mod database {
             let fix: Vec<&str> = ["doctor", "--fix", "--yes"].iter().chain(check).copied().collect();
             let open = std::fs::File::options().append(true).open(&files[1]).expect("a file");
             world.rejoin(&fix);
-            world.rejoin(["dedupe", &id(1), "--keep", "1", "--yes"]).code(7);
+            world.rejoin(["delete", &id(1), "--copy", "2", "--yes"]).code(7);
             assert_eq!(files.each_ref().map(|file| file.exists()), [true, true], "{check:?}");
             drop(open);
             world.rejoin(&fix);
@@ -811,7 +811,7 @@ fn the_parent_of_a_fork_is_not_removed_before_the_fork() {
     world.rejoin(["pin", &id(2)]).code(0);
     world.rejoin(["cleanup", "--older-than", "1d", "--yes", "--allow-all"]).code(0);
     assert!(base.exists() && fork.exists());
-    world.rejoin(["unpin", &id(2)]).code(0);
+    world.rejoin(["pin", "--remove", &id(2)]).code(0);
     // The fork is archived with the part that it needs.
     world.rejoin(["archive", &id(2)]).code(0);
     world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);

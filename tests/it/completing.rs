@@ -36,10 +36,10 @@ fn lines(run: &str) -> Vec<(&'static str, String)> {
         ("rejoin restore 0", format!("rejoin restore {}", id(3))),
         ("rejoin restore claude:", format!("rejoin restore claude:{}", id(3))),
         ("rejoin show --archived 0", format!("rejoin show --archived {}", id(3))),
-        ("rejoin unpin 0", format!("rejoin unpin {}", id(1))),
+        ("rejoin pin --remove 0", format!("rejoin pin --remove {}", id(1))),
         ("rejoin undo 2", format!("rejoin undo {run}")),
-        ("rejoin trash restore 2", format!("rejoin trash restore {run}/0")),
-        ("rejoin trash purge 2", format!("rejoin trash purge {run}")),
+        ("rejoin undo x 0", format!("rejoin undo x {}", id(3))),
+        ("rejoin undo --purge 2", format!("rejoin undo --purge {run}")),
         ("rejoin help exit", "rejoin help exit-codes".to_owned()),
         ("rejoin help filt", "rejoin help filters".to_owned()),
         ("rejoin list --fields agent,ti", "rejoin list --fields agent,title".to_owned()),
@@ -131,7 +131,7 @@ fn completion_uses_the_home_of_the_command_line() {
 #[test]
 fn a_home_without_anything_offers_nothing_and_no_error() {
     let world = World::new();
-    for verb in ["show", "restore", "unpin", "undo"] {
+    for verb in ["show", "restore", "pin", "undo"] {
         let call = world.with("COMPLETE", "bash");
         call.rejoin(["--", "rejoin", verb, "0"]).code(0).stdout_eq("").stderr_eq("");
     }
@@ -206,7 +206,8 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
             let states: &[&str] = if is_plain { &["", "gptme:"] } else { &["", "'", "\"", "gptme:"] };
             for (state, open) in states.iter().enumerate() {
                 let close = open.trim_start_matches("gptme:");
-                let typed = format!("rejoin path {open}evil{at:03}x\t{close} >/dev/null && echo na''med {at}.{state}");
+                let typed =
+                    format!("rejoin show --path {open}evil{at:03}x\t{close} >/dev/null && echo na''med {at}.{state}");
                 seat.types(&format!("{typed}; echo do''ne {at}.{state}\n"));
                 let screen = seat.shows(&format!("done {at}.{state}"));
                 let is_named = screen.contains(&format!("named {at}.{state}"));

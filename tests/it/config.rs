@@ -170,7 +170,7 @@ fn every_command_uses_the_archive_directory_of_the_file() {
     world.rejoin(["cleanup", "--yes", "--allow-all"]).code(0);
     assert!(crate::archive::machine_dir(&dir).join("blobs").is_dir());
     assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the trash"));
-    world.rejoin(["trash", "purge", "--every", "--yes"]).code(0);
+    world.rejoin(["undo", "--purge", "--every", "--yes"]).code(0);
     assert!(world.rejoin(["resume", &id(1), "--print"]).code(5).stderr().contains("it is in the archive"));
     world.rejoin(["show", "--archived", &id(1)]).code(0);
     world.rejoin(["restore", &id(1)]).code(0);

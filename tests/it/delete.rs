@@ -75,7 +75,7 @@ hint: see the plan with `rejoin delete 00000001-aaaa-4aaa-8aaa-000000000001 --dr
     world.rejoin(["delete", &id(2), "--apply", "000000000000"]).code(7);
     world.rejoin(["pin", &id(2)]).code(0);
     let answer = world.rejoin(["delete", &id(2), "--yes"]).code(7);
-    assert!(answer.stderr().contains("it is pinned; run `rejoin unpin claude:"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("it is pinned; run `rejoin pin --remove claude:"), "{}", answer.stderr());
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
     let registration = json!({"pid": pid, "sessionId": id(1), "procStart": ticks});
@@ -96,7 +96,7 @@ fn delete_permanent_cannot_be_undone() {
     let done: Change = world.rejoin(["delete", &id(2), "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.run), (1, None));
     world.rejoin(["undo"]).code(5);
-    world.rejoin(["trash", "list"]).code(0).stdout_eq("");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
 }
 
 #[test]

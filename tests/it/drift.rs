@@ -231,8 +231,8 @@ fn dedupe_and_doctor_leave_a_copy_in_an_unknown_format() {
     let fix = world.rejoin(["doctor", "--fix", "--dry-run"]).stdout();
     assert!(!fix.contains("would move") && !fix.contains("would remove"), "{fix}");
     let copies = world.rejoin(["show", &session, "--copy", "1", "--json"]).stdout();
-    let known = if copies.contains("unknown-format") { "2" } else { "1" };
-    let refused = world.rejoin(["dedupe", &session, "--keep", known, "--dry-run"]).code(7).stderr();
+    let unknown = if copies.contains("unknown-format") { "1" } else { "2" };
+    let refused = world.rejoin(["delete", &session, "--copy", unknown, "--dry-run"]).code(7).stderr();
     assert!(refused.contains("unknown format"), "{refused}");
 }
 

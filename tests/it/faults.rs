@@ -194,7 +194,7 @@ fn the_trash_of_another_run_is_never_removed() {
     let done: Change = world.rejoin(["delete", &id(1), "--yes", "--json"]).code(0).json();
     assert!(done.run.is_some_and(|run| run.starts_with("20260301-120000-")), "the name is taken");
     assert_eq!(std::fs::read_to_string(&others).expect("what is kept"), "kept");
-    let listed = world.rejoin(["trash", "list"]).code(0);
+    let listed = world.rejoin(["undo", "--list"]).code(0);
     assert!(listed.stderr().contains("20260301-120000: there is no journal of it"), "{}", listed.stderr());
 }
 
@@ -220,13 +220,13 @@ fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
         for text in [damage(&text), damage(cut_off.trim_end_matches('\n')) + "\n"] {
             std::fs::write(&journal, text).expect("a journal");
             let before = picture(&world.home());
-            for verb in [&["undo"][..], &["undo", "20260301-120000"], &["trash", "restore", &id(1)], &["trash", "list"]]
-            {
+            let one = ["undo", "20260301-120000", &id(1)];
+            for verb in [&["undo"][..], &["undo", "20260301-120000"], &one, &["restore", &id(1)], &["undo", "--list"]] {
                 let answer = world.rejoin(verb).code_is_one_of(&[0, 5, 7]);
                 assert!(!answer.stderr().contains("a bug in rejoin"), "{what}: {}", answer.stderr());
                 assert!(answer.stderr().contains("20260301-120000.jsonl: "), "{what}: {verb:?} {}", answer.stderr());
             }
-            let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(3).json();
+            let purged: Purge = world.rejoin(["undo", "--purge", "--every", "--yes", "--json"]).code(3).json();
             assert!(
                 purged.items.is_empty() && purged.warnings[0].contains("20260301-120000 is left as it is"),
                 "{purged:?}"
@@ -248,7 +248,7 @@ fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
 fn unreadable_runs_are_an_error() {
     let world = world();
     put(&state(&world).join("runs"), "no directory");
-    for args in [&["undo"][..], &["undo", "--list"], &["trash", "list"], &["trash", "purge", "--every", "--yes"]] {
+    for args in [&["undo"][..], &["undo", "--list"], &["restore", &id(1)], &["undo", "--purge", "--every", "--yes"]] {
         let answer = world.rejoin(args).code(1);
         assert!(answer.stderr().contains("rejoin/runs: "), "{args:?}: {}", answer.stderr());
     }
@@ -366,7 +366,7 @@ fn a_failed_purge_names_the_files_left_in_the_trash() {
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
         world
     };
-    let args = ["trash", "purge", "--every", "--yes", "--json"];
+    let args = ["undo", "--purge", "--every", "--yes", "--json"];
     failing_at_every_point(
         "5",
         false,

@@ -66,7 +66,7 @@ fn every_filtered_command_leaves_other_sessions_alone() {
         &["pin", "lamp"],
         &["archive", "lamp"],
         &["doctor", "lamp"],
-        &["dedupe", "lamp", "--keep", "1"],
+        &["delete", "lamp", "--copy", "2"],
     ] {
         let answer = world.from(&shop).rejoin([args, &["--here"]].concat()).code(5);
         assert!(answer.stderr().contains("no session"), "{args:?}: {}", answer.stderr());
@@ -75,7 +75,7 @@ fn every_filtered_command_leaves_other_sessions_alone() {
     world.rejoin(["archive", &id(2)]).code(0);
     world.rejoin(["restore", &id(2), "--dir", &shop]).code(5);
     world.rejoin(["pin", &id(1), &id(2)]).code(0);
-    world.rejoin(["unpin", "0000000", "--dir", &shop]).code(0);
+    world.rejoin(["pin", "--remove", "0000000", "--dir", &shop]).code(0);
     let pinned = world.rejoin(["pin", "--list"]).code(0).stdout();
     assert!(pinned.contains(&id(2)) && !pinned.contains(&id(1)), "{pinned}");
     let plan: Cleanup = world
@@ -156,9 +156,13 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
         let right = world.rejoin([words, &["--dir", &shop]].concat()).stderr();
         assert!(!right.contains("No session worked"), "{words:?}: {right}");
     }
-    for words in
-        [&["show", "latest"][..], &["resume", "till"], &["path", "0000"], &["delete", "fix the till"], &["export"]]
-    {
+    for words in [
+        &["show", "latest"][..],
+        &["resume", "till"],
+        &["show", "--path", "0000"],
+        &["delete", "fix the till"],
+        &["export"],
+    ] {
         let error = world.rejoin([words, &["--dir", &slip]].concat()).code(5).stderr();
         assert!(error.contains(&format!("error: no session worked in {slip} or below it\n")), "{words:?}: {error}");
         assert!(error.contains(&format!(" --dir {shop}`  (1 session)\n")), "{words:?}: {error}");

@@ -1,4 +1,4 @@
-//! `doctor --fix` and `dedupe`: a repaired finding is gone, and undo restores everything after any interruption.
+//! `doctor --fix` and `delete --copy`: a repaired finding is gone, and undo restores everything after any interruption.
 
 use std::path::Path;
 
@@ -159,7 +159,7 @@ These need a decision:
 
 warning duplicate-session: the id has several copies
   claude 00000005 add a test: diverged at record 3
-    rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps copy 1: /usr/bin, 4 messages, 2026-02-01
+    rejoin delete claude:00000005-aaaa-4aaa-8aaa-000000000005 --copy 2  removes copy 2: [..]
 
 "#]]);
     world.rejoin(["doctor", "--fix"]).code(4).stdout_eq(snapbox::str![[r#"
@@ -183,7 +183,7 @@ These need a decision:
 
 warning duplicate-session: the id has several copies
   claude 00000005 add a test: diverged at record 3
-    rejoin dedupe claude:00000005-aaaa-4aaa-8aaa-000000000005 --keep 1  keeps copy 1: /usr/bin, 4 messages, 2026-02-01
+    rejoin delete claude:00000005-aaaa-4aaa-8aaa-000000000005 --copy 2  removes copy 2: [..]
 
 "#]]);
     world.rejoin(["doctor", "--fix", "--check", "leftover-temp"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -206,40 +206,40 @@ fn a_changed_plan_is_not_applied() {
 }
 
 #[test]
-fn dedupe_keeps_the_named_copy() {
-    for (keep, kept) in [("1", "-usr-bin"), ("2", "-somewhere-else")] {
+fn delete_of_a_copy_keeps_the_other() {
+    for (gone, kept) in [("2", "-usr-bin"), ("1", "-somewhere-else")] {
         let world = world();
         let before = stores(&world);
-        let plan: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--dry-run", "--json"]).code(0).json();
+        let plan: Change = world.rejoin(["delete", &id(5), "--copy", gone, "--dry-run", "--json"]).code(0).json();
         assert_eq!((plan.planned, plan.items[0].result), (1, ChangeResult::Planned));
-        let done: Change = world.rejoin(["dedupe", &id(5), "--keep", keep, "--yes", "--json"]).code(0).json();
+        let done: Change = world.rejoin(["delete", &id(5), "--copy", gone, "--yes", "--json"]).code(0).json();
         assert_eq!((done.done, done.failed), (1, 0));
         let projects = world.home().join(".claude/projects");
         for slug in ["-usr-bin", "-somewhere-else"] {
             let path = projects.join(slug).join(format!("{}.jsonl", id(5)));
-            assert_eq!(path.exists(), slug == kept, "{keep}: {}", path.display());
+            assert_eq!(path.exists(), slug == kept, "{gone}: {}", path.display());
         }
         let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();
-        assert_eq!(undone.details.verb, "dedupe");
+        assert_eq!(undone.details.verb, "delete");
         assert_same(&before, &stores(&world), "after undo");
     }
 }
 
 #[test]
-fn dedupe_asks_before_it_removes_unique_data() {
+fn delete_of_a_copy_asks_before_it_removes_unique_data() {
     let world = world();
     let before = stores(&world);
-    let refused = world.rejoin(["dedupe", &id(5), "--keep", "1"]).code(2).stderr();
-    assert!(refused.contains("--keep 1 --yes` to confirm"), "{refused}");
+    let refused = world.rejoin(["delete", &id(5), "--copy", "2"]).code(2).stderr();
+    assert!(refused.contains("--copy 2 --yes` to confirm"), "{refused}");
     assert_same(&before, &stores(&world), "without a terminal");
 
     // A copy that is only the beginning of the kept one needs no question.
-    world.rejoin(["dedupe", &id(3), "--keep", "1", "--dry-run"]).code(0);
-    world.rejoin(["dedupe", &id(3), "--keep", "1"]).code(0);
+    world.rejoin(["delete", &id(3), "--copy", "2", "--dry-run"]).code(0);
+    world.rejoin(["delete", &id(3), "--copy", "2"]).code(0);
 }
 
 #[test]
-fn the_question_of_dedupe_shows_both_copies_and_the_loss() {
+fn the_question_about_a_copy_shows_both_copies_and_the_loss() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     let beginning = Claude::session(id(1)).in_dir(&alpha).turn("start", "started");
@@ -258,7 +258,7 @@ fn the_question_of_dedupe_shows_both_copies_and_the_loss() {
         (status, said.replace("\r\n", "\n"))
     };
     let id = id(1);
-    let (status, said) = run(&["dedupe", &id, "--keep", "2"], &[("to the trash? [y/N] ", "n\r")]);
+    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("to the trash? [y/N] ", "n\r")]);
     assert_eq!(status, Some(1), "{said}");
     for line in [
         "keep    copy 2: ",
@@ -271,9 +271,7 @@ fn the_question_of_dedupe_shows_both_copies_and_the_loss() {
     }
     assert_same(&before, &stores(&world), "after a no");
 
-    // Without --keep, the chooser opens; the second line is the other copy.
-    let (status, said) =
-        run(&["dedupe", &id], &[("copy 1: ", "\x1b[B\r"), ("Move copy 1 to the trash? [y/N] ", "y\r")]);
+    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("Move copy 1 to the trash? [y/N] ", "y\r")]);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("removed  a copy of claude"), "{said}");
 }
@@ -294,16 +292,20 @@ fn a_fix_of_many_ends_in_a_count_and_a_letter() {
 }
 
 #[test]
-fn dedupe_refuses_unknown_copies_and_sessions() {
+fn delete_refuses_unknown_copies_and_the_last_one() {
     let world = world();
     let before = stores(&world);
-    world.rejoin(["dedupe", &id(5)]).code(2);
-    let said = world.rejoin(["dedupe", &id(5), "--keep", "3"]).code(5).stderr();
-    assert!(said.contains("--keep 2") && !said.contains("--copy"), "{said}");
-    world.rejoin(["dedupe", "5", "--keep", "1"]).code(2);
-    world.rejoin(["dedupe", "ffffffff", "--keep", "1"]).code(5);
-    world.rejoin(["dedupe", &id(5), "--keep", "1", "--apply", "000000000000"]).code(7);
-    world.rejoin(["dedupe", &id(1), "--keep", "1"]).code(0).stdout_eq("Nothing to do.\n");
+    let said = world.rejoin(["delete", &id(5), "--copy", "3"]).code(5).stderr();
+    assert!(said.contains("--copy 2"), "{said}");
+    world.rejoin(["delete", "5", "--copy", "1"]).code(2);
+    world.rejoin(["delete", &id(5), &id(3), "--copy", "1"]).code(2);
+    world.rejoin(["delete", &id(5), "--copy", "1", "--permanent", "--yes"]).code(2);
+    world.rejoin(["delete", "ffffffff", "--copy", "1"]).code(5);
+    world.rejoin(["delete", &id(5), "--copy", "2", "--apply", "000000000000"]).code(7);
+    for (n, copies) in [(1, &["--copy", "1"][..]), (5, &["--copy", "1", "--copy", "2"])] {
+        let said = world.rejoin([&["delete", &id(n), "--yes"], copies].concat()).code(7).stderr();
+        assert!(said.contains("has no other copy, so this one stays"), "{said}");
+    }
     assert_same(&before, &stores(&world), "after refusals");
 }
 
@@ -315,19 +317,19 @@ fn killed_at_any_moment_a_fix_is_undone_or_completed() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_dedupe_is_undone_or_completed() {
-    let command = ["dedupe", &id(5), "--keep", "2", "--yes"];
+fn killed_at_any_moment_a_delete_of_a_copy_is_undone_or_completed() {
+    let command = ["delete", &id(5), "--copy", "1", "--yes"];
     let world = world();
     world.rejoin(command).code(0);
     // It may have been done already, and then there is no second copy.
-    killed_at_any_moment(&command, &fixed(&world), &[0, 5]);
+    killed_at_any_moment(&command, &fixed(&world), &[0, 7]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn a_killed_fix_with_the_trash_elsewhere_is_recovered() {
     let Some(elsewhere) = other_file_system() else { return };
-    let command = ["dedupe", &id(3), "--keep", "2", "--yes"];
+    let command = ["delete", &id(3), "--copy", "1", "--yes"];
     let complete = {
         let world = world();
         world.rejoin(command).code(0);
@@ -382,9 +384,12 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn every_journalled_change_recovers_an_interrupted_run_first() {
-    for args in
-        [&["tag", "latest", "+x"][..], &["rename", "latest", "New"], &["rewind", "latest"], &["dedupe", "latest"]]
-    {
+    for args in [
+        &["tag", "latest", "+x"][..],
+        &["rename", "latest", "New"],
+        &["rewind", "latest"],
+        &["delete", &id(5), "--copy", "1"],
+    ] {
         let world = world();
         assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
         // The command may fail for another reason, but not before the recovery.
@@ -450,7 +455,7 @@ fn a_session_continued_by_its_agent_is_left_alone() {
     assert!(fix.items.iter().all(|item| item.id.as_deref() != Some(&id(4))), "{:#?}", fix.items);
     assert!(copy.exists());
     for more in [&["--dry-run"][..], &[]] {
-        let refused = world.rejoin([&["dedupe", &id(4), "--keep", "1"], more].concat()).code(7).stderr();
+        let refused = world.rejoin([&["delete", &id(4), "--copy", "2"], more].concat()).code(7).stderr();
         assert!(refused.contains("it is in use by process"), "{refused}");
     }
     assert!(copy.exists());
@@ -478,7 +483,7 @@ fn records_appended_during_a_fix_are_kept() {
     };
     // A busy machine may keep the agent from writing during a whole run; then the copy is removed, complete.
     let went = (0..10)
-        .any(|_| world.rejoin(["dedupe", &id(4), "--keep", "1", "--yes"]).code_is_one_of(&[0, 3, 7]).exit() == Some(0));
+        .any(|_| world.rejoin(["delete", &id(4), "--copy", "2", "--yes"]).code_is_one_of(&[0, 3, 7]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     let written = agent.join().expect("an agent");
     if went {

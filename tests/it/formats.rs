@@ -16,7 +16,6 @@ const LISTS: &[&[&str]] = &[
     &["config"],
     &["pin", "--list"],
     &["undo", "--list"],
-    &["trash", "list"],
     &["doctor", "--list-checks"],
 ];
 

@@ -384,7 +384,7 @@ impl Arena {
                 vec!["resume", "--last-launch"],
                 vec!["undo", "--list", "--json"],
                 vec!["undo", "--dry-run"],
-                vec!["trash", "list", "--json"],
+                vec!["undo", "--purge", "--every", "--dry-run", "--json"],
             ]);
         }
         if path.ends_with("settings.json") {

@@ -65,7 +65,7 @@ fn time_grows_linearly_with_copies_of_an_id() {
         &["list", "--all"],
         &["show", &id(1)],
         &["resume", &id(1), "--print", "--in", "."],
-        &["dedupe", &id(1), "--keep", "1", "--dry-run"],
+        &["delete", &id(1), "--copy", "2", "--dry-run"],
         &["delete", &id(1), "--dry-run"],
         &["doctor", "--fix", "--dry-run"],
     ];

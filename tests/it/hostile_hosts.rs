@@ -56,7 +56,7 @@ fn rejoin(world: &World, words: &str) -> Answer {
 #[test]
 fn a_silent_host_is_left_after_the_answer_timeout() {
     let world = hosts();
-    for words in ["list", "list --json", "search quokka", "doctor", "stats --json", "show latest", "trash list"] {
+    for words in ["list", "list --json", "search quokka", "doctor", "stats --json", "show latest", "undo --list"] {
         let answer = rejoin(&world, &format!("{words} --host mute --answer-timeout 500ms")).code(3);
         let said = answer.stderr();
         assert!(

@@ -122,14 +122,14 @@ const VERBS: [&[&str]; 49] = [
     &["doctor"],
     &["doctor", "--json"],
     &["doctor", "--fix", "--dry-run"],
-    &["dedupe", "00000002", "--keep", "1", "--dry-run"],
+    &["delete", "00000002", "--copy", "2", "--dry-run"],
     &["cleanup", "--older-than", "1d", "--dry-run"],
     &["cleanup", "--older-than", "1d", "--dry-run", "--json"],
     &["delete", "00000001", "--dry-run"],
     &["delete", HOSTILE, "--dry-run"],
     &["pin", "00000001"],
     &["pin", "--list"],
-    &["unpin", "00000001"],
+    &["pin", "--remove", "00000001"],
     &["archive", "--every", "--dry-run"],
     &["archive", "--every"],
     &["archive", "--verify"],
@@ -140,7 +140,7 @@ const VERBS: [&[&str]; 49] = [
     &["restore", "00000001", "--dry-run"],
     &["restore", HOSTILE],
     &["undo", HOSTILE],
-    &["trash", "restore", HOSTILE],
+    &["undo", "20260301-120000", HOSTILE],
     &["list", "--agent", HOSTILE],
     &[HOSTILE],
     &["help", HOSTILE],
@@ -150,15 +150,15 @@ const VERBS: [&[&str]; 49] = [
 const CHANGES: [&[&str]; 11] = [
     &["delete", "00000001", "--yes"],
     &["undo", "--list"],
-    &["trash", "list"],
-    &["trash", "list", "--json"],
+    &["undo", "--dry-run"],
+    &["restore", "00000001", "--dry-run"],
     &["undo"],
     &["doctor", "--fix"],
-    &["dedupe", "00000002", "--keep", "1"],
+    &["delete", "00000002", "--copy", "2"],
     &["cleanup", "--older-than", "1d", "--yes"],
     &["undo", "--list", "--json"],
     &["undo"],
-    &["trash", "purge", "--yes"],
+    &["undo", "--purge", "--every", "--yes"],
 ];
 
 #[test]
@@ -196,7 +196,7 @@ fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
         for run in std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
             let text = std::fs::read_to_string(&run).expect("a journal");
             let verb = serde_json::to_string(HOSTILE).expect("JSON");
-            let text = ["delete", "cleanup", "dedupe", "doctor --fix"]
+            let text = ["delete", "cleanup", "doctor --fix"]
                 .iter()
                 .fold(text, |text, old| text.replace(&format!("\"verb\":\"{old}\""), &format!("\"verb\":{verb}")));
             std::fs::write(&run, text).expect("a journal");

@@ -228,18 +228,16 @@ fn a_host_without_text_commands_no_terminal() {
         "archive --every",
         "backfill",
         "cleanup",
-        "dedupe",
         "delete x",
         "doctor --fix",
         "move /a /b",
         "pin x",
         "rename x y",
         "restore x",
-        "trash purge --every",
+        "undo --purge --every",
         "undo",
     ];
-    let asks =
-        ["doctor", "export latest", "undo --list", "trash list", "show latest", "stats", "agents", "path latest"];
+    let asks = ["doctor", "export latest", "undo --list", "show latest", "stats", "agents", "show latest --path"];
     for words in asks.into_iter().chain(changes) {
         let (_, sent) = shell(&hosts.0, &format!("--host one {words}")).ends();
         assert!(!sent.contains("\u{1b}]52") && !sent.contains("\u{1b}[2J"), "{words}: {sent:?}");
@@ -307,7 +305,7 @@ fn a_session_need_be_on_one_host_only() {
     // An exported file is the same as here, in the requested format.
     let page = hosts.rejoin(&["export", "--host", "one", &id(1), "--format", "html"]).code(0).stdout();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
-    let several = hosts.rejoin(&["path", "--host", "one,two", &id(1)]).code(2);
+    let several = hosts.rejoin(&["show", "--path", "--host", "one,two", &id(1)]).code(2);
     assert!(several.stderr().contains("hint: name one, as with --host one"), "{}", several.stderr());
     let twice = hosts.rejoin(&["--host", "one", "show", &format!("two:{}", id(2))]).code(2);
     assert!(twice.stderr().contains("names the host two, and --host names one too"), "{}", twice.stderr());

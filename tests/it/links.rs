@@ -176,7 +176,7 @@ fn accounts_with_common_projects_have_one_copy() {
     let shown = world.rejoin(["show", &session]).code(0).stdout();
     assert!(shown.contains(&*path.to_string_lossy()), "{shown}");
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
-    assert!(world.rejoin(["dedupe", &session, "--keep", "1"]).code(0).stderr().contains("only one copy"));
+    assert!(world.rejoin(["delete", &session, "--copy", "1"]).code(7).stderr().contains("no other copy"));
     assert!(path.is_file());
     let agents = world.on_terminal(160, ["agents"]).code(0).stdout();
     for account in [".claude-third", ".claude-work"] {

@@ -255,7 +255,7 @@ fn an_empty_home_gets_one_sentence_from_every_command() {
         assert_eq!(answer.stderr(), sentence, "{args:?}");
         assert!(!answer.stdout().contains("problems found"), "{args:?}");
     }
-    for args in [&["resume", "latest"][..], &["resume", "."], &["show", "abc"], &["path", "a title"]] {
+    for args in [&["resume", "latest"][..], &["resume", "."], &["show", "abc"], &["show", "--path", "a title"]] {
         let said = world.rejoin(args).code(5).stderr();
         let error = "error: no agent has sessions here\nhint: run `rejoin agents` to see where rejoin looked\n";
         assert_eq!(said, error, "{args:?}");

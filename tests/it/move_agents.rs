@@ -271,7 +271,7 @@ fn a_session_with_a_copy_elsewhere_is_left_and_the_others_go() {
     world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
     let done: Move = world.rejoin(args(&old, &new, &["--yes", "--json"])).code(3).json();
     assert_eq!(done.not_planned.len(), 1);
-    assert!(done.not_planned[0].reason.contains("rejoin dedupe claude:"), "{:?}", done.not_planned);
+    assert!(done.not_planned[0].reason.contains("rejoin delete claude:"), "{:?}", done.not_planned);
     assert!(launch_dirs(&world).contains(&("claude".to_owned(), id(2), new.display().to_string())));
 
     // Copies in two stores go both.

@@ -50,7 +50,7 @@ fn move_and_undo_carry_every_real_session_byte_for_byte() {
         // directories: these are left alone, and the answer names the remedy.
         let stays = |id: &str| done.not_planned.iter().any(|left| left.about.ends_with(id));
         for left in &done.not_planned {
-            assert!(left.reason.contains("kilo import") || left.reason.contains("--keep 1"), "{agent}: {left:?}");
+            assert!(left.reason.contains("kilo import") || left.reason.contains("--copy 2"), "{agent}: {left:?}");
         }
         let is = dirs(&world);
         assert_eq!(is.len(), was.len(), "{agent}: no session comes or goes");

@@ -384,5 +384,5 @@ fn files_with_a_transcripts_prefix_belong_to_it() {
     let mut everything = [vec![path.clone(), archived.clone()], beside.to_vec(), shared.to_vec()].concat();
     everything.sort();
     assert_eq!(world.would_trash(["delete", &id(1)]), everything);
-    assert_eq!(world.would_trash(["dedupe", &id(1), "--keep", path.to_str().expect("a path")]), [archived]);
+    assert_eq!(world.would_trash(["delete", &id(1), "--copy", archived.to_str().expect("a path")]), [archived.clone()]);
 }

@@ -95,12 +95,12 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         run(&["delete", "latest", "--yes"]),
         run(&["delete", "1", "--yes"]),
         run(&["archive", "--every", "--dry-run"]),
-        run(&["trash", "restore", "nothing"]),
+        run(&["restore", "nothing"]),
         run(&["undo", "nothing"]),
         run(&["help", "nothing"]),
         run(&["pin", "--list", "--format", "table"]),
         run(&["pin", "nothing-has-this-name"]),
-        run(&["trash", "list", "--format", "table"]),
+        run(&["undo", "--purge", "--every", "--dry-run"]),
         run(&["undo", "--dry-run"]),
         run(&["undo", "--list", "--format", "table"]),
         run(&["list", "--archived", "--format", "table"]),
@@ -135,7 +135,7 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
                 &["rename", id, "Another", "--dry-run"],
                 &["delete", id],
                 &["delete", id, "--dry-run"],
-                &["dedupe", id, "--keep", "1", "--dry-run"],
+                &["delete", id, "--copy", "2", "--dry-run"],
                 &["backfill", id, "--dry-run"],
                 &["archive", id, "--dry-run"],
             ];
@@ -327,7 +327,7 @@ fn every_command_printed_for_a_named_home_names_it() {
         &["show", "zzz", "--json"],
         &["delete", "latest"],
         &["list", "-q", "5"],
-        &["trash", "restore", "x"],
+        &["restore", "x"],
         &["undo", "20200101-000000"],
     ];
     let mut count = 0;

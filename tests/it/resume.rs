@@ -432,7 +432,7 @@ fn the_commands_for_other_directories_work_after_a_dot() {
     let world = World::with_agents();
     let (app, empty) = (world.dir("app"), world.dir("app/none"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
-    for command in ["show", "path", "resume"] {
+    for command in ["show", "resume"] {
         let error = world.from(&empty).rejoin([command, "."]).code(5).stderr();
         let hint = error.lines().find_map(|line| line.trim().strip_prefix('`')).expect("a command");
         let hint = hint.split('`').next().expect("a command");

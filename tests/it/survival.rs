@@ -52,7 +52,7 @@ const FOUR: &str = "00000004-aaaa-4aaa-8aaa-000000000004";
 /// Every verb that changes something.
 pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["doctor", "--fix"], purges: false },
-    Change { before: &[], args: &["dedupe", FOUR, "--keep", "1"], purges: false },
+    Change { before: &[], args: &["delete", FOUR, "--copy", "2"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--yes"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--archive", "--yes"], purges: false },
     Change { before: &[], args: &["cleanup", "--older-than", "30d", "--permanent", "--yes"], purges: true },
@@ -62,14 +62,14 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["archive", "--every"], purges: false },
     Change { before: &[&["archive", ONE], &["delete", ONE, "--yes"]], args: &["restore", ONE], purges: false },
     Change { before: &[&["delete", ONE, "--yes"]], args: &["undo"], purges: false },
-    Change { before: &[&["delete", ONE, "--yes"]], args: &["trash", "restore", ONE], purges: false },
-    Change { before: &[&["delete", ONE, "--yes"]], args: &["trash", "purge", "--every", "--yes"], purges: true },
+    Change { before: &[&["delete", ONE, "--yes"]], args: &["restore", ONE], purges: false },
+    Change { before: &[&["delete", ONE, "--yes"]], args: &["undo", "--purge", "--every", "--yes"], purges: true },
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
-    Change { before: &[&["pin", ONE]], args: &["unpin", ONE], purges: false },
+    Change { before: &[&["pin", ONE]], args: &["pin", "--remove", ONE], purges: false },
     // The tested change is the last undo, and not the commands before it.
     Change {
-        before: &[&["hook", "install"], &["trash", "purge", "--every", "--yes"]],
+        before: &[&["hook", "install"], &["undo", "--purge", "--every", "--yes"]],
         args: &["hook", "uninstall"],
         purges: false,
     },
@@ -111,7 +111,13 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
     // A request is answered, whether it could be done or not; if nothing can be written, the exit status shows it.
     let is_said = !answer.stdout().is_empty() || !answer.stderr().is_empty() || answer.exit() != Some(0);
     assert!(lost == 0 || is_said, "{said}");
-    for args in [&["undo", "--list"][..], &["trash", "list"], &["unpin", ONE], &["undo"], &["list", "--all"]] {
+    for args in [
+        &["undo", "--list"][..],
+        &["undo", "--purge", "--every", "--dry-run"],
+        &["pin", "--remove", ONE],
+        &["undo"],
+        &["list", "--all"],
+    ] {
         let next = world.rejoin(args);
         assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {said}\n{}", next.stderr());
     }
@@ -346,7 +352,7 @@ fn a_directory_swapped_for_a_link_redirects_no_removal() {
                 std::fs::rename(side.join(swapped), world.root().join("aside")).expect("a directory out of the way");
                 std::os::unix::fs::symlink(&outside, side.join(swapped)).expect("a link");
             });
-            world.from(world.root()).under_strace(&slow, &["trash", "purge", "--every", "--yes"]);
+            world.from(world.root()).under_strace(&slow, &["undo", "--purge", "--every", "--yes"]);
         });
         for name in names {
             for path in [outside.join(name), outside.join("deep").join(name)] {

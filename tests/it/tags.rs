@@ -106,10 +106,10 @@ fn every_command_finds_sessions_by_tag() {
     assert!(listed(&world, &["tag:rel"]).is_empty(), "the beginning of a tag is another tag");
     assert_eq!(world.rejoin(["search", "fix", "tag:shop"]).code(0).stdout().matches(&id(1)).count(), 1);
     assert_eq!(world.rejoin(["search", "fix", "--tag", "shop"]).code(0).stdout().lines().count(), 1);
-    assert!(world.rejoin(["path", "tag:shop"]).code(0).stdout().contains(&id(1)));
-    world.rejoin(["path", "tag:relay"]).code(6);
-    world.rejoin(["path", "latest", "--tag", "shop"]).code(0);
-    world.rejoin(["path", "is:nothing"]).code(5);
+    assert!(world.rejoin(["show", "--path", "tag:shop"]).code(0).stdout().contains(&id(1)));
+    world.rejoin(["show", "--path", "tag:relay"]).code(6);
+    world.rejoin(["show", "--path", "latest", "--tag", "shop"]).code(0);
+    world.rejoin(["show", "--path", "is:nothing"]).code(5);
     let stats: Value = world.rejoin(["stats", "--tag", "relay", "--json"]).code(0).json();
     assert_eq!(stats["total"]["sessions"], 2);
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();

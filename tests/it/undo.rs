@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 
 use crate::contract::Details;
-use crate::contract::changes::{Backfill, ChangeKind, ChangeResult, Purge, RunList, RunState, TrashList, Undo};
+use crate::contract::changes::{Backfill, ChangeKind, ChangeResult, Purge, RunList, RunState, Undo};
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Amplifier, Claude, age_tree, id};
 use crate::picture::{Picture, differences, picture_of_stores};
@@ -298,33 +298,46 @@ fn six_runs_at_once_do_the_work_once() {
 }
 
 #[test]
-fn the_trash_is_listed_restored_from_and_purged() {
+fn items_of_a_run_are_shown_undone_one_by_one_and_purged() {
     let world = world();
     let before = stores(&world);
-    world.rejoin(["trash", "list"]).code(0).stdout_eq("").stderr_eq("The trash is empty.\n");
     world.rejoin(["backfill", "--every"]).code(0);
-    let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
-    // A new file has no old version in the trash.
-    assert_eq!(list.entries.len(), 1);
-    assert_eq!(list.entries[0].id.as_deref(), Some(id(1).as_str()));
-    world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout_eq(snapbox::str![[r#"
-20260301-120000/0  backfill  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  10 B  just now
-      its session-info.json is unusable; from metadata.json
-1 entry in the trash, 10 B. `rejoin trash restore 20260301-120000/0` puts the first one back.
-
-"#]]);
-    world.rejoin(["trash", "restore", "nothing"]).code(5);
-    let restored: Undo = world.rejoin(["trash", "restore", &id(1), "--json"]).code(0).json();
-    assert_eq!(restored.done, 1);
+    let run = "20260301-120000";
+    let shown: Undo = world.rejoin(["undo", run, "--dry-run", "--json"]).code(0).json();
+    assert_eq!(shown.items.len(), 2);
     let info = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
+    assert!(shown.items[0].id.as_deref() == Some(id(1).as_str()), "{shown:?}");
+    let purge: Purge = world.rejoin(["undo", "--purge", run, "--dry-run", "--json"]).code(0).json();
+    // A new file has no old version in the trash.
+    assert_eq!(purge.freed_bytes, 10);
+    world.rejoin(["undo", run, "nothing"]).code(5);
+    world.rejoin(["undo", "20991231-000000", &id(1)]).code(5);
+    let said = world.rejoin(["undo", run, "0000000"]).code(6).stderr();
+    assert!(said.contains(&format!("matches several items of run {run}")), "{said}");
+    let command = format!("`rejoin undo {run} amplifier:{}`", id(1));
+    assert!(said.contains(&command), "{said}");
+    let path = world.home().join(&info);
+    for name in [&id(1), "amplifier:00000001", "00000001", path.to_str().expect("a path")] {
+        let one: Undo = world.rejoin(["undo", run, name, "--dry-run", "--json"]).code(0).json();
+        assert_eq!((one.planned, one.refused), (1, 0), "{name}");
+    }
+    let restored: Undo = world.rejoin(["undo", run, &id(1), "--json"]).code(0).json();
+    assert_eq!(restored.done, 1);
     assert_eq!(stores(&world).get(&info), before.get(&info));
+    let rest: Undo = world.rejoin(["undo", run, "--dry-run", "--json"]).code(0).json();
+    assert_eq!(rest.planned, 1);
 
     world.rejoin(["backfill", "--every"]).code(0);
-    world.rejoin(["trash", "purge", "--every"]).code(2);
-    world.rejoin(["trash", "purge", "20991231-000000", "--yes"]).code(5);
-    let kept: Purge = world.rejoin(["trash", "purge", "--older-than", "14d", "--yes", "--json"]).code(0).json();
+    world.rejoin(["undo", "--purge", "--every"]).code(2);
+    world.rejoin(["undo", "--purge", "20991231-000000", "--yes"]).code(5);
+    for args in
+        [&["--purge"][..], &["--purge", "--every", run], &["--every"], &["--older-than", "14d"], &["--purge", run, "x"]]
+    {
+        world.rejoin([&["undo"], args].concat()).code(2);
+    }
+    let kept: Purge = world.rejoin(["undo", "--purge", "--older-than", "14d", "--yes", "--json"]).code(0).json();
     assert_eq!(kept.items.len(), 0);
-    let purged: Purge = world.rejoin(["trash", "purge", "--every", "--yes", "--json"]).code(0).json();
+    let purged: Purge = world.rejoin(["undo", "--purge", "--every", "--yes", "--json"]).code(0).json();
     assert_eq!((purged.items.len(), purged.freed_bytes), (2, 10));
     world.rejoin(["undo"]).code(5);
     world.rejoin(["undo", "--list"]).code(0).stdout_eq("").stderr_eq("There is no run that can be undone.\n");
@@ -476,7 +489,7 @@ fn a_session_with_an_unreadable_copy_is_not_restored() {
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
     let before: BTreeSet<PathBuf> = stores(&world).into_keys().collect();
-    world.rejoin(["dedupe", &id(1), "--keep", "1"]).code(0);
+    world.rejoin(["delete", &id(1), "--copy", "2"]).code(0);
     let (kept, aside) = (path, world.root().join("aside"));
     assert!(kept.exists());
     std::fs::rename(&kept, &aside).expect("a move");
@@ -522,10 +535,9 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
     let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
     assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
-    let entry = world.rejoin(["trash", "list", "--json"]).code(0).json::<TrashList>().entries.remove(0).entry;
-    let one: Undo = world.rejoin(["trash", "restore", &entry, "--dry-run", "--json"]).code(0).json();
+    let one: Undo = world.rejoin(["undo", "20260301-120000", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
-    let purge: Purge = world.rejoin(["trash", "purge", "--every", "--dry-run", "--json"]).code(0).json();
+    let purge: Purge = world.rejoin(["undo", "--purge", "--every", "--dry-run", "--json"]).code(0).json();
     assert_eq!((purge.kind, purge.items.len()), (ChangeKind::ChangePlan, 1));
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
@@ -566,7 +578,7 @@ fn a_wrong_clock_makes_no_trash_old() {
         world.with("REJOIN_NOW", now).rejoin(["delete", &id(n), "--yes"]).code(0);
     }
     let purged = |before| {
-        let args = ["trash", "purge", "--dry-run", "--json", "--older-than", before];
+        let args = ["undo", "--purge", "--dry-run", "--json", "--older-than", before];
         let purged: Purge = world.with("REJOIN_NOW", "2026-03-20T12:00:00Z").rejoin(args).code(0).json();
         let mut runs: Vec<String> = purged.items.into_iter().map(|item| item.details.run).collect();
         runs.sort();
@@ -587,19 +599,32 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
     world.add(Claude::session(id(2)).in_dir(&app).title("Bake a cake").at("2026-01-01T10:00:00Z").turn("x", "y"));
     world.add(Claude::session(id(3)).in_dir(&app).title("Paint the door").turn("paint", "y"));
     world.rejoin(["cleanup", "--older-than", "30d", "--yes", "--allow-all"]).code(0);
-    let list = world.rejoin(["trash", "list"]).code(0).stdout();
+    let list = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
     assert!(list.contains("Paint the fence") && list.contains("Bake a cake"), "{list}");
     let run = world.rejoin(["undo", "--list", "--json"]).code(0).json::<RunList>().runs[0].run.clone();
-    for verb in ["resume", "show", "path", "export", "delete"] {
+    for verb in ["resume", "show", "export", "delete"] {
         for name in [&id(1), &id(1)[..8], "fence"] {
             let yes: &[&str] = if verb == "delete" { &["--yes"] } else { &[] };
             let said = world.rejoin([&[verb, name], yes].concat()).code(5).stderr();
-            let hint = format!("hint: it is in the trash; run `rejoin trash restore {run}/");
+            let hint = format!("hint: it is in the trash; run `rejoin undo {run} {}` to put it back", id(1));
             assert!(said.contains(&hint), "{verb} {name}: {said}");
             assert!(!said.contains("Paint the door"), "no session that is unrelated: {said}");
         }
     }
-    world.rejoin(["trash", "restore", "fence"]).code(0);
+    let said = world.rejoin(["show", "0000000"]).code_is_one_of(&[0, 5]).stderr();
+    assert!(!said.contains("in the trash"), "a session in a store comes first: {said}");
+    // Options and filters that the trash cannot serve leave it alone.
+    for args in [&["--state", "1"][..], &["--trust"], &["--keep-times"], &["--here"], &["--apply", "000000000000"]] {
+        world.rejoin([&["restore", "fence"], args].concat()).code(5);
+    }
+    let several = world.rejoin(["restore", "a"]).code(6).stderr();
+    assert!(several.contains("matches 2 sessions in the trash") && several.contains("Bake a cake"), "{several}");
+    assert!(several.contains(&format!("`rejoin undo {run} ")), "{several}");
+    let several = world.rejoin(["show", "fence|cake"]).code(5).stderr();
+    assert!(!several.contains("in the trash"), "{several}");
+    let plan: Undo = world.rejoin(["restore", "fence", "--dry-run", "--json"]).code(0).json();
+    assert_eq!((plan.planned, plan.details.run.as_str()), (1, run.as_str()));
+    world.rejoin(["restore", "fence"]).code(0);
     world.rejoin(["resume", "fence", "--print"]).code(0);
 
     // A session that was removed twice is in the newest run, whatever was removed in between.
@@ -612,7 +637,7 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
     let said = world.rejoin(["resume", "fence"]).code(5).stderr();
     assert!(said.contains("it is in the trash; run `rejoin undo "), "{said}");
     world.rejoin(["undo", "--yes"]).code(0);
-    world.rejoin(["trash", "restore", &id(3)]).code(0);
+    world.rejoin(["restore", &id(3)]).code(0);
     // If it is alone in its run, the hint is to undo the run.
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
     let said = world.rejoin(["resume", &id(3)]).code(5).stderr();
@@ -711,7 +736,7 @@ fn a_file_put_in_place_of_a_new_one_is_kept() {
     let before = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
     let words = |path: &Path| path.to_str().expect("a path").to_owned();
     world.rejoin(["move", &words(&old), &words(&new), "--yes"]).code(0);
-    let path: String = world.rejoin(["path", &id(1)]).code(0).stdout();
+    let path: String = world.rejoin(["show", "--path", &id(1)]).code(0).stdout();
     let path = PathBuf::from(path.trim_end());
     let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
     replace(&path, &newer);

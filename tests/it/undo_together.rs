@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::contract::changes::{TrashList, Undo};
+use crate::contract::changes::Undo;
 use crate::faults::killed_at_every_point;
 use crate::fixtures::{Claude, id};
 use crate::move_agents::{everyone, launch_dirs};
@@ -37,7 +37,7 @@ fn undo_of_move_waits_for_every_session() {
     let (mut after, dirs) = (files(&world), launch_dirs(&world));
     let mut tried = 0;
     for (agent, id) in all {
-        let path = world.rejoin(["path", &format!("{agent}:{id}")]).code(0).stdout();
+        let path = world.rejoin(["show", "--path", &format!("{agent}:{id}")]).code(0).stdout();
         let Ok(writer) = std::fs::File::options().append(true).open(path.trim_end()) else { continue };
         let undo: Undo = world.rejoin(["undo", "--yes", "--json"]).code_is_one_of(&[0, 3, 7]).json();
         drop(writer);
@@ -64,17 +64,19 @@ fn one_session_of_a_move_is_not_undone_alone() {
     let world = World::new();
     moved(&world);
     let after = files(&world);
-    let list: TrashList = world.rejoin(["trash", "list", "--json"]).code(0).json();
-    assert!(list.entries.len() > 5);
-    for entry in &list.entries {
-        let name = entry.entry.clone();
-        let answer = world.rejoin(["trash", "restore", &name]).code(7);
+    let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
+    assert!(plan.items.len() > 5);
+    let run = plan.details.run;
+    let sessions = plan.items.iter().filter_map(|item| Some(format!("{}:{}", item.agent?, item.id.as_ref()?)));
+    let sessions: Vec<String> = sessions.collect();
+    for name in &sessions {
+        let answer = world.rejoin(["undo", &run, name]).code(7);
         let said = answer.stdout();
         assert!(said.contains("only together with") && said.contains("`rejoin undo "), "{name}: {said}");
-        assert_same(&after, &files(&world), &name);
+        assert_same(&after, &files(&world), name);
     }
-    let table = world.rejoin(["trash", "list", "--format", "table"]).code(0).stdout();
-    run_printed(&world, &table);
+    let refused = world.rejoin(["undo", &run, &sessions[0]]).code(7).stdout();
+    run_printed(&world, &refused);
     assert!(launch_dirs(&world).iter().all(|(_, _, dir)| dir.ends_with("work/app")));
 }
 
@@ -82,7 +84,7 @@ fn one_session_of_a_move_is_not_undone_alone() {
 #[track_caller]
 fn run_printed(world: &World, text: &str) {
     let command = text.split('`').nth(1).unwrap_or_else(|| panic!("no command: {text}"));
-    let words: Vec<&str> = command.split(' ').skip(1).chain((!command.contains("trash")).then_some("--yes")).collect();
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--yes"]).collect();
     world.rejoin(words).code(0);
 }
 

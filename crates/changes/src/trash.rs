@@ -14,22 +14,6 @@ use crate::stamp;
 use crate::state_dir::{StateDir, journal_name};
 use crate::tree;
 
-/// An entry in the trash.
-#[derive(Clone, Debug)]
-pub struct Entry<'a> {
-    /// The run that removed it.
-    pub run: &'a Run,
-    /// The item of that run.
-    pub item: usize,
-    /// Size in bytes.
-    pub size_bytes: u64,
-}
-
-/// Returns the entries of the trash, newest run first.
-pub fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
-    history.runs.iter().flat_map(|run| run.trash().map(|(item, size_bytes)| Entry { run, item, size_bytes }))
-}
-
 impl Run {
     /// Returns the items with entries in the trash, and the sizes of these in bytes.
     pub fn trash(&self) -> impl Iterator<Item = (usize, u64)> {
@@ -70,8 +54,8 @@ pub fn preview(history: &History, which: &Purge) -> Purged {
             None => purged.runs.push(run.id.clone()),
         }
     }
-    let goes = |entry: &Entry<'_>| purged.runs.contains(&entry.run.id);
-    purged.freed_bytes = entries(history).filter(goes).map(|entry| entry.size_bytes).sum();
+    let runs = history.runs.iter().filter(|run| purged.runs.contains(&run.id));
+    purged.freed_bytes = runs.flat_map(Run::trash).map(|(_, size_bytes)| size_bytes).sum();
     purged
 }
 

@@ -182,8 +182,8 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
         let dir = copy.launch_dir.as_ref().map_or_else(|| "unknown".to_owned(), |dir| dir.value.display().to_string());
         let path = copy.place.path.display();
         return Err(format!(
-            "it has another copy, {path}, whose directory is {dir}; keep one copy first, such as copy 1 with `rejoin \
-             dedupe {} --keep 1`",
+            "it has another copy, {path}, whose directory is {dir}; remove one of them first, such as copy 2 with \
+             `rejoin delete {} --copy 2`",
             selector()
         ));
     }

@@ -39,7 +39,6 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin export licence --format html --output licence.html", "the same as one page of HTML"),
             ("rejoin export --every --format html --output sessions", "every session into a directory, with an index"),
         ],
-        "rejoin-path" => &[("ls -l \"$(rejoin path licence)\"", "the file of a session")],
         "rejoin-resume" => &[
             ("rejoin resume", "pick a session on the terminal"),
             ("rejoin resume licence", "continue the one that has this word in its title"),
@@ -95,7 +94,6 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin move --detect", "where directories that are gone may be now"),
         ],
         "rejoin-rename" => &[("rejoin rename 5a1e 'Cron mails'", "another title")],
-        "rejoin-dedupe" => &[("rejoin dedupe 31c5 --keep 1", "keep the first copy, and trash the others")],
         "rejoin-cleanup" => &[
             ("rejoin cleanup --older-than 60d --dry-run", "what would go"),
             ("rejoin cleanup --older-than 60d --keep-last 3 --archive --yes --quiet", "for cron: archived first"),
@@ -104,8 +102,13 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         "rejoin-delete" => &[
             ("rejoin delete c7e8 --dry-run", "what belongs to a session"),
             ("rejoin delete c7e8 --yes", "move it to the trash"),
+            ("rejoin delete 31c5 --copy 2", "move its second copy to the trash, and keep the others"),
         ],
-        "rejoin-pin" => &[("rejoin pin licence", "no cleanup takes it"), ("rejoin pin --list", "what is pinned")],
+        "rejoin-pin" => &[
+            ("rejoin pin licence", "no cleanup takes it"),
+            ("rejoin pin --list", "what is pinned"),
+            ("rejoin pin --remove 31c5", "let it go again"),
+        ],
         "rejoin-rewind" => &[
             ("rejoin rewind 5a1e --to 4 --dry-run", "what a new session with the first 4 messages is"),
             ("rejoin rewind 5a1e --to 2", "a new session with the first 2 messages"),
@@ -115,14 +118,12 @@ pub(super) fn of(page: &str) -> &'static [Example] {
             ("rejoin tag licence -later", "remove one"),
             ("rejoin tag --list", "what is tagged"),
         ],
-        "rejoin-unpin" => &[("rejoin unpin 31c5", "let it go again")],
         "rejoin-undo" => &[
             ("rejoin undo --list", "the runs that can be undone"),
             ("rejoin undo --dry-run", "what undoing the newest puts back"),
+            ("rejoin undo 20261121-233000 8e7d", "restore one session of that run"),
+            ("rejoin undo --purge --older-than 14d --yes", "delete older things for good"),
         ],
-        "rejoin-trash" | "rejoin-trash-list" => &[("rejoin trash list", "what is in the trash")],
-        "rejoin-trash-restore" => &[("rejoin trash restore 20261121-233000/0", "put one thing back")],
-        "rejoin-trash-purge" => &[("rejoin trash purge --older-than 14d --yes", "delete older things for good")],
         "rejoin-doctor" => &[
             ("rejoin doctor", "what is wrong"),
             ("rejoin doctor --fix --dry-run", "what can be fixed without losing anything"),

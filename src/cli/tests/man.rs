@@ -37,10 +37,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// Groups of related commands.
 const RELATED: &[&[&str]] = &[
-    &["list", "agents", "show", "search", "stats", "path", "export", "rename"],
+    &["list", "agents", "show", "search", "stats", "export", "rename"],
     &["resume", "list", "backfill", "move", "hook", "save"],
-    &["doctor", "dedupe", "rewind", "backfill", "undo", "trash"],
-    &["cleanup", "delete", "pin", "unpin", "tag", "archive", "restore", "undo", "trash", "config"],
+    &["doctor", "delete", "rewind", "backfill", "undo"],
+    &["cleanup", "delete", "pin", "tag", "archive", "restore", "undo", "config"],
     &["config", "help", "list"],
 ];
 

@@ -10,15 +10,13 @@ use crate::change::apply::history;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;
+use crate::commands::find::trash_entries;
 use crate::commands::help::names;
 use crate::format::text;
 use crate::scan::{self, Wanted};
 use crate::session::select::{self, SortKey};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
-use crate::view::render::trash::name;
-use changes::journal::Run;
-use changes::trash;
 
 /// Maximum candidates; more would not fit a screen.
 const MAX_CANDIDATES: usize = 50;
@@ -80,29 +78,18 @@ pub(super) fn tags(env: &Env, prefix: &str) -> Vec<CompletionCandidate> {
     counts.map(|(tag, count)| candidate(format!("{prefix}{}", tag.word()), &text::count(count, "session"))).collect()
 }
 
-fn runs(env: &Env, is_meant: impl Fn(&Run) -> bool) -> Vec<CompletionCandidate> {
+/// Returns the runs that can be undone.
+pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let Ok(history) = history::read(env) else { return Vec::new() };
-    let runs = history.runs.iter().filter(|run| is_meant(run)).take(MAX_CANDIDATES);
+    let runs = history.runs.iter().filter(|run| run.is_undoable()).take(MAX_CANDIDATES);
     runs.map(|run| candidate(&run.id, &format!("{}, {}", run.verb, text::ago(Some(run.at), env.clock.now)))).collect()
 }
 
-/// Returns the runs that can be undone.
-pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
-    runs(env, Run::is_undoable)
-}
-
-/// Returns the runs that have entries in the trash.
-pub(super) fn purgeable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
-    let Ok(history) = history::read(env) else { return Vec::new() };
-    let kept: BTreeSet<&str> = trash::entries(&history).map(|entry| entry.run.id.as_str()).collect();
-    runs(env, |run| kept.contains(run.id.as_str()))
-}
-
-/// Returns the entries of the trash.
+/// Returns the sessions in the trash.
 pub(super) fn in_trash(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let Ok(history) = history::read(env) else { return Vec::new() };
-    let entries = trash::entries(&history).take(MAX_CANDIDATES);
-    entries.map(|entry| candidate(name(&entry), &entry.run.items[entry.item].0.label)).collect()
+    let sessions = trash_entries(&history).into_iter().filter_map(|(_, record)| Some((record.id.clone()?, record)));
+    sessions.take(MAX_CANDIDATES).map(|(id, record)| candidate(id, &record.named())).collect()
 }
 
 /// Returns the topics of help, and the commands.

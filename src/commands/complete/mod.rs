@@ -52,12 +52,14 @@ pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
 struct Line {
     home: Option<PathBuf>,
     is_archived: bool,
+    removes: bool,
 }
 
 impl Line {
     fn of(args: &[OsString]) -> Self {
         let home = value_of(args, "--home").map(PathBuf::from);
-        Self { home, is_archived: args.iter().any(|arg| arg == "--archived") }
+        let has = |option| args.iter().any(|arg| arg == option);
+        Self { home, is_archived: has("--archived"), removes: has("--remove") }
     }
 
     /// Creates a completer from a function that finds candidates in the home of the line.
@@ -96,12 +98,11 @@ fn command(line: &Line) -> clap::Command {
         let completer = match verb {
             "tag" if names_a("SESSION|+WORD|-WORD") => line.completer(candidates::sessions_and_tags),
             _ if names_a("WORD") && arg.get_long() == Some("tag") => line.completer(|env, _| candidates::tags(env, "")),
-            "unpin" if names_a("SESSION") => line.completer(candidates::pinned),
+            "pin" if names_a("SESSION") && line.removes => line.completer(candidates::pinned),
+            "undo" if names_a("SESSION") => line.completer(candidates::in_trash),
             _ if names_a("SESSION") && is_archived => line.completer(candidates::archived),
             _ if names_a("SESSION") => line.completer(candidates::sessions),
-            "undo" if names_a("RUN") => line.completer(candidates::undoable),
-            _ if names_a("RUN") => line.completer(candidates::purgeable),
-            _ if names_a("ENTRY") => line.completer(candidates::in_trash),
+            _ if names_a("RUN") => line.completer(candidates::undoable),
             _ if names_a("HOST") => line.completer(candidates::hosts),
             _ if names_a("TOPIC") => line.completer(|_, _| candidates::topics()),
             _ => return arg,

@@ -25,11 +25,11 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
         Ok(refusal) => return refusal.into(),
         Err(error) => return error,
     };
+    if let Some(refusal) = trashed::instead(&refusal, selector, filter, env) {
+        return refusal.into();
+    }
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
     let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
-    if let Some(hint) = trashed::hint(selector, filter, env) {
-        return found(hint);
-    }
     let archive = Archive::of(env, None);
     let holdings = archive.holdings();
     let newest = match archived(selector, filter, (&archive, &holdings), env) {

@@ -30,6 +30,7 @@ use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
 use crate::view::pick::{Backend, How, Ready, Refused};
+use crate::view::render::labels::REMOVE;
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
@@ -115,7 +116,7 @@ impl Backend for SessionBackend {
     }
 
     fn pin(&self, sessions: &[Arc<Session>], is_wanted: bool) -> Result<(), String> {
-        let verb = if is_wanted { "pin" } else { "unpin" };
+        let verb = if is_wanted { "pin" } else { REMOVE };
         let change = |pins: &mut Pins| {
             for session in sessions {
                 if is_wanted {

@@ -52,8 +52,8 @@ pub(crate) fn description(one: &Candidate) -> Option<String> {
     Some(one.differs.iter().fold(described, |described, differs| format!("{described}; {differs}")))
 }
 
-/// Moves the copy to the front that the user names by its number or its path.
-pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
+/// Finds the copy that the user names by its number or its path.
+pub(crate) fn copy_at(session: &Session, wanted: &CopySelector, env: &Env) -> Result<usize, Refusal> {
     let at = match wanted {
         CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
         CopySelector::Path(path) => {
@@ -62,14 +62,19 @@ pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env)
             session.copies.iter().position(|copy| holds(&copy.place, &path))
         }
     };
-    let Some(at) = at else {
+    at.ok_or_else(|| {
         let count = match session.copies.len() {
             1 => "1 copy".to_owned(),
             copies => format!("{copies} copies"),
         };
         let message = format!("session {} has no copy {wanted}; it has {count}", session.id());
-        return Err(Refusal::new(RefusalCode::NotFound, message).candidates(candidates(session, false, env)));
-    };
+        Refusal::new(RefusalCode::NotFound, message).candidates(candidates(session, false, env))
+    })
+}
+
+/// Moves the copy to the front that the user names by its number or its path.
+pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
+    let at = copy_at(session, wanted, env)?;
     session.put_first(at);
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
     session.assess();
@@ -102,8 +107,8 @@ pub(crate) fn with_a_chosen_copy(
     let refusal = Refusal::new(RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
     let refusal = refusal.hint(format!(
-        "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or keep one \
-         alone with `rejoin dedupe {name} --keep 1`; the other numbers mean the other copies"
+        "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or move \
+         one to the trash with `rejoin delete {name} --copy 1`; the other numbers mean the other copies"
     ));
     Err(refusal.candidates(candidates(&session, false, env)))
 }

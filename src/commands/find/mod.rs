@@ -14,10 +14,11 @@ use std::path::Path;
 pub(crate) use archived::{archived, state};
 pub(crate) use backend::{SessionBackend, options_with};
 pub(crate) use copies::ready;
-pub(crate) use copies::{candidates, description, take_copy, with_a_chosen_copy};
+pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chosen_copy};
 use nearest::{nearest, of_nearest_agent};
-pub(crate) use pick::{Answer, CopyCommand, can_pick, choose_a_copy, needs_a_picker, picked, why_nobody_picks};
+pub(crate) use pick::{Answer, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
+pub(crate) use trashed::{entries as trash_entries, items as items_of_run, trashed};
 
 use crate::agent::Depth;
 use crate::commands::listing;

@@ -17,13 +17,6 @@ use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
-/// A command, and its option that names a copy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CopyCommand {
-    pub verb: &'static str,
-    pub option: &'static str,
-}
-
 /// The result of asking the user.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -110,7 +103,7 @@ fn nothing_picked(exit: Exit) -> Refusal {
 pub(crate) fn with_a_copy(
     session: Session,
     wanted: Option<&CopySelector>,
-    command: CopyCommand,
+    verb: &'static str,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Session> {
@@ -121,14 +114,14 @@ pub(crate) fn with_a_copy(
     if !(can_pick(&env.terminal) && env.terminal.stdout) {
         return Err(refusal.into());
     }
-    choose_a_copy(session, refusal.message, command, env, ui)
+    choose_a_copy(session, refusal.message, verb, env, ui)
 }
 
-/// Lets the user choose a copy of a session at the terminal.
-pub(crate) fn choose_a_copy(
+/// Lets the user choose a copy of a session at the terminal; `verb` is the command that takes it.
+fn choose_a_copy(
     mut session: Session,
     why: String,
-    command: CopyCommand,
+    verb: &'static str,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Session> {
@@ -136,7 +129,7 @@ pub(crate) fn choose_a_copy(
     let name = shell::word(&name);
     let copies = candidates(&session, false, env);
     let ready = copies.iter().filter_map(|one| {
-        let line = format!("rejoin {} {name} {} {}", command.verb, command.option, one.copy?);
+        let line = format!("rejoin {verb} {name} --copy {}", one.copy?);
         let line = in_home(&line, &env.invocation.elsewhere).into_owned();
         Some(Ready { line, why: description(one)?, how: Some(How { copy: one.copy, ..How::default() }) })
     });

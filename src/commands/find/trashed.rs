@@ -1,18 +1,114 @@
-//! Resolves typed text to one session in the trash.
+//! Resolves typed text to items of a run, and to one session in the trash.
 
 use std::collections::BTreeSet;
 
 use crate::change::apply::history;
 use crate::change::apply::in_use::agent_of;
+use crate::error::{Candidate, Refusal, RefusalCode};
+use crate::format::shell;
+use crate::session::AgentKind;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
+use changes::history::History;
 use changes::journal::{ItemRecord, Run, State, StepRecord};
 
-/// Returns a hint with the command that restores the session of a selector, if it is in the trash.
-pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<String> {
-    let Selector::Id { agent, text } = selector else { return None };
+/// Returns the items of a run that a selector matches: all items of one session, which an id, its start or a part of the title
+/// names, or the one item at a path.
+pub(crate) fn items(run: &Run, selector: &Selector, env: &Env) -> Result<BTreeSet<usize>, Refusal> {
+    let (agent, text, path) = match selector {
+        Selector::Id { agent, text } => (*agent, text.clone(), None),
+        Selector::Path(path) => (None, path.to_string_lossy().into_owned(), Some(env.absolute(path))),
+        Selector::Latest => (None, "latest".to_owned(), None),
+    };
+    let lower = text.to_lowercase();
+    let found = [Match::WholeId, Match::Id, Match::Words].into_iter().map(|how| {
+        let records = run.items.iter().map(|(record, _)| record);
+        let records = records.filter(|record| agent.is_none() || agent_of(record) == agent);
+        let is_at = |record: &ItemRecord| {
+            path.as_ref().is_some_and(|path| record.steps.iter().any(|step| step.path().starts_with(path)))
+        };
+        records.filter(|record| how.fits(record, &lower) || is_at(record)).collect::<Vec<_>>()
+    });
+    let found = found.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
+    let id = run.id.as_str();
+    let session = |record: &ItemRecord| agent_of(record).zip(record.id.clone());
+    match found.as_slice() {
+        [] => Err(Refusal::new(RefusalCode::NotFound, format!("run {id} changed nothing that matches {text}"))
+            .hint(format!("run `rejoin undo {} --dry-run` to see what it changed", shell::word(id)))),
+        [first, others @ ..]
+            if others.is_empty()
+                || session(first).is_some() && others.iter().all(|other| session(other) == session(first)) =>
+        {
+            Ok(found.iter().map(|record| record.item).collect())
+        }
+        several => {
+            let message = format!("{text} matches several items of run {id}");
+            Err(ambiguous(message, several.iter().map(|record| (run, *record))))
+        }
+    }
+}
+
+/// Finds the one removed session that a selector matches, and the item of the newest run that has it in the trash.
+///
+/// The trash knows only agent, id and title. It has no match if the filters ask for more.
+pub(crate) fn trashed<'h>(
+    selector: &Selector,
+    filter: &Filter,
+    history: &'h History,
+) -> Result<Option<(&'h Run, &'h ItemRecord)>, Refusal> {
+    if filter.is_narrow() { Ok(None) } else { newest(selector, filter, history) }
+}
+
+fn newest<'h>(
+    selector: &Selector,
+    filter: &Filter,
+    history: &'h History,
+) -> Result<Option<(&'h Run, &'h ItemRecord)>, Refusal> {
+    let Selector::Id { agent, text } = selector else { return Ok(None) };
+    let lower = text.to_lowercase();
+    let entries = entries(history);
+    for how in [Match::WholeId, Match::Id, Match::Words] {
+        // The newest run is first. It has the newest state of a session that was removed twice.
+        let mut known = BTreeSet::new();
+        let fits = |record: &ItemRecord| {
+            let is_of = |of: AgentKind| agent.is_none_or(|agent| agent == of) && filter.has_agent(of);
+            record.is_whole_session() && agent_of(record).is_some_and(is_of) && how.fits(record, &lower)
+        };
+        let found = entries.iter().copied().filter(|(_, record)| fits(record));
+        let found: Vec<_> = found.filter(|(_, record)| known.insert((agent_of(record), record.id.clone()))).collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => return Ok(Some(*one)),
+            several => {
+                let message = format!("{text} matches {} sessions in the trash", several.len());
+                return Err(ambiguous(message, several.iter().copied()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the error for a selector that matches a session in the trash, or several, with the command that restores it.
+pub(super) fn instead(refusal: &Refusal, selector: &Selector, filter: &Filter, env: &Env) -> Option<Refusal> {
     // `undo` and `doctor` report an unreadable journal.
     let history = history::read(env).ok()?;
+    // A session that was found elsewhere makes the nearest ones in the stores pointless.
+    let found = Refusal { candidates: Vec::new(), ..refusal.clone() };
+    match newest(selector, filter, &history) {
+        Ok(found_one) => {
+            let (run, record) = found_one?;
+            let command = undo_of(run, record.item, env);
+            Some(found.hint(format!("it is in the trash; run `{command}` to put it back")))
+        }
+        Err(several) => {
+            let hint = format!("several sessions in the trash match: {}", several.hint.unwrap_or_default());
+            Some(found.candidates(several.candidates).hint(hint))
+        }
+    }
+}
+
+/// Returns the sessions that runs removed, and that no later run put in place again; newest first.
+pub(crate) fn entries(history: &History) -> Vec<(&Run, &ItemRecord)> {
     // A session that a later run put in place is not restored from an earlier one.
     let mut later = BTreeSet::new();
     let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
@@ -24,27 +120,64 @@ pub(super) fn hint(selector: &Selector, filter: &Filter, env: &Env) -> Option<St
         let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
         later.extend(put.map(|(record, _)| (&record.agent, &record.id)));
     }
-    let is_meant = |record: &ItemRecord| {
-        record.is_whole_session()
-            && agent.is_none_or(|agent| agent_of(record) == Some(agent))
-            && agent_of(record).is_some_and(|agent| filter.has_agent(agent))
+    entries
+}
+
+/// The ways in which a text matches an item, the strongest first.
+#[derive(Clone, Copy)]
+enum Match {
+    WholeId,
+    Id,
+    Words,
+}
+
+impl Match {
+    /// Returns whether an item matches a text in lower case.
+    fn fits(self, record: &ItemRecord, text: &str) -> bool {
+        let id = record.id.as_deref().unwrap_or_default().to_lowercase();
+        match self {
+            Self::WholeId => id == text,
+            Self::Id => id.starts_with(text),
+            Self::Words => {
+                let label = Some(&record.label).filter(|_| record.id.is_none());
+                record.title.as_ref().or(label).is_some_and(|words| words.to_lowercase().contains(text))
+            }
+        }
+    }
+}
+
+/// Returns the command that undoes an item, with its group.
+fn undo_of(run: &Run, item: usize, env: &Env) -> String {
+    let groups = run.groups();
+    let is_alone = groups.iter().filter(|group| **group == groups[item]).nth(1).is_none();
+    if run.items.len() == 1 || !is_alone || run.is_interrupted() {
+        return format!("rejoin undo {}", run.id);
+    }
+    let record = &run.items[item].0;
+    let is_its = |id: &Selector| items(run, id, env).is_ok_and(|items| items.contains(&item));
+    let id = record.id.clone().filter(|id| id.parse().is_ok_and(|id| is_its(&id)));
+    format!("rejoin undo {} {}", run.id, shell::word(&id.unwrap_or_else(|| name(record))))
+}
+
+/// Returns a name for an item that [`items`] finds: its session, or else its first path.
+fn name(record: &ItemRecord) -> String {
+    let path = record.steps.first().map(|step| step.path().display().to_string());
+    let session = record.agent.as_ref().zip(record.id.as_ref()).map(|(agent, id)| format!("{agent}:{id}"));
+    session.or(path).unwrap_or_default()
+}
+
+/// Lists items among which the user must choose.
+fn ambiguous<'r>(message: String, found: impl Iterator<Item = (&'r Run, &'r ItemRecord)> + Clone) -> Refusal {
+    let candidate = |(run, record): (&Run, &ItemRecord)| Candidate {
+        select: format!("{} {}", run.id, shell::word(&name(record))),
+        agent: record.agent.clone().unwrap_or_default(),
+        id: record.id.clone().unwrap_or_default(),
+        path: record.steps.first().map(|step| step.path().display().to_string()).unwrap_or_default(),
+        title: record.title.clone().or_else(|| Some(record.label.clone())),
+        active_at: Some(run.at.to_string()),
+        ..Candidate::default()
     };
-    let text = text.to_lowercase();
-    let found = |fits: &dyn Fn(&ItemRecord) -> bool| {
-        // The newest run is first. It has the newest state of a session that was removed twice.
-        let mut known = BTreeSet::new();
-        let fitting = entries.iter().filter(|(_, record)| is_meant(record) && fits(record));
-        fitting.filter(|(_, record)| known.insert((record.agent.clone(), record.id.clone()))).collect::<Vec<_>>()
-    };
-    let has_id = |record: &ItemRecord| record.id.as_ref().is_some_and(|id| id.to_lowercase().starts_with(&text));
-    let has_title =
-        |record: &ItemRecord| record.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&text));
-    let by_id = found(&has_id);
-    let command = match if by_id.is_empty() { found(&has_title) } else { by_id }.as_slice() {
-        [] => return None,
-        [(run, _)] if run.items.len() == 1 => format!("rejoin undo {}", run.id),
-        [(run, record)] => run.undo_of(record.item),
-        _ => return Some("several sessions in the trash match; run `rejoin trash list` to see them".to_owned()),
-    };
-    Some(format!("it is in the trash; run `{command}` to put it back"))
+    let first = found.clone().next().map(candidate).unwrap_or_default();
+    let hint = format!("choose one of them, such as with `rejoin undo {}`", first.select);
+    Refusal::new(RefusalCode::Ambiguous, message).hint(hint).candidates(found.map(candidate).collect())
 }

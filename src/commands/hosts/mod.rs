@@ -7,7 +7,7 @@ mod named;
 mod pick;
 mod search;
 
-use crate::cli::{Cli, Command, Format, TrashCommand};
+use crate::cli::{Cli, Command, Format};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
@@ -84,12 +84,17 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
         _ => match json {
             Some(format) => answers::json(format, &asking, ui),
             None => {
-                let is_file = matches!(cli.command, Command::Export(_) | Command::Path(_));
+                let is_file = matches!(&cli.command, Command::Export(_)) || is_path(&cli.command);
                 let is_file = is_file || format == Some(Format::Csv);
                 answers::text(is_file, &asking, ui)
             }
         },
     }
+}
+
+/// Returns whether a command prints only a path.
+fn is_path(command: &Command) -> bool {
+    matches!(command, Command::Show(args) if args.path)
 }
 
 fn picks(command: &Command) -> bool {
@@ -101,10 +106,9 @@ fn changes(command: &Command) -> bool {
     match command {
         Command::Search(_) => picks(command),
         Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
-        Command::Path(_) | Command::Config(_) | Command::Export(_) => false,
+        Command::Config(_) | Command::Export(_) => false,
         Command::Doctor(args) => args.fix,
         Command::Undo(args) => !args.list,
-        Command::Trash(args) => !matches!(args.command, TrashCommand::List(_)),
         _ => true,
     }
 }
@@ -112,6 +116,7 @@ fn changes(command: &Command) -> bool {
 /// Returns whether a command makes sense on several hosts at once.
 fn is_for_several(command: &Command) -> bool {
     !picks(command)
+        && !is_path(command)
         && matches!(
             command,
             Command::List(_)

@@ -16,7 +16,6 @@ pub(crate) fn take_host(cli: &mut Cli, env: &mut Env) -> Result<(), Refusal> {
     let words = match &mut cli.command {
         Command::Resume(args) => &mut args.session,
         Command::Show(args) => &mut args.session,
-        Command::Path(args) => &mut args.session,
         _ => return Ok(()),
     };
     let [word] = words.as_mut_slice() else { return Ok(()) };

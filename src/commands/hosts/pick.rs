@@ -19,6 +19,7 @@ use crate::format::{shell, text};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::view::pick::{self, Backend, How, Picked, Purpose, Ready, Refused};
+use crate::view::render::labels::REMOVE;
 use crate::view::ui::Ui;
 
 /// Lets the user pick among the sessions of all hosts, and resumes the picked one on its host.
@@ -160,7 +161,7 @@ impl Backend for HostBackend {
     }
 
     fn pin(&self, sessions: &[Arc<Session>], is_wanted: bool) -> Result<(), String> {
-        Err(on_its_host(sessions, if is_wanted { "pin" } else { "unpin" }))
+        Err(on_its_host(sessions, if is_wanted { "pin" } else { REMOVE }))
     }
 
     fn write_whole(&self, session: &Session, out: &mut dyn Write) -> io::Result<()> {

@@ -14,10 +14,13 @@ use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
+use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
 use crate::view::render::json::change::Report;
 use crate::view::ui::Ui;
+use changes::journal::ItemRecord;
+use changes::undo::Which;
 
 mod follow;
 mod rows;
@@ -36,7 +39,12 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     super::refuse_number(&args.session)?;
     relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
-    let states = find::archived(&args.session, &filter, (&archive, &holdings), env)?;
+    let states = match find::archived(&args.session, &filter, (&archive, &holdings), env) {
+        Err(refusal) if refusal.code == RefusalCode::NotFound && !names_the_archive(args) => {
+            return from_trash(args, &filter, refusal, env, ui);
+        }
+        found => found?,
+    };
     let manifest = find::state(states, args.state.as_ref(), &archive)?;
     if manifest.rows().is_some() {
         return rows::run(args, manifest, (&archive, &holdings), env, ui);
@@ -84,6 +92,30 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let report = Report { followed: run, ..Report::new(&restore.change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;
     Ok(followed?.0)
+}
+
+/// Returns whether an option has a meaning only for an archived session.
+fn names_the_archive(args: &RestoreArgs) -> bool {
+    let RestoreArgs { state, to_store, map, keep_times, trust, archive_dir, change, .. } = args;
+    let is_plan = change.apply.is_some();
+    state.is_some()
+        || to_store.is_some()
+        || archive_dir.is_some()
+        || !map.is_empty()
+        || *keep_times
+        || *trust
+        || is_plan
+}
+
+/// Undoes the removal of a session that is not archived.
+fn from_trash(args: &RestoreArgs, filter: &Filter, refusal: Refusal, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let history = super::history(env, ui)?;
+    let Some((run, record)) = find::trashed(&args.session, filter, &history)? else { return Err(refusal.into()) };
+    // Items of a group are undone together.
+    let groups = run.groups();
+    let is_its = |other: &ItemRecord| groups[other.item] == groups[record.item];
+    let how = (args.change.dry_run, args.change.lock, args.format);
+    super::undo::carry_out(&Which::Named(run.id.clone()), is_its, how, env, ui)
 }
 
 /// Returns the current time in the form of file times.

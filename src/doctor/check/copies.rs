@@ -113,10 +113,10 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
         (Some(repair), _) => finding.repaired_by(repair),
         (None, Err(why)) => finding.remedy(format!("rejoin show {}", selector(session)), format!("shows both; {why}")),
         (None, Ok(_)) => {
-            let kept = [1, at + 1].into_iter().take(if is_decided { 1 } else { 2 });
-            kept.fold(finding, |finding, copy| {
-                let command = format!("rejoin dedupe {} --keep {copy}", selector(session));
-                finding.remedy(command, format!("keeps {}", described_copy(session, copy, now)))
+            let removed = [at + 1, 1].into_iter().take(if is_decided { 1 } else { 2 });
+            removed.fold(finding, |finding, copy| {
+                let command = format!("rejoin delete {} --copy {copy}", selector(session));
+                finding.remedy(command, format!("removes {}", described_copy(session, copy, now)))
             })
         }
     }
@@ -290,7 +290,7 @@ mod tests {
         let finding = found(session, facts());
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
         let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
-        assert_eq!(commands, ["rejoin dedupe claude:a --keep 1", "rejoin dedupe claude:a --keep 2"]);
+        assert_eq!(commands, ["rejoin delete claude:a --copy 2", "rejoin delete claude:a --copy 1"]);
     }
 
     #[test]

@@ -13,7 +13,10 @@ use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, kind};
 use crate::view::ui::Styles;
 
-/// The answer of `pin`, `unpin` and `tag --list`.
+/// The command that removes pins.
+pub(crate) const REMOVE: &str = "pin --remove";
+
+/// The answer of `pin` and `tag --list`.
 pub(crate) struct Labels<'a> {
     /// The command.
     pub verb: &'static str,
@@ -38,7 +41,15 @@ impl Answer for Labels<'_> {
         let item = |at: usize| {
             let Labelled { agent, id, result, tags } = &self.sessions[at];
             let reason = Some(tags.as_str()).filter(|tags| !tags.is_empty());
-            ItemJson { reason, ..ItemJson::new(Some((*agent, id)), self.verb, result, false) }
+            ItemJson {
+                reason,
+                ..ItemJson::new(
+                    Some((*agent, id)),
+                    if self.verb == REMOVE { "unpin" } else { self.verb },
+                    result,
+                    false,
+                )
+            }
         };
         let results = self.sessions.iter().map(|session| &session.result);
         (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
@@ -51,7 +62,7 @@ impl Answer for Labels<'_> {
     fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
         let verb = match self.verb {
             "pin" => "pinned",
-            "unpin" => "unpinned",
+            REMOVE => "unpinned",
             _ => "tagged",
         };
         self.sessions.iter().try_for_each(|Labelled { agent, id, tags, .. }| {

@@ -28,7 +28,6 @@ pub(crate) mod stats;
 pub(crate) mod stores;
 pub(crate) mod sync;
 pub(crate) mod table;
-pub(crate) mod trash;
 pub(crate) mod undo;
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! The result of an undo, and the runs that can be undone.
+//! The result of an undo and of a purge, and the runs that can be undone.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,11 @@ use crate::view::render::answer::Answer;
 use crate::view::render::change::not_done;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
-use crate::view::render::json::details::{Details, UndoDetails};
+use crate::view::render::json::details::{Details, ItemDetails, PurgeItem, UndoDetails};
 use crate::view::ui::Styles;
 use changes::history::History;
 use changes::journal::{ItemRecord, Run, State};
+use changes::trash::Purged;
 use changes::undo::Report;
 
 fn item<'a>(record: &'a ItemRecord, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
@@ -178,5 +179,39 @@ impl Answer for Runs<'_> {
                 .styled(styles.faint),
         ];
         grid::write_bare(out, columns)
+    }
+}
+
+impl Answer for Purged {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let is_plan = self.is_dry_run;
+        let item = move |at: usize| ItemJson {
+            details: Some(ItemDetails::Purge(PurgeItem { run: &self.runs[at] })),
+            ..ItemJson::new(None, "purge", &ItemResult::Done, is_plan)
+        };
+        let results = self.runs.iter().map(|_| &ItemResult::Done);
+        let document = ChangeJson::new("undo --purge", is_plan, List::counted(self.runs.len(), item), results);
+        let totals = Totals { freed_bytes: self.freed_bytes, ..document.totals };
+        (kind(is_plan), ChangeJson { totals, warnings: self.failed.clone(), ..document })
+    }
+
+    /// Writes the deleted runs.
+    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { warning, .. } = styles;
+        for failed in &self.failed {
+            writeln!(out, "{warning}failed{warning:#}  {}", text::one_line(failed))?;
+        }
+        if self.runs.is_empty() {
+            return writeln!(out, "Nothing to purge.");
+        }
+        let runs = text::count(self.runs.len(), "run");
+        if self.is_dry_run {
+            return writeln!(out, "This would purge what {runs} removed: {} freed.", text::size(self.freed_bytes));
+        }
+        writeln!(out, "Purged what {runs} removed: {} freed.", text::size(self.freed_bytes))
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.runs.is_empty() && self.failed.is_empty() { Ok(()) } else { self.table(out, env, styles) }
     }
 }

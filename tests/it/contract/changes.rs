@@ -6,7 +6,6 @@ use super::{Agent, Evidence, PathOf, Time, Version};
 
 words!(RunListKind: RunList);
 words!(RunState: Running Interrupted Done Undone Purged);
-words!(TrashListKind: TrashList);
 words!(ChangeKind: ChangePlan ChangeOutcome);
 words!(ChangeResult: Planned Done Unchanged Skipped Refused Failed);
 words!(StepAction: Trash Write MakeDir Put Move);
@@ -132,13 +131,6 @@ answer!(Run {
 });
 
 answer!(RunList { format_version: Version; kind: RunListKind; runs: Vec<Run> });
-
-answer!(TrashEntry {
-    entry: String; run: String; verb: String; at: Option<Time>; agent: Option<Agent>; id: Option<String>;
-    title: Option<String>; code: String; reason: String; paths: Vec<String>; size_bytes: u64
-});
-
-answer!(TrashList { format_version: Version; kind: TrashListKind; entries: Vec<TrashEntry>; size_bytes: u64 });
 
 words!(MoveMapKind: MoveMap);
 

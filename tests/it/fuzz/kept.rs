@@ -127,7 +127,7 @@ impl Kept {
                 &["undo", "--yes"],
                 &["delete", &other, "--yes"],
                 &["doctor", "--fix", "--yes"],
-                &["trash", "restore", &self.runs[0]],
+                &["restore", &other],
                 &["move", "/gone", "/elsewhere", "--yes"],
             ]
         };

@@ -182,17 +182,6 @@ impl Run {
         first
     }
 
-    /// Returns the command that takes an item back, with its group.
-    pub fn undo_of(&self, item: usize) -> String {
-        let groups = self.groups();
-        let is_alone = groups.iter().filter(|group| **group == groups[item]).nth(1).is_none();
-        if is_alone && !self.is_interrupted() {
-            format!("rejoin trash restore {}/{item}", self.id)
-        } else {
-            format!("rejoin undo {}", self.id)
-        }
-    }
-
     /// Returns the number of items in a state.
     pub fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
         self.items.iter().filter(|(_, state)| is_so(state)).count()

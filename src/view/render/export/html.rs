@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
+use pulldown_cmark::{Event, Tag, TagEnd};
 
 use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
-use crate::view::render::export::code::{escaped, highlighted};
+use crate::view::render::export::escape::escaped;
 use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, reply, speaker, visible};
 use crate::view::render::table;
 
@@ -122,21 +122,17 @@ impl<W: Write> Page for HtmlPage<'_, W> {
 
 /// Writes a reply as HTML.
 fn markdown(out: &mut impl Write, reply: &str) -> io::Result<()> {
-    let mut code: Option<(String, String)> = None;
+    let mut code: Option<String> = None;
     let events = reply::events(reply).into_iter().filter_map(|event| match (event, &mut code) {
-        (Event::Start(Tag::CodeBlock(kind)), _) => {
-            let language = match kind {
-                CodeBlockKind::Fenced(language) => language.into_string(),
-                CodeBlockKind::Indented => String::new(),
-            };
-            code = Some((language, String::new()));
+        (Event::Start(Tag::CodeBlock(_)), _) => {
+            code = Some(String::new());
             None
         }
         (Event::End(TagEnd::CodeBlock), _) => {
-            let (language, text) = code.take()?;
-            Some(Event::Html(format!("<pre><code>{}</code></pre>\n", highlighted(&text, &language)).into()))
+            let text = code.take()?;
+            Some(Event::Html(format!("<pre><code>{}</code></pre>\n", escaped(&text)).into()))
         }
-        (event, Some((_, text))) => {
+        (event, Some(text)) => {
             if let Event::Text(piece) = event {
                 text.push_str(&piece);
             }

@@ -3,7 +3,7 @@
 //! The exported text comes from agents, models and web pages. It remains text in every format, regardless of its
 //! contents.
 
-mod code;
+mod escape;
 mod html;
 mod literal;
 mod markdown;
@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use crate::format::text;
 use crate::session::{Fact, Message, Role, Session};
 use crate::system::env::Env;
-use crate::view::render::export::code::escaped;
+use crate::view::render::export::escape::escaped;
 use crate::view::render::export::html::head;
 use crate::view::render::export::literal::literal;
 pub(crate) use html::HtmlPage;

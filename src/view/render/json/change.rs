@@ -13,7 +13,7 @@ use crate::view::render::json::details::{Details, ItemDetails};
 /// The answer of a command that changes files.
 #[derive(Serialize)]
 pub(crate) struct ChangeJson<'a> {
-    /// The command, such as `cleanup`, `doctor --fix` or `trash purge`.
+    /// The command, such as `cleanup`, `doctor --fix` or `undo --purge`.
     pub verb: &'a str,
     /// Every item, in order.
     pub items: List<'a, ItemJson<'a>>,
@@ -46,7 +46,7 @@ pub(crate) struct Totals {
     pub refused: usize,
     /// Failed.
     pub failed: usize,
-    /// The bytes that went to the trash, or would; with `--permanent` or in `trash purge` for good.
+    /// The bytes that went to the trash, or would; with `--permanent` or in `undo --purge` for good.
     pub freed_bytes: u64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum Details<'a> {
     Restore(RestoreDetails<'a>),
     /// `sync`.
     Sync(SyncDetails<'a>),
-    /// `undo` and `trash restore`.
+    /// `undo`.
     Undo(UndoDetails<'a>),
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct SyncDetails<'a> {
     pub followed: Option<&'a str>,
 }
 
-/// Details of `undo` and `trash restore`.
+/// Details of `undo`.
 #[derive(Debug, Serialize)]
 pub(crate) struct UndoDetails<'a> {
     /// The run that is undone.
@@ -186,7 +186,7 @@ pub(crate) enum ItemDetails<'a> {
     Backfill(BackfillItem<'a>),
     /// `save transcript`.
     Save(SaveItem),
-    /// `trash purge`.
+    /// `undo --purge`.
     Purge(PurgeItem<'a>),
 }
 

@@ -1,5 +1,7 @@
 //! `rejoin delete`
 
+mod copies;
+
 use super::{change, removal, via_agent};
 use crate::archive::Archive;
 use crate::change::apply::run::run_locked;
@@ -16,6 +18,9 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     args.sessions.iter().try_for_each(removal::refuse_latest)?;
     let filter = super::choose(super::place_filter(&args.place, env)?, &args.choice, env, ui)?;
+    if !args.copy.is_empty() {
+        return copies::run(args, &filter, env, ui);
+    }
     if let Err(refusal) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is reported: `--yes` would not help.
         let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
