@@ -384,5 +384,6 @@ fn files_with_a_transcripts_prefix_belong_to_it() {
     let mut everything = [vec![path.clone(), archived.clone()], beside.to_vec(), shared.to_vec()].concat();
     everything.sort();
     assert_eq!(world.would_trash(["delete", &id(1)]), everything);
-    assert_eq!(world.would_trash(["delete", &id(1), "--copy", archived.to_str().expect("a path")]), [archived.clone()]);
+    let copy = archived.to_str().expect("a path").to_owned();
+    assert_eq!(world.would_trash(["delete", &id(1), "--copy", &copy]), [archived]);
 }

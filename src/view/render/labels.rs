@@ -41,15 +41,8 @@ impl Answer for Labels<'_> {
         let item = |at: usize| {
             let Labelled { agent, id, result, tags } = &self.sessions[at];
             let reason = Some(tags.as_str()).filter(|tags| !tags.is_empty());
-            ItemJson {
-                reason,
-                ..ItemJson::new(
-                    Some((*agent, id)),
-                    if self.verb == REMOVE { "unpin" } else { self.verb },
-                    result,
-                    false,
-                )
-            }
+            let code = if self.verb == REMOVE { "unpin" } else { self.verb };
+            ItemJson { reason, ..ItemJson::new(Some((*agent, id)), code, result, false) }
         };
         let results = self.sessions.iter().map(|session| &session.result);
         (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
