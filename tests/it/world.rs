@@ -104,7 +104,7 @@ impl World {
     fn below(dir: &Path) -> Self {
         let root = tempfile::Builder::new().prefix(&drawn_name()).rand_bytes(0).tempdir_in(dir).expect("a directory");
         let path = root.path().canonicalize().expect("a path");
-        for name in ["home", "bin", "elsewhere", "tmp"] {
+        for name in ["home", "bin", "elsewhere", "temporary"] {
             std::fs::create_dir(path.join(name)).expect("a directory");
         }
         Self { root, path, has_processes: AtomicBool::new(false) }
@@ -438,7 +438,7 @@ impl Call<'_> {
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
             // Not that of the machine: agents write output there.
-            .env("TMPDIR", self.world.path.join("tmp"))
+            .env("TMPDIR", self.world.path.join("temporary"))
             .env("REJOIN_NOW", NOW)
             .envs(self.variables);
         command
