@@ -14,6 +14,21 @@ const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
     ("<RUN", None, "undo --list", "the runs"),
 ];
 
+/// Names of commands in other programs, and what does the same here.
+const INSTEAD_OF: &[(&[&str], &str)] = &[
+    (&["find", "grep"], "search TEXT"),
+    (&["open", "continue", "attach"], "resume SESSION"),
+    (&["view", "cat", "log"], "show SESSION"),
+    (&["path"], "show SESSION --path"),
+    (&["ls"], "list"),
+    (&["ps"], "list --running"),
+    (&["rm", "remove"], "delete SESSION"),
+    (&["dedupe"], "delete SESSION --copy N"),
+    (&["gc", "prune"], "cleanup"),
+    (&["trash"], "undo --list"),
+    (&["unpin"], "pin --remove SESSION"),
+];
+
 /// Adds the command that lists a missing argument to an error, and the option that takes all of them.
 pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
@@ -53,6 +68,15 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         _ => return,
     };
     let Some(ContextValue::String(typed)) = error.get(typed) else { return };
+    let known = INSTEAD_OF.iter().filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
+    if let Some((_, instead)) = known.into_iter().find(|(names, _)| names.contains(&typed.as_str())) {
+        let line = format!("rejoin {instead}");
+        let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
+        let tip = StyledStr::from(format!("`{line}` does that"));
+        error.remove(suggested);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        return;
+    }
     let names: Vec<String> = match suggested {
         ContextKind::SuggestedSubcommand => {
             let visible = meant.get_subcommands().filter(|command| !command.is_hide_set());
@@ -112,6 +136,24 @@ mod tests {
             let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
             let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
             assert_eq!(tips, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_programs_lead_to_commands_that_exist() {
+        for (name, instead) in
+            INSTEAD_OF.iter().flat_map(|(names, instead)| names.iter().map(move |name| (name, instead)))
+        {
+            let words: Vec<String> = format!("rejoin --home /a {name} x").split(' ').map(str::to_owned).collect();
+            let mut command = Cli::command();
+            if command.find_subcommand(name).is_some() {
+                continue;
+            }
+            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            suggest_nearest(&mut error, &command, &words);
+            assert!(error.to_string().contains(&format!("tip: `rejoin --home /a {instead}` does that")), "{error}");
+            let line = format!("rejoin {instead}").replace(" N", " 1");
+            Cli::command().try_get_matches_from_mut(line.split(' ')).expect("a command");
         }
     }
 
