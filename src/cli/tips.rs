@@ -14,7 +14,7 @@ const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
     ("<RUN", None, "undo --list", "the runs"),
 ];
 
-/// Names of commands in other programs, and what does the same here.
+/// Names of commands in other programs, each with the command to use instead.
 const INSTEAD_OF: &[(&[&str], &str)] = &[
     (&["find", "grep"], "search TEXT"),
     (&["open", "continue", "attach"], "resume SESSION"),
