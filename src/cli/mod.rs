@@ -76,7 +76,7 @@ pub(crate) struct Global {
 
     /// Do it on HOST through ssh: an alias, user@host or a group of the config file (can be repeated)
     ///
-    /// `all` is every host of the config file, `.` this machine. docs/hosts.md says what is done on several at once.
+    /// `all` is every host of the config file, `.` this machine. `list`, `search`, `show` and `resume` take several hosts.
     #[arg(long = "host", visible_alias = "hosts", global = true, help_heading = GLOBAL, value_name = "HOST",
           value_delimiter = ',')]
     pub hosts: Vec<String>,

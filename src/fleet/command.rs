@@ -119,5 +119,8 @@ mod tests {
         let with = ["--format=ndjson".to_owned()];
         let there = ["list", "-r", "--since", "7d", "--format=ndjson", "--", "--host"];
         assert_eq!(of_others(&typed, FORM, &with), there);
+        let typed = ["resume", "x", "--prompt", "-"].map(str::to_owned);
+        assert_eq!(of_others(&typed, &["--prompt="], &[]), ["resume", "x"]);
+        assert_eq!(of_others(&typed, &[], &[]), typed);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     let mut kept = Vec::new();
     let mut own = own.iter();
     while let Some(word) = own.next() {
-        if word == "--prompt" {
+        if word == "--prompt" && !left_out.contains(&"--prompt=") {
             // A prompt for an agent may look like an option.
             kept.extend([word].into_iter().chain(own.next()).cloned());
         } else if left_out.iter().any(|option| option.strip_suffix('=') == Some(word)) {

@@ -369,7 +369,7 @@ CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snaps
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
 docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
-docs/hosts.md: rejoin archive --host all --every --archive-dir /mnt/team/archive: it takes hosts
+docs/hosts.md: for host in laptop build1; do rejoin archive --host "$host" --every --archive-dir /mnt/team/archive; done: it takes hosts
 docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server
 docs/installing.md: cargo install --locked --path .: it compiles and installs
 docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader

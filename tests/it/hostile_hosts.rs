@@ -18,13 +18,13 @@ if [ "$host" = good ]; then
   export HOME='@ROOT@/good'
   exec sh -c "$*"
 fi
-case "$*" in *' search '*) kind=search;; *' list '*) kind=session-list;; *) kind=agent-list;; esac
+case "$*" in *' search '*) kind=search;; *' list '*) kind=session-list;; *) kind=session;; esac
 row='{"agent":"claude","id":"x"}'
 large() { printf '%s' "$1"; head -c 66060288 /dev/zero | tr '\0' a; echo '"}'; }
 echo 'rejoin answers'
 # A child of the shell keeps the pipe open, as a connection that other processes share may.
 [ "$host" = mute ] && { sleep 60; exit; }
-[ "${host%?}" = large ] && { large '{"format_version":"1.0","kind":"agent-list","more":"'; exit; }
+[ "${host%?}" = large ] && { large '{"format_version":"1.0","kind":"session","more":"'; exit; }
 printf '{"format_version":"1.0","kind":"%s"}\n' "$kind"
 case $host in
   stuck) echo "$row"; sleep 60;;
@@ -135,12 +135,12 @@ fn large_answers_of_many_hosts_take_little_memory() {
         assert!(peak < 100, "{words}: {peak} MiB");
     }
     // A whole object may be large, and one is in memory at a time; text is streamed.
-    let (status, said, peak) = measured(&world, "agents --json --host large1,large2,large3,large4");
+    let (status, said, peak) = measured(&world, "show x --json --host large1,large2,large3,large4");
     assert_eq!((status, &*said), (Some(0), ""));
     assert!(peak < 250, "{peak} MiB");
-    let (status, said, peak) = measured(&world, "agents --host large1,large2,large3,large4");
+    let (status, said, peak) = measured(&world, "show x --host large1,large2,large3,large4");
     assert_eq!((status, &*said), (Some(0), ""));
     assert!(peak < 100, "{peak} MiB");
-    let one: serde_json::Value = contract::parse(&rejoin(&world, "agents --json --host large1").code(0).stdout());
+    let one: serde_json::Value = contract::parse(&rejoin(&world, "show x --json --host large1").code(0).stdout());
     assert_eq!(one["hosts"][0]["answer"]["more"].as_str().map(str::len), Some(66_060_288));
 }

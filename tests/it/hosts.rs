@@ -168,12 +168,12 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
         assert_eq!(json["hosts"][0]["host"], host);
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
         // Answers that are not merged report the fault in the same place.
-        let agents = hosts.rejoin(&["agents", "--host", host, "--host", "two", "--json"]).code(3);
-        let said = agents.error().message;
+        let shown = hosts.rejoin(&["show", &id(2), "--host", host, "--host", "two", "--json"]).code(3);
+        let said = shown.error().message;
         assert_eq!(format!("error: {said}"), why, "{host}");
-        let agents: Value = contract::parse(&agents.stdout());
-        let [first, second] = [0, 1].map(|at| &agents["hosts"][at]["answer"]["kind"]);
-        assert_eq!((first, second), (&Value::Null, &"agent-list".into()), "{host}");
+        let shown: Value = contract::parse(&shown.stdout());
+        let [first, second] = [0, 1].map(|at| &shown["hosts"][at]["answer"]["kind"]);
+        assert_eq!((first, second), (&Value::Null, &"session".into()), "{host}");
     }
     let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
     assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
@@ -270,27 +270,68 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
 }
 
 #[test]
-fn other_commands_answer_one_host_after_the_other() {
+fn show_answers_one_host_after_the_other() {
     let hosts = two();
     hosts.add("two", Claude::session(id(6)).in_dir("/no/such/place").at("2026-02-01T10:00:00Z").turn("gone", "ok"));
     let list = hosts.0.on_terminal(80, ["--color=never", "list", "--host", "one,two"]);
     assert_eq!(list.stderr(), "Marks: D dir gone.\n");
-    let agents = hosts.rejoin(&["agents", "--host", "one,two"]).code(0).stdout();
-    assert!(agents.lines().all(|line| line.starts_with("one\t") || line.starts_with("two\t")), "{agents}");
-    assert!(agents.contains("one\tclaude\t") && agents.contains("two\tpi\t"), "{agents}");
-    let doctor = hosts.json(4, &["doctor", "--host", "one,two", "--json"]);
-    assert_eq!((&doctor["kind"], doctor["hosts"].as_array().map(Vec::len)), (&"host-answers".into(), Some(2)));
-    assert_eq!(doctor["hosts"][0]["answer"]["kind"], "doctor-report");
-    let found = &doctor["hosts"][1]["answer"]["findings"][0];
-    assert_eq!(found["code"], "missing-directory");
+    let shown = hosts.rejoin(&["show", "latest", "--host", "one,two"]).code(0).stdout();
+    assert!(shown.lines().all(|line| line.starts_with("one\t") || line.starts_with("two\t")), "{shown}");
+    assert!(shown.contains(&id(3)) && shown.contains(&id(2)), "{shown}");
+    let shown = hosts.json(0, &["show", "latest", "--host", "one,two", "--json"]);
+    assert_eq!((&shown["kind"], shown["hosts"].as_array().map(Vec::len)), (&"host-answers".into(), Some(2)));
+    assert_eq!(shown["hosts"][0]["answer"]["kind"], "session");
+    let text = hosts.0.on_terminal(100, ["--color=never", "show", "latest", "--host", "one,two"]).code(0).stdout();
+    assert!(text.starts_with("one\n") && text.contains("\n\ntwo\n"), "{text}");
     // The suggested commands are for this machine.
+    let doctor = hosts.json(4, &["doctor", "--host", "two", "--json"]);
+    let found = &doctor["hosts"][0]["answer"]["findings"][0];
+    assert_eq!(found["code"], "missing-directory");
     let remedies = found["remedies"].as_array().expect("remedies");
     let is_for_host = |command: &str| command.starts_with("rejoin --host two ") || command.starts_with("ssh -t two ");
     assert!(remedies.iter().all(|it| is_for_host(it["command"].as_str().expect("a command"))), "{remedies:#?}");
-    let text = hosts.0.on_terminal(100, ["--color=never", "doctor", "--host", "one,two"]).code(4).stdout();
-    assert!(text.starts_with("one\n") && text.contains("\n\ntwo\n") && text.contains("missing-directory"), "{text}");
-    let stats = hosts.json(0, &["stats", "--host", "one,two", "--json", "--by", "agent"]);
-    assert_eq!(stats["hosts"][1]["answer"]["kind"], "stats");
+}
+
+#[test]
+fn other_commands_run_on_one_host() {
+    let hosts = two();
+    let commands = [
+        "agents",
+        "archive --every",
+        "backfill x",
+        "cleanup --dry-run",
+        "config",
+        "delete x",
+        "doctor",
+        "export x",
+        "move /a /b",
+        "pin x",
+        "rename x y",
+        "restore x",
+        "resume --last-launch",
+        "rewind x",
+        "search x --pick",
+        "show x --path",
+        "stats --by agent",
+        "sync",
+        "tag x y",
+        "undo",
+    ];
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let refused = hosts.rejoin(&[&words[..], &["--host", "one", "--hosts=two"]].concat()).code(2);
+        let why = "error: this command is for one host, and 2 were named";
+        assert_eq!(
+            refused.stderr(),
+            format!("{why}\nhint: name one, as in `rejoin {command} --host one`\n"),
+            "{command}"
+        );
+    }
+    let plan = hosts.rejoin(&["resume", "x", "--json", "--host", "one,two"]).code(2).error();
+    assert_eq!(plan.message, "this command is for one host, and 2 were named");
+    assert!(!hosts.0.root().join("asked").exists(), "no host is asked");
+    let stats = hosts.json(0, &["stats", "--host", "one", "--json", "--by", "agent"]);
+    assert_eq!(stats["hosts"][0]["answer"]["kind"], "stats");
 }
 
 #[test]
@@ -306,7 +347,7 @@ fn a_session_need_be_on_one_host_only() {
     let page = hosts.rejoin(&["export", "--host", "one", &id(1), "--format", "html"]).code(0).stdout();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.200}");
     let several = hosts.rejoin(&["show", "--path", "--host", "one,two", &id(1)]).code(2);
-    assert!(several.stderr().contains("hint: name one, as with --host one"), "{}", several.stderr());
+    assert!(several.stderr().contains("hint: name one, as in `rejoin show --path "), "{}", several.stderr());
     let twice = hosts.rejoin(&["--host", "one", "show", &format!("two:{}", id(2))]).code(2);
     assert!(twice.stderr().contains("names the host two, and --host names one too"), "{}", twice.stderr());
     let here = hosts.rejoin(&["list", "--host", "one", "--here"]).code(2);
@@ -340,9 +381,8 @@ fn resume_runs_on_the_host_and_returns_its_status() {
 #[test]
 fn a_change_on_hosts_is_planned_made_and_undone_there() {
     let hosts = two();
-    let plan = hosts.json(0, &["cleanup", "--host", "one,two", "--older-than", "99d", "--dry-run", "--json"]);
-    let kinds = plan["hosts"].as_array().expect("hosts").iter().map(|host| host["answer"]["kind"].as_str());
-    assert_eq!(kinds.collect::<Vec<_>>(), [Some("change-plan"); 2]);
+    let plan = hosts.json(0, &["cleanup", "--host", "one", "--older-than", "99d", "--dry-run", "--json"]);
+    assert_eq!(plan["hosts"][0]["answer"]["kind"], "change-plan");
     let delete = hosts.rejoin(&["delete", "--host", "one", &id(1), "--yes"]).code(0);
     assert!(delete.stdout().contains("`rejoin --host one undo "), "{}", delete.stdout());
     assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
@@ -405,11 +445,10 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
         }
         running.iter_mut().for_each(|child| _ = child.wait().expect("an end"));
     }
-    let all = hosts.json(0, &[&words[..], &["--host", "one,two,three,four", "--json"]].concat());
-    assert!(
-        all["hosts"].as_array().expect("hosts").iter().all(|host| host["answer"]["totals"]["failed"] == 0),
-        "{all}"
-    );
+    for name in names {
+        let ended = hosts.json(0, &[&words[..], &["--host", name, "--json"]].concat());
+        assert_eq!(ended["hosts"][0]["answer"]["totals"]["failed"], 0, "{ended}");
+    }
     let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
     assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
     // Another machine restores each of them, byte for byte.
@@ -424,36 +463,54 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
 }
 
 #[test]
-fn the_picker_over_hosts_resumes_on_the_sessions_host() {
+fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     // A file of the same name on this machine is another conversation.
     hosts.0.add(Claude::session(id(1)).in_dir(APP).turn("of this machine", "secret"));
-    let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-    command.args(["resume", "--host", "one,two", "--prompt", "go on"]);
-    let mut seat = Seat::run(&command, 100, 30);
-    seat.shows("3 of 3 sessions");
-    seat.shows("one:/usr/bin");
-    seat.types("first quok");
-    seat.shows("1 of 3 sessions");
-    let screen = seat.shows("it is on one, where enter resumes it");
-    assert!(!screen.contains("secret"), "{screen}");
-    seat.types("\r");
-    assert_eq!(seat.ends().0, Some(42));
+    hosts.rejoin(&["resume", "--host", "one,two", "first quokka", "--prompt", "go on"]).code(42);
     let launch = hosts.0.launched().expect("a launch");
     assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
     assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
-    // The filters apply, and the picked session passes them.
+    // The filters apply, and are passed on.
+    let line = hosts.rejoin(&["resume", "--host", "one,two", "latest", "--agent", "pi", "--print"]).code(0).stdout();
+    assert!(line.starts_with("ssh -t -- two ") && line.contains("rejoin resume latest --agent pi"), "{line}");
+    // A host that does not answer is reported, and the others are asked.
+    let down = hosts.rejoin(&["resume", "--host", "down,two", &id(2), "--print"]).code(0);
+    assert!(down.stderr().starts_with("error: down: ") && down.stdout().starts_with("ssh -t -- two "));
+    let nothing = hosts.rejoin(&["resume", "--host", "down,two", "walrus"]).code(3);
+    assert_eq!(nothing.stderr().lines().count(), 1, "{}", nothing.stderr());
+    hosts.rejoin(&["resume", "--host", "one,two", "walrus"]).code(5).stderr_eq(
+        "error: no session on 2 hosts matches \"walrus\"\nhint: see them with `rejoin list --all --host one,two`\n",
+    );
+    // No agent was started.
+    assert!(hosts.0.launched().is_none_or(|last| last.argv[0] == "ssh"));
+}
+
+#[test]
+fn an_ambiguous_session_on_hosts_is_listed_with_its_hosts() {
+    let hosts = two();
+    hosts.add("one", Claude::session(id(4)).in_dir(APP).at("2026-02-04T10:00:00Z").turn("the quokka again", "ok"));
+    hosts.add("two", Pi::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("quokka \u{1b}[2J", "ok"));
+    let ambiguous = hosts.rejoin(&["resume", "--host", "one,two", "quokka"]).code(6).stderr();
+    let lines: Vec<&str> = ambiguous.lines().collect();
+    assert_eq!(lines[0], "error: several sessions on 2 hosts match \"quokka\"");
+    let hint = format!("hint: name one with its host, as in `rejoin resume --host one {}`", id(4));
+    assert_eq!(lines[4..], [hint], "{ambiguous}");
+    let names = [("claude", "one", 4), ("claude", "one", 1), ("pi", "two", 5)];
+    for (line, (agent, host, number)) in lines[1..4].iter().zip(names) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words[..2], [agent, &format!("{host}:{}", id(number))], "{ambiguous}");
+    }
+    assert!(ambiguous.contains("first quokka") && !ambiguous.contains('\u{1b}'), "{ambiguous}");
+    // So it is in a terminal, and without a session.
     let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-    command.args(["resume", "--host", "one,two", "--agent", "pi", "--print"]);
-    let mut seat = Seat::run(&command, 100, 30);
-    seat.shows("1 of 1 sessions");
-    seat.types("\r");
-    let (status, said) = seat.ends();
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains(&format!("rejoin resume pi:{}", id(2))), "{said}");
-    let nobody = hosts.rejoin(&["resume", "--host", "one,two"]).code(2);
-    assert!(nobody.stderr().contains("several hosts were named, and there is no terminal"), "{}", nobody.stderr());
+    command.args(["resume", "--host", "one,two", "quokka"]);
+    let (status, said) = Seat::run(&command, 100, 30).ends();
+    assert!(status == Some(6) && said.contains("several sessions on 2 hosts"), "{said}");
+    hosts.rejoin(&["resume", "--host", "one,two"]).code(2).stderr_eq(
+        "error: no SESSION was given, and 2 hosts were named\nhint: see them with `rejoin list --all --host one,two`\n",
+    );
 }
 
 #[test]

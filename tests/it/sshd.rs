@@ -243,14 +243,8 @@ fn every_command_works_on_three_hosts_over_ssh() {
     // Searched and checked.
     let found = net.json(0, &["search", "--host", all, "quokka", "--json"]);
     assert_eq!(ids(&found).len(), 2, "{found}");
-    let doctor = net.json(4, &["doctor", "--host", all, "--json", "--check", "missing-directory"]);
-    let findings: Vec<usize> = doctor["hosts"]
-        .as_array()
-        .expect("hosts")
-        .iter()
-        .map(|host| host["answer"]["findings"].as_array().map_or(0, Vec::len))
-        .collect();
-    assert_eq!(findings, [0, 0, 1]);
+    let doctor = net.json(4, &["doctor", "--host", "cat", "--json", "--check", "missing-directory"]);
+    assert_eq!(doctor["hosts"][0]["answer"]["findings"].as_array().map(Vec::len), Some(1));
 
     // Resumed in a terminal: the host has one, and the agent's status is returned.
     let agent = format!(
@@ -258,8 +252,7 @@ fn every_command_works_on_three_hosts_over_ssh() {
         net.world.root().display()
     );
     put_program(&net.world.root().join("agents/claude"), &agent);
-    let name = format!("ant:{}", id(1));
-    let line = format!("{} resume {name}", env!("CARGO_BIN_EXE_rejoin"));
+    let line = format!("{} resume --host {all} {}", env!("CARGO_BIN_EXE_rejoin"), id(1));
     let mut command = net.command("script");
     let status = command.args(["-qefc", &line, "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null()).status();
     assert_eq!(status.expect("an end").code(), Some(42));
@@ -280,7 +273,9 @@ fn every_command_works_on_three_hosts_over_ssh() {
     // Archived on one host into a directory that another one sees too, and restored there.
     let shared = net.world.root().join("shared");
     let shared = shared.to_str().expect("a path in UTF-8");
-    net.rejoin(&["archive", "--host", "ant,bee,cat", "--every", "--archive-dir", shared]).code(0);
+    for host in ["ant", "bee", "cat"] {
+        net.rejoin(&["archive", "--host", host, "--every", "--archive-dir", shared]).code(0);
+    }
     let held = net.json(0, &["list", "--host", "bee", "--archived", "--archive-dir", shared, "--json"]);
     let held = held["hosts"][0]["answer"]["sessions"].as_array().expect("sessions").clone();
     let mut names: Vec<&str> = held.iter().filter_map(|it| it["states"][0]["hostname"].as_str()).collect();

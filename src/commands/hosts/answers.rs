@@ -75,7 +75,8 @@ pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
     Ok(together(&statuses, exit))
 }
 
-fn answer(mut answering: Answering) -> HostAnswer {
+/// Reads the object that a host answers with.
+pub(super) fn answer(mut answering: Answering) -> HostAnswer {
     let host = answering.host.name.clone();
     let line = answering.line(MOST_OBJECT);
     let ended = answering.end();

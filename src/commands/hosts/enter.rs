@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use crate::cli::{Format, ResumeArgs};
-use crate::commands::hosts::Asking;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::to_enter;
 use crate::fleet::{Host, of_others, ourselves, ssh};
@@ -17,23 +16,13 @@ use crate::view::render::hosts::Line;
 use crate::view::ui::Ui;
 
 /// Hands the terminal to the command on the host.
-pub(super) fn run(asking: &Asking<'_>) -> anyhow::Result<Exit> {
-    match become_there(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), true, asking.env)? {}
+pub(super) fn run(host: &Host, env: &Env) -> anyhow::Result<Exit> {
+    match become_there(host, &of_others(&env.invocation.words, &[], &[]), true, env)? {}
 }
 
 /// Resumes a session on the host, or prints the command for it.
-pub(super) fn resume(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
-    resume_on(asking.host(), &of_others(&asking.env.invocation.words, &[], &[]), args, asking.env, ui)
-}
-
-/// Like [`resume`], with other words for `rejoin` there.
-pub(super) fn resume_on(
-    host: &Host,
-    words: &[String],
-    args: &ResumeArgs,
-    env: &Env,
-    ui: &mut Ui,
-) -> anyhow::Result<Exit> {
+pub(super) fn resume(host: &Host, args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let words = &of_others(&env.invocation.words, &[], &[]);
     if !args.print {
         match become_there(host, words, env.terminal.stdin && env.terminal.stdout, env)? {}
     }

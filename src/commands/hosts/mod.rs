@@ -4,7 +4,7 @@ mod answers;
 mod enter;
 mod list;
 mod named;
-mod pick;
+mod resume;
 mod search;
 
 use crate::cli::{Cli, Command, Format};
@@ -12,7 +12,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
 use crate::fleet::rows::{Report, Rows};
 use crate::fleet::{self, Host, destination};
-use crate::format::text;
+use crate::format::{command_line, text};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
@@ -26,11 +26,6 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Returns the first host, for a command with only one.
-    fn host(&self) -> &Host {
-        &self.hosts[0]
-    }
-
     /// Sends these words to every host, and waits until each begins to answer with rows of this kind, with at most
     /// `limit` rows.
     fn rows(&self, kind: &str, words: &[String], limit: Option<usize>, ui: &Ui) -> Result<Vec<Rows>, Refusal> {
@@ -68,15 +63,15 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
     match (&cli.command, asking.hosts.as_slice()) {
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
         (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
-        (Command::Resume(args), [_]) if !args.json => enter::resume(args, &asking, ui),
-        (Command::Resume(args), _) if !args.json => pick::resume(args, &asking, ui),
+        (Command::Resume(args), [host]) if !args.json => enter::resume(host, args, env, ui),
+        (Command::Resume(args), _) if !args.json && !args.last_launch => resume::run(args, &asking, ui),
         (Command::Completions(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(RefusalCode::Usage, message).into())
         }
         // A picker needs the whole screen, and this machine always filters its output.
-        (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(&asking),
-        (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts)),
+        (command, [host]) if manner.is_asked && (picks(command) || host.destination.is_none()) => enter::run(host, env),
+        (command, hosts) if hosts.len() > 1 && !is_for_several(command) => Err(several(hosts, env)),
         (_, hosts) if hosts.len() > 1 && format == Some(Format::Csv) => {
             let message = "the csv of several hosts is not merged for this command";
             Err(Refusal::new(RefusalCode::Usage, message).hint("use --format tsv or --format ndjson").into())
@@ -113,29 +108,16 @@ fn changes(command: &Command) -> bool {
     }
 }
 
-/// Returns whether a command makes sense on several hosts at once.
+/// Returns whether a command answers for several hosts one after the other.
 fn is_for_several(command: &Command) -> bool {
-    !picks(command)
-        && !is_path(command)
-        && matches!(
-            command,
-            Command::List(_)
-                | Command::Agents(_)
-                | Command::Show(_)
-                | Command::Search(_)
-                | Command::Stats(_)
-                | Command::Doctor(_)
-                | Command::Cleanup(_)
-                | Command::Archive(_)
-                | Command::Restore(_)
-                | Command::Move(_)
-        )
+    matches!(command, Command::List(_) | Command::Show(_)) && !is_path(command)
 }
 
-fn several(hosts: &[Host]) -> anyhow::Error {
+fn several(hosts: &[Host], env: &Env) -> anyhow::Error {
     let message = format!("this command is for one host, and {} were named", hosts.len());
     let first = hosts.first().map_or("NAME", |host| host.name.as_str());
-    Refusal::new(RefusalCode::Usage, message).hint(format!("name one, as with --host {first}")).into()
+    let one = command_line::again(env, &["--host=", "--hosts="], &["--host", first]);
+    Refusal::new(RefusalCode::Usage, message).hint(format!("name one, as in `{one}`")).into()
 }
 
 /// Refuses options for the current directory, which is one of this machine.

@@ -130,7 +130,7 @@ impl Background {
     pub(super) fn keep_texts(&self, sessions: Vec<Arc<Session>>) {
         let texts = Arc::downgrade(&self.texts);
         std::thread::spawn(move || {
-            for session in sessions.iter().filter(|session| session.host().is_none()) {
+            for session in &sessions {
                 let Some(texts) = texts.upgrade() else { break };
                 texts.keep(session.copy());
             }
@@ -159,9 +159,7 @@ impl Background {
         let (request, is_wanted) = self.search.renew();
         let pool = || ThreadPoolBuilder::new().build().ok().map(Arc::new);
         let (kept, searchers) = (Arc::clone(&self.texts), self.searchers.get_or_init(pool).clone());
-        let mut search = Search { words: Words::parse(texts), sessions, kept, is_filtered, now: env.clock.now };
-        // Sessions of other hosts are searched with `rejoin search --host`.
-        search.sessions.retain(|session| session.host().is_none());
+        let search = Search { words: Words::parse(texts), sessions, kept, is_filtered, now: env.clock.now };
         self.run(move |_, report| {
             let work = || search.run(&is_wanted, &|found| report(News::Found(request, found)));
             searchers.as_ref().map_or_else(work, |searchers| searchers.install(work));

@@ -39,11 +39,7 @@ pub(super) const PINNED: &str = "pinned";
 
 impl Item {
     pub(super) fn of(session: &Session, env: &Env) -> Self {
-        let dir = match (session.host(), session.launch_dir()) {
-            (_, None) => "?".to_owned(),
-            (None, Some(dir)) => env.tilde(dir),
-            (Some(host), Some(dir)) => format!("{host}:{}", dir.display()),
-        };
+        let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
         let (dir, title) = (text::one_line(&dir).into_owned(), table::title(session));
         let title = text::truncated(&title, WIDEST_TITLE).into_owned();
         let mut marks = marks(session);

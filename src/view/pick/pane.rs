@@ -83,10 +83,6 @@ fn conversation(
             let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
             return (vec![Line::plain(&words)], None);
         }
-        Some(Preview::OnHost(host)) => {
-            let words = format!("it is on {}, where enter resumes it", text::one_line(host));
-            return (vec![Line::plain(&words)], None);
-        }
         Some(Preview::Unreadable(why)) => {
             let words = format!("its transcript cannot be read: {}", text::one_line(why));
             return (vec![Line::styled(styles.warning, &words)], None);

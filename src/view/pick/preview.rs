@@ -24,8 +24,6 @@ pub(super) enum Preview {
     Messages(Vec<Line>),
     /// The transcript is too large for a preview.
     TooLarge(u64),
-    /// The transcript is on another machine.
-    OnHost(String),
     /// The transcript cannot be read.
     Unreadable(String),
 }
@@ -44,10 +42,6 @@ impl Preview {
     /// `is_wanted` is true.
     pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
-        // A file of the same name on this machine is another one.
-        if let Some(host) = session.host() {
-            return Self::OnHost(host.to_owned());
-        }
         // A session with only an event log counts as having no transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
         if bytes > MAX_BYTES {

@@ -1,4 +1,4 @@
-//! The answers of several hosts: their rows in one document, or one after the other.
+//! The answers of hosts: their rows in one document, or one after the other.
 
 use std::io::{self, Write};
 

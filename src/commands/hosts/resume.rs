@@ -1,0 +1,122 @@
+//! `rejoin resume` over several hosts: resumes the session on the only host that has it, or lists the candidates.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::cli::{Format, ResumeArgs};
+use crate::commands::hosts::{Asking, answers, conclude, enter};
+use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
+use crate::fleet::rows::Report;
+use crate::fleet::{self, Host, of_others};
+use crate::format::{shell, text};
+use crate::session::AgentKind;
+use crate::system::env::Env;
+use crate::view::render::hosts::HostAnswer;
+use crate::view::ui::Ui;
+
+/// Options that matter once the session is resumed, and those that conflict with `--json`.
+const LATER: &[&str] = &["--print", "-p", "--prompt=", "--wait", "--with="];
+/// Maximum candidates of one host.
+const MOST: usize = 12;
+
+/// The members of a `resume-plan` or an `error` that identify a session.
+#[derive(Deserialize)]
+struct Resolved {
+    code: Option<String>,
+    #[serde(default)]
+    candidates: Vec<Named>,
+    agent: Option<AgentKind>,
+    id: Option<String>,
+    launch_dir: Option<Dir>,
+}
+
+#[derive(Deserialize)]
+struct Dir {
+    path: PathBuf,
+}
+
+/// A candidate of a host.
+#[derive(Deserialize)]
+struct Named {
+    agent: Option<AgentKind>,
+    select: String,
+    dir: Option<PathBuf>,
+    title: Option<String>,
+    active_at: Option<Timestamp>,
+}
+
+impl Resolved {
+    /// Returns the sessions of the host that the typed name matches.
+    fn sessions(self, typed: &str) -> Vec<Named> {
+        let code = self.code.as_deref();
+        if code == Some(RefusalCode::Ambiguous.name()) {
+            return self.candidates;
+        }
+        let is_missing = [RefusalCode::NotFound, RefusalCode::Filtered].map(|code| Some(code.name())).contains(&code);
+        // Every other refusal is about a session that was found.
+        let session = Named {
+            agent: self.agent,
+            select: self.id.unwrap_or_else(|| typed.to_owned()),
+            dir: self.launch_dir.map(|dir| dir.path),
+            title: None,
+            active_at: None,
+        };
+        if is_missing { Vec::new() } else { vec![session] }
+    }
+}
+
+impl Named {
+    fn candidate(self, host: &str, env: &Env) -> Candidate {
+        let dir = self.dir.map_or_else(|| "?".to_owned(), |dir| dir.display().to_string());
+        Candidate {
+            agent: self.agent.map(|agent| agent.name().to_owned()).unwrap_or_default(),
+            select: format!("{host}:{}", self.select),
+            title: self.title,
+            row: CandidateTexts { dir, active: text::ago(self.active_at, env.clock.now) },
+            ..Candidate::default()
+        }
+    }
+}
+
+pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let (env, hosts) = (asking.env, &asking.hosts);
+    let typed = args.session.join(" ");
+    if typed.is_empty() {
+        let message = format!("no SESSION was given, and {} were named", text::count(hosts.len(), "host"));
+        return Err(Refusal::new(RefusalCode::Usage, message).hint(format!("see them with {}", list(hosts))).into());
+    }
+    let words = of_others(&env.invocation.words, LATER, &["--json".to_owned()]);
+    let mut reports = Vec::new();
+    let mut found: Vec<(&Host, Named)> = Vec::new();
+    for (host, answering) in hosts.iter().zip(fleet::ask(hosts, &words, asking.manner, env)?) {
+        let HostAnswer { host: name, status, fault, answer } = answers::answer(answering);
+        let resolved = answer.and_then(|answer| serde_json::from_str::<Resolved>(answer.get()).ok());
+        let sessions = resolved.map(|resolved| resolved.sessions(&typed)).unwrap_or_default();
+        found.extend(sessions.into_iter().take(MOST).map(|session| (host, session)));
+        reports.push(Report { host: name, status, fault, ..Report::default() });
+    }
+    let exit = conclude(&reports, Format::Table, ui);
+    match found.as_slice() {
+        [] if exit != Exit::Ok => Ok(exit),
+        [] => {
+            let message = format!("no session on {} matches {typed:?}", text::count(hosts.len(), "host"));
+            Err(Refusal::new(RefusalCode::NotFound, message).hint(format!("see them with {}", list(hosts))).into())
+        }
+        [(host, _)] => enter::resume(host, args, env, ui),
+        [(host, first), ..] => {
+            let message = format!("several sessions on {} match {typed:?}", text::count(hosts.len(), "host"));
+            let [host, name] = [&host.name, &first.select].map(|word| shell::word(word));
+            let hint = format!("name one with its host, as in `rejoin resume --host {host} {name}`");
+            let candidates = found.into_iter().map(|(host, session)| session.candidate(&host.name, env));
+            Err(Refusal::new(RefusalCode::Ambiguous, message).candidates(candidates.collect()).hint(hint).into())
+        }
+    }
+}
+
+/// Returns the command that lists the sessions of these hosts.
+fn list(hosts: &[Host]) -> String {
+    let hosts: Vec<_> = hosts.iter().map(|host| shell::word(&host.name)).collect();
+    format!("`rejoin list --all --host {}`", hosts.join(","))
+}
