@@ -478,6 +478,10 @@ fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
     // A host that does not answer is reported, and the others are asked.
     let down = hosts.rejoin(&["resume", "--host", "down,two", &id(2), "--print"]).code(0);
     assert!(down.stderr().starts_with("error: down: ") && down.stdout().starts_with("ssh -t -- two "));
+    // Another session may match there, unless the id is whole.
+    let unknown = hosts.rejoin(&["resume", "--host", "down,two", "latest", "--agent", "pi", "--print"]).code(6);
+    assert!(unknown.stdout().is_empty(), "{}", unknown.stdout());
+    assert!(unknown.stderr().contains("1 host gave no answer"), "{}", unknown.stderr());
     let nothing = hosts.rejoin(&["resume", "--host", "down,two", "walrus"]).code(3);
     assert_eq!(nothing.stderr().lines().count(), 1, "{}", nothing.stderr());
     hosts.rejoin(&["resume", "--host", "one,two", "walrus"]).code(5).stderr_eq(

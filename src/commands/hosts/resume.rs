@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::cli::{Format, ResumeArgs};
+use crate::commands::find;
 use crate::commands::hosts::{Asking, answers, conclude, enter};
 use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
 use crate::fleet::rows::Report;
@@ -90,9 +91,11 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let words = of_others(&env.invocation.words, LATER, &["--json".to_owned()]);
     let mut reports = Vec::new();
     let mut found: Vec<(&Host, Named)> = Vec::new();
+    let mut unknown = 0;
     for (host, answering) in hosts.iter().zip(fleet::ask(hosts, &words, asking.manner, env)?) {
         let HostAnswer { host: name, status, fault, answer } = answers::answer(answering);
         let resolved = answer.and_then(|answer| serde_json::from_str::<Resolved>(answer.get()).ok());
+        unknown += usize::from(resolved.is_none());
         let sessions = resolved.map(|resolved| resolved.sessions(&typed)).unwrap_or_default();
         found.extend(sessions.into_iter().take(MOST).map(|session| (host, session)));
         reports.push(Report { host: name, status, fault, ..Report::default() });
@@ -104,15 +107,28 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
             let message = format!("no session on {} matches {typed:?}", text::count(hosts.len(), "host"));
             Err(Refusal::new(RefusalCode::NotFound, message).hint(format!("see them with {}", list(hosts))).into())
         }
+        [(host, first)] if unknown > 0 && !find::is_whole_id(&typed) => {
+            let message = format!(
+                "a session on {} matches {typed:?}, and {} gave no answer, so another session may match there",
+                host.name,
+                text::count(unknown, "host")
+            );
+            Err(Refusal::new(RefusalCode::Ambiguous, message).hint(named_on(host, first)).into())
+        }
         [(host, _)] => enter::resume(host, args, env, ui),
         [(host, first), ..] => {
             let message = format!("several sessions on {} match {typed:?}", text::count(hosts.len(), "host"));
-            let [host, name] = [&host.name, &first.select].map(|word| shell::word(word));
-            let hint = format!("name one with its host, as in `rejoin resume --host {host} {name}`");
+            let hint = named_on(host, first);
             let candidates = found.into_iter().map(|(host, session)| session.candidate(&host.name, env));
             Err(Refusal::new(RefusalCode::Ambiguous, message).candidates(candidates.collect()).hint(hint).into())
         }
     }
+}
+
+/// Returns the command that names a session with its host.
+fn named_on(host: &Host, session: &Named) -> String {
+    let [host, name] = [&host.name, &session.select].map(|word| shell::word(word));
+    format!("name one with its host, as in `rejoin resume --host {host} {name}`")
 }
 
 /// Returns the command that lists the sessions of these hosts.
