@@ -62,10 +62,13 @@ pub(crate) fn without_nul(line: &[u8]) -> &[u8] {
 }
 
 /// A block of NUL bytes: a file may have gigabytes of them, so they are compared in blocks.
-const NUL: [u8; 4096] = [0; 4096];
+static NUL: [u8; 4096] = [0; 4096];
 
 /// Returns the number of NUL bytes at the start of a line.
 fn leading_nul(line: &[u8]) -> usize {
+    if line.first().is_none_or(|byte| *byte != 0) {
+        return 0;
+    }
     let nul = nul_in(line.chunks(NUL.len()));
     nul + line[nul..].iter().take_while(|byte| **byte == 0).count()
 }
