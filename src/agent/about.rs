@@ -36,8 +36,8 @@ impl OutputDir {
         format!("{}{}", self.prefix, rustix::process::geteuid().as_raw())
     }
 
-    /// Returns its path, which need not exist; `None` in another home, and if it is a link or belongs to another user, because
-    /// anyone may create entries in a directory for temporary files.
+    /// Returns its path; `None` if it does not exist or the home is another one, and if it is a link or belongs to another user,
+    /// because anyone may create entries in a directory for temporary files.
     pub(super) fn path(self, env: &Env) -> Option<PathBuf> {
         let chosen = env.variable(self.variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
         let path = chosen.unwrap_or_else(|| env.temp_dir()).join(self.name());

@@ -99,6 +99,50 @@ fn undo_restores_output_after_a_restart_with_another_tmpdir() {
 }
 
 #[test]
+fn session_is_restored_without_output_that_is_in_the_way() {
+    for undo in [&["undo"][..], &["restore", "claude:00000001-aaaa-4aaa-8aaa-000000000001"]] {
+        let tasks = Tasks::new();
+        tasks.call().rejoin(["delete", &id(1), "--yes"]).code(0);
+        put(&tasks.dir().join("tasks/b2.output"), "another task");
+        let yes: &[&str] = if undo[0] == "undo" { &["--yes"] } else { &[] };
+        let answer = tasks.call().rejoin([undo, yes].concat()).code(3);
+        assert!(answer.stdout().contains("1 put back, 1 refused"), "{}", answer.stdout());
+        tasks.call().rejoin(["show", &id(1)]).code(0);
+        std::fs::remove_dir_all(tasks.dir()).expect("a directory");
+        tasks.call().rejoin(["undo", "20260301-120000"]).code(0);
+        assert!(tasks.dir().join("tasks/b1.output").is_file());
+    }
+}
+
+#[test]
+fn one_session_is_restored_with_its_output() {
+    for name in ["claude:00000001-aaaa-4aaa-8aaa-000000000001", "run it in the background and wait"] {
+        let tasks = Tasks::new();
+        let app = tasks.world.dir("app");
+        tasks.world.add(Claude::session(id(1)).in_dir(&app).turn("run it in the background and wait", "Started."));
+        age_tree(&tasks.world.home());
+        tasks.call().rejoin([&OLD[..], &["--yes"]].concat()).code(0);
+        tasks.call().rejoin(["restore", name]).code(0);
+        assert!(tasks.dir().join("tasks/b1.output").is_file(), "{name}");
+        tasks.call().rejoin(["show", &id(1)]).code(0);
+        tasks.call().rejoin(["show", &id(2)]).code(5);
+    }
+}
+
+#[test]
+fn output_stays_with_a_session_that_could_not_be_removed() {
+    let tasks = Tasks::new();
+    // The archive cannot be written, so the session stays.
+    let archive = tasks.world.root().join("file");
+    put(&archive, "");
+    let args = ["--archive", "--archive-dir", archive.to_str().expect("a path"), "--yes"];
+    let answer = tasks.call().rejoin([&OLD[..], &args].concat());
+    assert_ne!(answer.exit(), Some(0), "{}", answer.stdout());
+    tasks.call().rejoin(["show", &id(1)]).code(0);
+    assert!(tasks.dir().join("tasks/b1.output").is_file());
+}
+
+#[test]
 fn output_stays_while_a_process_has_it_open() {
     let tasks = Tasks::new();
     let mut writer = Command::new("sh");

@@ -22,6 +22,8 @@ pub struct Item<'a> {
     pub reason: &'a str,
     /// The number of an earlier item without which this one is useless; `None` if it needs no other.
     pub needs: Option<usize>,
+    /// The number of an earlier item that must be done before this one; unlike with `needs`, each of them can be undone alone.
+    pub after: Option<usize>,
     /// The steps, in order.
     pub steps: &'a [Step],
 }
@@ -29,7 +31,7 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// Makes an item that depends on no other item.
     pub fn new(label: &'a dyn fmt::Display, reason: &'a str, steps: &'a [Step]) -> Self {
-        Self { label, owner: None, title: None, code: "", reason, needs: None, steps }
+        Self { label, owner: None, title: None, code: "", reason, needs: None, after: None, steps }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn run(
     };
     let mut done = Vec::with_capacity(records.len());
     for (number, (item, planned)) in items.iter().zip(records).enumerate() {
-        let lacks = item.needs.filter(|needed| done.get(*needed) != Some(&ItemResult::Done));
+        let lacks = item.needs.or(item.after).filter(|needed| done.get(*needed) != Some(&ItemResult::Done));
         done.push(match lacks {
             Some(needed) => work.leave(number, &items[needed]),
             None => work.item(number, item, planned),

@@ -74,6 +74,7 @@ fn planned(item: &Item) -> plan::Item<'_> {
         code: item.code,
         reason: &item.reason,
         needs: item.needs,
+        after: item.after,
         steps: &item.steps,
     }
 }

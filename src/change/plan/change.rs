@@ -35,6 +35,8 @@ pub(crate) struct Item {
     pub steps: Vec<Step>,
     /// The number of an earlier item of the change without which this one is useless; `None` if there is none.
     pub needs: Option<usize>,
+    /// The number of an earlier item that must be done before this one; unlike with `needs`, each of them can be undone alone.
+    pub after: Option<usize>,
     /// The title of the session, if it is shown.
     pub title: Option<Box<str>>,
     /// Number of sub-agents removed with the session.
@@ -45,7 +47,7 @@ impl Item {
     /// Makes an item that depends on no copy and no other item.
     pub(crate) fn new(about: About, code: &'static str, reason: impl Into<Arc<str>>, steps: Vec<Step>) -> Self {
         let (seen, reason) = (SmallVec::new(), reason.into());
-        Self { about, seen, code, reason, steps, needs: None, title: None, subagents: 0 }
+        Self { about, seen, code, reason, steps, needs: None, after: None, title: None, subagents: 0 }
     }
 }
 

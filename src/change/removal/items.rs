@@ -159,7 +159,7 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<Item> {
         (!is_held && !stays).then(|| {
             let steps = vec![Step::Trash { path: path.into(), stamp }];
             let about = About::Part("the output", agent, id.into());
-            Item { needs: Some(at), ..Item::new(about, OUTPUT, "written by its background tasks", steps) }
+            Item { after: Some(at), ..Item::new(about, OUTPUT, "written by its background tasks", steps) }
         })
     };
     let mut items = Vec::new();

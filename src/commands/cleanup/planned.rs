@@ -218,14 +218,14 @@ impl Planned {
         let (archived, failed) =
             archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
-        // The number of each item that goes, which others may need.
+        // The number of each item that goes, which others follow.
         let (mut numbers, mut count) = (Vec::with_capacity(failed.len()), 0);
         let mut failed = failed.into_iter();
         self.change.items.retain_mut(|item| {
             let why = failed.next().flatten();
-            let needed = item.needs.map(|needed| numbers.get(needed).copied().flatten());
-            let goes = why.is_none() && needed != Some(None);
-            item.needs = needed.flatten();
+            let first = item.after.map(|first| numbers.get(first).copied().flatten());
+            let goes = why.is_none() && first != Some(None);
+            item.after = first.flatten();
             numbers.push(goes.then_some(count));
             count += usize::from(goes);
             let unplanned =

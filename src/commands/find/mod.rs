@@ -18,7 +18,7 @@ pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chos
 use nearest::{nearest, of_nearest_agent};
 pub(crate) use pick::{Answer, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
-pub(crate) use trashed::{entries as trash_entries, items as items_of_run, trashed};
+pub(crate) use trashed::{entries as trash_entries, is_of_same_session, items as items_of_run, trashed};
 
 use crate::agent::Depth;
 use crate::commands::listing;

@@ -31,21 +31,24 @@ pub(crate) fn items(run: &Run, selector: &Selector, env: &Env) -> Result<BTreeSe
     });
     let found = found.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
     let id = run.id.as_str();
-    let session = |record: &ItemRecord| agent_of(record).zip(record.id.clone());
     match found.as_slice() {
         [] => Err(Refusal::new(RefusalCode::NotFound, format!("run {id} changed nothing that matches {text}"))
             .hint(format!("run `rejoin undo {} --dry-run` to see what it changed", shell::word(id)))),
-        [first, others @ ..]
-            if others.is_empty()
-                || session(first).is_some() && others.iter().all(|other| session(other) == session(first)) =>
-        {
-            Ok(found.iter().map(|record| record.item).collect())
+        [first, others @ ..] if others.iter().all(|other| is_of_same_session(first, other)) => {
+            let all = run.items.iter().map(|(record, _)| record);
+            let parts = all.filter(|record| path.is_none() && is_of_same_session(first, record));
+            Ok(found.iter().copied().chain(parts).map(|record| record.item).collect())
         }
         several => {
             let message = format!("{text} matches several items of run {id}");
             Err(ambiguous(message, several.iter().map(|record| (run, *record))))
         }
     }
+}
+
+/// Returns whether two items are about the same session, such as its files and the output of its background tasks.
+pub(crate) fn is_of_same_session(one: &ItemRecord, other: &ItemRecord) -> bool {
+    one.agent.is_some() && one.id.is_some() && (&one.agent, &one.id) == (&other.agent, &other.id)
 }
 
 /// Finds the one removed session that a selector matches, and the item of the newest run that has it in the trash.

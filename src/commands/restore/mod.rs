@@ -113,7 +113,8 @@ fn from_trash(args: &RestoreArgs, filter: &Filter, refusal: Refusal, env: &Env, 
     let Some((run, record)) = find::trashed(&args.session, filter, &history)? else { return Err(refusal.into()) };
     // Items of a group are undone together.
     let groups = run.groups();
-    let is_its = |other: &ItemRecord| groups[other.item] == groups[record.item];
+    let is_its =
+        |other: &ItemRecord| groups[other.item] == groups[record.item] || find::is_of_same_session(record, other);
     let how = (args.change.dry_run, args.change.lock, args.format);
     super::undo::carry_out(&Which::Named(run.id.clone()), is_its, how, env, ui)
 }
