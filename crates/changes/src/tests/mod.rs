@@ -6,6 +6,7 @@
     reason = "it is told how much to try, and says how much it was"
 )]
 mod explore;
+mod following;
 mod scenarios;
 
 use crate::disk::System;
