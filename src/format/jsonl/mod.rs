@@ -24,6 +24,7 @@ use jiff::Timestamp;
 use memchr::{memchr, memmem, memrchr};
 
 use crate::error::PathError;
+use crate::format::json_text::lossy;
 use crate::system::fsio;
 pub(crate) use lines::{
     Line, Lines, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
@@ -85,7 +86,7 @@ pub(crate) fn without_mark(line: &[u8], is_first: bool) -> &[u8] {
 
 /// Returns a line in UTF-8, like [`Line::bytes`].
 pub(crate) fn in_utf8(line: &[u8]) -> Cow<'_, [u8]> {
-    match String::from_utf8_lossy(line) {
+    match lossy(line) {
         Cow::Borrowed(line) => Cow::Borrowed(line.as_bytes()),
         Cow::Owned(line) => Cow::Owned(line.into_bytes()),
     }

@@ -93,7 +93,7 @@ impl<'a> Raw<'a> {
 
     /// Returns the value as it was written; `None` for `null`.
     pub(crate) fn source(self) -> Option<Cow<'a, str>> {
-        self.0.filter(|bytes| *bytes != b"null").map(String::from_utf8_lossy)
+        self.0.filter(|bytes| *bytes != b"null").map(json_text::lossy)
     }
 
     /// Returns the bytes of the value.

@@ -12,6 +12,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
 use super::{OpenMode, Owner, QueryError, Value};
+use crate::format::json_text::lossy;
 
 /// Maximum time to wait for a lock.
 const BUSY: Duration = Duration::from_secs(2);
@@ -145,7 +146,7 @@ impl Row<'_> {
     /// Returns a text; bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self, at: usize) -> Option<String> {
         match self.0.get_ref(at).ok()? {
-            ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            ValueRef::Text(bytes) => Some(lossy(bytes).into_owned()),
             _ => None,
         }
     }
