@@ -3,7 +3,7 @@
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
-    reason = "it is told how much to try, and says how much it was"
+    reason = "a variable sets the number of schedules, and the test prints how many it played"
 )]
 mod explore;
 mod following;
