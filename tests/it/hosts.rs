@@ -481,7 +481,7 @@ fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
     // Another session may match there, unless the id is whole.
     let unknown = hosts.rejoin(&["resume", "--host", "down,two", "latest", "--agent", "pi", "--print"]).code(6);
     assert!(unknown.stdout().is_empty(), "{}", unknown.stdout());
-    assert!(unknown.stderr().contains("1 host gave no answer"), "{}", unknown.stderr());
+    assert!(unknown.stderr().contains("1 host did not say"), "{}", unknown.stderr());
     let nothing = hosts.rejoin(&["resume", "--host", "down,two", "walrus"]).code(3);
     assert_eq!(nothing.stderr().lines().count(), 1, "{}", nothing.stderr());
     hosts.rejoin(&["resume", "--host", "one,two", "walrus"]).code(5).stderr_eq(

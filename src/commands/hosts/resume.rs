@@ -49,14 +49,17 @@ struct Named {
 }
 
 impl Resolved {
-    /// Returns the sessions of the host that the typed name matches.
-    fn sessions(self, typed: &str) -> Vec<Named> {
+    /// Returns the sessions of the host that the typed name matches; `None` for a refusal that says nothing about them.
+    fn sessions(self, typed: &str) -> Option<Vec<Named>> {
         let code = self.code.as_deref();
-        if code == Some(RefusalCode::Ambiguous.name()) {
-            return self.candidates;
+        let is = |codes: &[RefusalCode]| codes.iter().any(|known| code == Some(known.name()));
+        if is(&[RefusalCode::Ambiguous]) {
+            return Some(self.candidates);
         }
-        let is_missing = [RefusalCode::NotFound, RefusalCode::Filtered].map(|code| Some(code.name())).contains(&code);
-        // Every other refusal is about a session that was found.
+        if is(&[RefusalCode::NotFound, RefusalCode::Filtered]) {
+            return Some(Vec::new());
+        }
+        let is_found = self.id.is_some() || is(&[RefusalCode::AmbiguousCopy]);
         let session = Named {
             agent: self.agent,
             select: self.id.unwrap_or_else(|| typed.to_owned()),
@@ -64,7 +67,7 @@ impl Resolved {
             title: None,
             active_at: None,
         };
-        if is_missing { Vec::new() } else { vec![session] }
+        is_found.then(|| vec![session])
     }
 }
 
@@ -95,9 +98,9 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     for (host, answering) in hosts.iter().zip(fleet::ask(hosts, &words, asking.manner, env)?) {
         let HostAnswer { host: name, status, fault, answer } = answers::answer(answering);
         let resolved = answer.and_then(|answer| serde_json::from_str::<Resolved>(answer.get()).ok());
-        unknown += usize::from(resolved.is_none());
-        let sessions = resolved.map(|resolved| resolved.sessions(&typed)).unwrap_or_default();
-        found.extend(sessions.into_iter().take(MOST).map(|session| (host, session)));
+        let sessions = resolved.and_then(|resolved| resolved.sessions(&typed));
+        unknown += usize::from(sessions.is_none());
+        found.extend(sessions.into_iter().flatten().take(MOST).map(|session| (host, session)));
         reports.push(Report { host: name, status, fault, ..Report::default() });
     }
     let exit = conclude(&reports, Format::Table, ui);
@@ -109,7 +112,7 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         }
         [(host, first)] if unknown > 0 && !find::is_whole_id(&typed) => {
             let message = format!(
-                "a session on {} matches {typed:?}, and {} gave no answer, so another session may match there",
+                "a session on {} matches {typed:?}, and {} did not say whether one matches there",
                 host.name,
                 text::count(unknown, "host")
             );
