@@ -7,7 +7,7 @@ use crate::cli::{FormatArgs, PinArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
-use crate::session::select::{self, Filter, Name, Resolution, Selector};
+use crate::session::select::{self, Candidate, Filter, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::view::render::labels::{Labelled, Labels, REMOVE};
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     if args.list {
         let (pins, filter) = (Pins::read(env)?, super::place_filter(&args.place, env)?);
         let named = passing(pins.sessions(), &filter, env).into_iter();
-        let sessions = named.map(|name| labelled(name.agent, name.id, ItemResult::Unchanged));
+        let sessions = named.map(|(agent, id)| labelled(agent, id, ItemResult::Unchanged));
         let sessions: Vec<Labelled<'_>> = sessions.collect();
         if sessions.is_empty() && args.format.is_table() {
             ui.note("Nothing is pinned.");
@@ -53,39 +53,37 @@ pub(super) fn passing<'p>(
     sessions: impl Iterator<Item = (AgentKind, &'p str)>,
     filter: &Filter,
     env: &Env,
-) -> Vec<Name<'p>> {
-    let names = sessions.map(|(agent, id)| Name { agent, id, is_subagent: false });
-    let mut names: Vec<Name<'_>> = names.filter(|name| filter.has_agent(name.agent)).collect();
+) -> Vec<(AgentKind, &'p str)> {
+    let mut names: Vec<_> = sessions.filter(|(agent, _)| filter.has_agent(*agent)).collect();
     if filter.is_narrow() {
         let mut sessions = read(&names, &filter.agents, env);
         sessions.retain(|session| filter.matches(session));
-        names.retain(|name| sessions.iter().any(|session| (session.agent, session.id()) == (name.agent, name.id)));
+        names.retain(|name| sessions.iter().any(|session| (session.agent, session.id()) == *name));
     }
     names
 }
 
 /// Reads the sessions with these names; those that are gone are left out.
-fn read(names: &[Name<'_>], agents: &[AgentKind], env: &Env) -> Vec<Session> {
-    let is_named = |place: &Located| names.iter().any(|name| (name.agent, name.id) == (place.agent(), &place.id));
+fn read(names: &[(AgentKind, &str)], agents: &[AgentKind], env: &Env) -> Vec<Session> {
+    let is_named = |place: &Located| names.contains(&(place.agent(), &place.id));
     scan::locate(env, agents).read_some(env, Wanted::GLANCE, is_named).sessions
 }
 
 /// Finds a pinned session, which may be gone, by the beginning of its id, or else by its title.
-fn pinned(selector: &Selector, names: &[Name<'_>], env: &Env) -> Result<(AgentKind, String), Refusal> {
+fn pinned(selector: &Selector, names: &[(AgentKind, &str)], env: &Env) -> Result<(AgentKind, String), Refusal> {
     let Selector::Id { agent, text } = selector else { return Err(nothing_pinned("that")) };
-    let mut keys = match select::resolve(*agent, text, names.iter().copied()) {
-        Resolution::One(agent, id) => vec![(agent, id)],
-        Resolution::Many(keys) => keys,
-        Resolution::None => {
-            let mut sessions = read(names, &[], env);
-            sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
-            select::by_title(text, &sessions).into_iter().map(|at| sessions[at].key()).collect()
-        }
-    };
-    match keys.len() {
-        0 => Err(nothing_pinned(text)),
-        1 => Ok(keys.swap_remove(0)),
-        _ => {
+    let sessions = read(names, &[], env);
+    let own = names.iter().filter(|(of, _)| agent.is_none_or(|agent| agent == *of));
+    let candidates = own.map(|key| {
+        let session = sessions.iter().find(|session| (session.agent, session.id()) == *key);
+        let title = session.and_then(|session| Candidate::of((), session).title);
+        Candidate { key: *key, id: key.1, title, is_subagent: false }
+    });
+    let keys = select::named(text, candidates).map(|found| found.keys).unwrap_or_default();
+    match keys.as_slice() {
+        [] => Err(nothing_pinned(text)),
+        [(agent, id)] => Ok((*agent, (*id).to_owned())),
+        keys => {
             let keys: Vec<String> = keys.iter().map(|(agent, id)| format!("{agent}:{id}")).collect();
             let message = format!("{text} matches several pinned sessions: {}", keys.join(", "));
             Err(Refusal::new(RefusalCode::Ambiguous, message).hint("type more of the id, or use AGENT:ID"))

@@ -63,7 +63,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         let selector = super::selector(&args.session)?;
         match find::Finder::new(&filter, Wanted::RESUME, env, ui).unambiguous(&selector) {
             Ok(target) => Ok(target),
-            Err(error) => Err(find::words_to_pick(&error, &selector, &env.terminal)
+            Err(error) => Err(find::words_to_pick(&error, &env.terminal)
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
         }
     };

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let selector = super::selector(&args.session)?;
     let mut finder = find::Finder::new(&filter, wanted, env, ui);
     let found = finder.unambiguous(&selector);
-    let found = match finder.or_picked(found, "show", &selector) {
+    let found = match finder.or_picked(found, "show") {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
             // The session may be only in the archive; if it is not, the error about the stores is reported.
             return match super::archive::show(args, &filter, env, ui) {

@@ -10,7 +10,6 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::scan::Wanted;
 use crate::session::Session;
-use crate::session::select::Name;
 use crate::session::tag::Tag;
 use crate::system::env::Env;
 use crate::system::stamp;
@@ -78,7 +77,7 @@ fn in_words(added: &[Tag], removed: &[Tag]) -> String {
 fn list(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (tags, filter) = (Tags::read(env)?, super::place_filter(&args.place, env)?);
     let named = super::pin::passing(tags.sessions(), &filter, env).into_iter();
-    let sessions = named.map(|Name { agent, id, .. }| Labelled {
+    let sessions = named.map(|(agent, id)| Labelled {
         agent,
         id,
         result: ItemResult::Unchanged,

@@ -105,6 +105,8 @@ pub(crate) struct Refusal {
     pub hint: Option<String>,
     /// The choices for the user, if there are several.
     pub candidates: Vec<Candidate>,
+    /// The first search text of the picker, if the user could choose there instead.
+    pub picker: Option<String>,
 }
 
 /// One of several sessions or copies that a selector could mean.
@@ -149,7 +151,7 @@ pub(crate) struct CandidateTexts {
 impl Refusal {
     /// Creates an error that ends the run with the usual exit code of its reason.
     pub(crate) fn new(code: RefusalCode, message: impl Into<String>) -> Self {
-        Self { exit: code.exit(), code, message: message.into(), hint: None, candidates: Vec::new() }
+        Self { exit: code.exit(), code, message: message.into(), hint: None, candidates: Vec::new(), picker: None }
     }
 
     /// Adds a hint.

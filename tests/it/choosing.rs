@@ -428,3 +428,28 @@ fn an_ambiguous_name_opens_the_picker_for_every_command() {
         assert_eq!(seat.ends().0, Some(130), "{args}");
     }
 }
+
+#[test]
+fn words_in_no_title_open_the_picker_with_its_search_of_messages() {
+    let world = World::with_agents();
+    let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Mail");
+    world.add(talk.turn("why is it slow?", "I flush the queue of the relay now."));
+    for args in ["resume relay", "show flush the queue", "export \"flush the queue\"", "delete relay"] {
+        let mut seat = shell(&world, args);
+        seat.shows("1 by what was said");
+        seat.types("\x1b");
+        assert_eq!(seat.ends().0, Some(130), "{args}");
+    }
+    let error = world.rejoin(["export", "flush the queue", "--json"]).code(5).error();
+    let hint = error.hint.unwrap_or_default();
+    assert!(hint.contains("`rejoin search flush the queue --pick`"), "{hint}");
+    let error = world.rejoin(["resume", "claude:it's", "--json"]).code(5).error();
+    let hint = error.hint.unwrap_or_default();
+    assert!(hint.contains("`rejoin search --agent claude \"it's\" --pick`"), "{hint}");
+    // A mistyped title and the start of an id have a better answer.
+    for (args, said) in [("show Mali", "come nearest"), ("show 31c5", "rejoin list --all")] {
+        let (status, screen) = shell(&world, args).ends();
+        assert_eq!(status, Some(5), "{screen}");
+        assert!(screen.contains(said), "{screen}");
+    }
+}

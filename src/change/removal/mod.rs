@@ -21,7 +21,7 @@ use crate::agent;
 use crate::change::pins::Pins;
 use crate::change::plan::retention::{Candidate, Family, Guard, Policy, decide, guards};
 use crate::scan::{self, Wanted};
-use crate::session::select::{Filter, Selector};
+use crate::session::select::{self, Filter};
 use crate::session::{AgentKind, Liveness, Located, Problem, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
@@ -125,9 +125,12 @@ impl Summaries {
         first..first + count
     }
 
-    /// Returns whether a selector matches a session, by its id or the beginning of it.
-    pub(crate) fn has(&self, selector: &Selector) -> bool {
-        (0..self.len()).map(|at| self.key(at)).any(|(agent, id)| means(selector, agent, id))
+    /// Returns the sessions whose id is the typed one or starts with it.
+    pub(crate) fn by_id(&self, agent: Option<AgentKind>, typed: &str) -> Vec<(AgentKind, String)> {
+        let keys = (0..self.len()).map(|at| self.key(at));
+        let keys = keys.filter(|key| agent.is_none_or(|agent| agent == key.0));
+        let candidates = keys.map(|key| select::Candidate { key, id: key.1, title: None, is_subagent: false });
+        select::all_by_id(typed, candidates).map(|(agent, id)| (agent, id.to_owned())).collect()
     }
 
     /// Returns the disk space of a session's copies with their belongings, in bytes.
@@ -184,7 +187,7 @@ impl Summaries {
         &mut self,
         policy: &Policy,
         pins: &Pins,
-        excluded: &[Selector],
+        excluded: &[(AgentKind, String)],
         archived: impl FnOnce(&Self, &[Family]) -> BTreeSet<(AgentKind, String)>,
     ) -> (Vec<Family>, Vec<Guard>) {
         let unread = self.unread();
@@ -278,7 +281,7 @@ impl Summaries {
     pub(crate) fn candidates<'a>(
         &'a self,
         pins: &Pins,
-        excluded: &[Selector],
+        excluded: &[(AgentKind, String)],
         unread: &HashSet<String>,
     ) -> Vec<Candidate<'a>> {
         const IDLE: &Liveness = &Liveness::Idle;
@@ -308,7 +311,7 @@ impl Summaries {
                 is_unparsable: is_unread || copies.iter().any(|copy| copy.is_unparsable),
                 is_unknown_format: copies.iter().any(|copy| copy.is_unknown_format),
                 is_pinned: pins.has(agent, id),
-                is_excluded: excluded.iter().any(|selector| means(selector, agent, id)),
+                is_excluded: excluded.iter().any(|(of, excluded)| (*of, &**excluded) == (agent, id)),
                 rules: match copies {
                     [copy] => copy.rules.as_deref().unwrap_or_default().into(),
                     copies => copies.iter().flat_map(|copy| copy.rules.iter().flatten()).copied().collect(),
@@ -345,14 +348,4 @@ fn liveness_rank(liveness: &Liveness) -> u8 {
 /// Returns the day of a time in UTC, which is the same for two runs on one day.
 pub(crate) fn day(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
-}
-
-/// Checks whether a selector matches a session, by its id or the beginning of it.
-fn means(selector: &Selector, agent: AgentKind, id: &str) -> bool {
-    match selector {
-        Selector::Id { agent: named, text } => {
-            named.is_none_or(|named| named == agent) && id.starts_with(text.as_str())
-        }
-        _ => false,
-    }
 }

@@ -19,6 +19,7 @@ use crate::commands::{archive_first, no_match, via_agent};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::Wanted;
+use crate::session::AgentKind;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
@@ -92,13 +93,19 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
 
 /// Resolves each `--exclude` that is not an id here by its title, and refuses one that matches no session: the session
 /// that it should protect would be removed.
-fn excluded(typed: &[Selector], summaries: &Summaries, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Selector>> {
+fn excluded(
+    typed: &[Selector],
+    summaries: &Summaries,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Vec<(AgentKind, String)>> {
     let filter = Filter::default();
     let mut excluded = Vec::with_capacity(typed.len());
     for selector in typed {
-        let Selector::Id { text, .. } = selector else { continue };
-        if summaries.has(selector) {
-            excluded.push(selector.clone());
+        let Selector::Id { agent, text } = selector else { continue };
+        let by_id = summaries.by_id(*agent, text);
+        if !by_id.is_empty() {
+            excluded.extend(by_id);
             continue;
         }
         crate::commands::refuse_number(selector)?;
@@ -107,7 +114,7 @@ fn excluded(typed: &[Selector], summaries: &Summaries, env: &Env, ui: &mut Ui) -
             Ok(session) => {
                 let (agent, id) = session.key();
                 ui.note(&format!("--exclude {text:?} keeps {agent} session {id}."));
-                excluded.push(Selector::Id { agent: Some(agent), text: id });
+                excluded.push((agent, id));
             }
             // A whole id is not mistyped: its session is gone, and a cron job that names it must continue.
             Err(error) if find::is_not_found(&error) && find::is_whole_id(text) => {

@@ -6,9 +6,9 @@ use crate::archive::store::Holdings;
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
-use crate::session::select::{self, Filter, Name, Resolution, Selector};
+use crate::session::select::{self, Filter, Selector};
 use crate::session::state_name::StateName;
-use crate::session::{AgentKind, Session, SessionKind};
+use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 
 /// Adds the command that restores the session to an error for a session that is in the trash or in the default archive.
@@ -29,7 +29,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
         return refusal.into();
     }
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
-    let found = |hint: String| Refusal { candidates: Vec::new(), ..refusal.clone() }.hint(hint).into();
+    let found = |hint: String| Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() }.hint(hint).into();
     let archive = Archive::of(env, None);
     let holdings = archive.holdings();
     let newest = match archived(selector, filter, (&archive, &holdings), env) {
@@ -122,31 +122,16 @@ fn by_text(
     sessions: &[Session],
     env: &Env,
 ) -> Result<Option<(AgentKind, String)>, Refusal> {
-    let names = sessions.iter().map(|session| Name {
-        agent: session.agent,
-        id: session.id(),
-        is_subagent: session.copy().kind == SessionKind::Subagent,
-    });
-    let several = |found: &mut dyn Iterator<Item = &Session>, names_agent: bool| {
-        let found: Vec<_> =
-            found.flat_map(|session| candidates(session, names_agent, env).into_iter().take(1)).collect();
-        let message = format!("{text} matches {} archived sessions", found.len());
-        Refusal::new(RefusalCode::Ambiguous, message).hint("type more of it, or use AGENT:ID").candidates(found)
-    };
-    match select::resolve(agent, text, names) {
-        Resolution::One(agent, id) => return Ok(Some((agent, id))),
-        Resolution::Many(keys) => {
-            let is_one =
-                |session: &&Session| keys.iter().any(|(agent, id)| (session.agent, session.id()) == (*agent, id));
-            return Err(several(&mut sessions.iter().filter(is_one), true));
-        }
-        Resolution::None => {}
-    }
-    let is_of = |at: &usize| agent.is_none_or(|agent| agent == sessions[*at].agent);
-    let titled: Vec<usize> = select::by_title(text, sessions).into_iter().filter(is_of).collect();
-    match titled.as_slice() {
+    let own = sessions.iter().enumerate().filter(|(_, session)| agent.is_none_or(|agent| agent == session.agent));
+    let found = select::named(text, own.map(|(at, session)| select::Candidate::of(at, session)));
+    match found.map(|found| found.keys).unwrap_or_default().as_slice() {
         [] => Ok(None),
-        [only] => Ok(Some((sessions[*only].agent, sessions[*only].id().to_owned()))),
-        many => Err(several(&mut many.iter().map(|at| &sessions[*at]), true)),
+        [only] => Ok(Some(sessions[*only].key())),
+        many => {
+            let several = many.iter().flat_map(|at| candidates(&sessions[*at], true, env).into_iter().take(1));
+            let message = format!("{text} matches {} archived sessions", many.len());
+            let refusal = Refusal::new(RefusalCode::Ambiguous, message);
+            Err(refusal.hint("type more of it, or use AGENT:ID").candidates(several.collect()))
+        }
     }
 }

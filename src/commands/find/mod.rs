@@ -6,38 +6,30 @@ mod copies;
 mod nearest;
 mod path;
 mod pick;
+mod text;
 mod trashed;
 
-use std::cmp::Reverse;
 use std::path::Path;
 
 pub(crate) use archived::{archived, state};
 pub(crate) use backend::{SessionBackend, options_with};
 pub(crate) use copies::ready;
 pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chosen_copy};
-use nearest::{nearest, of_nearest_agent};
 pub(crate) use pick::{Answer, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
+pub(crate) use text::is_whole_id;
 pub(crate) use trashed::{entries as trash_entries, is_of_same_session, items as items_of_run, trashed};
 
 use crate::agent::Depth;
 use crate::commands::listing;
-use crate::commands::{no_match, query};
+use crate::commands::no_match;
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
-use crate::format::command_line;
 use crate::scan::{self, Places, Scan, Wanted};
-use crate::session::select::{self, Filter, Name, Resolution, Selector, SortKey};
+use crate::session::select::{Filter, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
-use crate::system::reach;
 
 use crate::view::ui::Ui;
-
-/// Maximum candidates to list; more would not help.
-const MAX_CANDIDATES: usize = 12;
-
-/// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
-const SHORTEST_FULL_ID: usize = 32;
 
 /// The result of resolving a selector.
 #[derive(Debug)]
@@ -89,7 +81,7 @@ impl<'a> Finder<'a> {
     /// enter in the picker.
     pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<Target> {
         let found = self.unambiguous(selector);
-        self.or_picked(found, verb, selector)
+        self.or_picked(found, verb)
     }
 
     /// Finds the one session that a selector matches. The error for a session in the trash or in the archive has the
@@ -123,115 +115,6 @@ impl<'a> Finder<'a> {
             }
             Selector::Id { agent, text } => self.by_text(agent.map(AgentKind::session_owner), text),
         }
-    }
-
-    /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title.
-    fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
-        let Self { filter, wanted, env, .. } = *self;
-        let full = self.by_full_id(agent, text);
-        if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
-            return Ok(Target::Session(Box::new(session)));
-        }
-        let places = scan::locate(env, &filter.agents);
-        // Only sessions that were read can be checked against the filters.
-        let resolution =
-            if filter.is_narrow() { Resolution::None } else { select::resolve(agent, text, names(&places)) };
-        let is_exact = places.places.iter().any(|place| place.id == text);
-        if agent.is_none()
-            && !is_exact
-            && let Some(number) = select::list_number(text)
-            && let Some(session) = self.by_number(number)?
-        {
-            return Ok(Target::Session(Box::new(session)));
-        }
-        match resolution {
-            Resolution::One(agent, id) => {
-                return Ok(Target::Session(Box::new(the_only(places, (agent, &id), wanted, env)?)));
-            }
-            Resolution::Many(keys) => return Err(several(text, places, &keys, env).into()),
-            Resolution::None => {}
-        }
-        let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
-        let left_out = take_left_out(&mut scan, filter);
-        // The ids of sessions outside the stores are only known now.
-        match select::resolve(agent, text, scan.sessions.iter().map(name)) {
-            Resolution::One(agent, id) => {
-                let session = scan.sessions.iter().find(|session| session.agent == agent && session.id() == id);
-                if let Some(session) = session {
-                    return Ok(Target::Session(Box::new(again(session, wanted, env)?)));
-                }
-            }
-            Resolution::Many(keys) => {
-                let places = scan.sessions.into_iter().flat_map(|session| session.copies).map(|copy| copy.place);
-                let places = Places { places: places.collect(), ..Places::default() };
-                return Err(several(text, places, &keys, env).into());
-            }
-            Resolution::None => {}
-        }
-        if let Resolution::One(agent, id) = select::resolve(agent, text, left_out.iter().map(name)) {
-            let session = left_out.iter().find(|session| session.agent == agent && session.id() == id);
-            return Err(session.map_or_else(nothing_passes, |session| passes_not(session, env)).into());
-        }
-        scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
-        let titled = select::by_title(text, &scan.sessions);
-        let is_title = |at: &usize| scan.sessions[*at].label().is_some_and(|label| label.trim() == text.trim());
-        let path = env.absolute(Path::new(text));
-        if !titled.iter().all(is_title) || titled.is_empty() {
-            // A part of a title is weaker than an existing path, which is the only id for some agents.
-            if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
-                return self.by_path(&path);
-            }
-        }
-        if let [only] = titled.as_slice() {
-            return Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?)));
-        }
-        crate::commands::labels(env, self.ui).mark(&mut scan.sessions);
-        let named = by_words(text, &scan.sessions, env);
-        match if named.is_empty() { titled } else { named }.as_slice() {
-            [only] => Ok(Target::Session(Box::new(again(&scan.sessions[*only], wanted, env)?))),
-            [] => {
-                crate::commands::warn_of_problems(self.ui, self.env, &scan.problems);
-                let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
-                let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
-                let refusal = Refusal::new(RefusalCode::NotFound, message);
-                if let Some(name) = of_nearest_agent(text) {
-                    let again = command_line::again(env, &[text], &[&name]);
-                    return Err(refusal.hint(format!("if you mean the agent, run `{again}`")).into());
-                }
-                let near = nearest(text, &scan.sessions);
-                if near.is_empty() {
-                    return Err(refusal.hint("run `rejoin list --all` to see every session").into());
-                }
-                let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
-                let hint =
-                    "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
-                Err(refusal.candidates(candidates.collect()).hint(hint).into())
-            }
-            many => {
-                let shown = many.iter().take(MAX_CANDIDATES);
-                let candidates = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
-                let message = format!("{} sessions match {text:?}", many.len());
-                let refusal = Refusal::new(RefusalCode::Ambiguous, message).candidates(candidates.collect());
-                let more = many.len().saturating_sub(MAX_CANDIDATES);
-                let hint = "use the id of one of them, or type more words";
-                let hint = if more > 0 { format!("{hint}; {more} more are not shown") } else { hint.to_owned() };
-                Err(refusal.hint(hint).into())
-            }
-        }
-    }
-
-    /// Reads the session with a full id directly, if that is unambiguous.
-    ///
-    /// Listing every store takes most of a resume's time, and scripts name full ids.
-    fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
-        let Self { filter, wanted, env, .. } = *self;
-        // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
-        if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
-            return None;
-        }
-        let places = scan::locate_id(env, &filter.agents, text);
-        let Resolution::One(agent, id) = select::resolve(agent, text, names(&places)) else { return None };
-        the_only(places, (agent, &id), wanted, env).ok().filter(|session| session.launch_dir().is_some())
     }
 
     /// Returns the session at a place of the listing that `list` shows with the same filters.
@@ -301,18 +184,6 @@ fn may_be_words(path: &Path) -> bool {
         && !path.starts_with("..")
 }
 
-/// Finds the sessions that have every word of a text somewhere, the newest first.
-fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
-    let query = query::query(text, &env.clock);
-    if query.only_excludes() {
-        return Vec::new();
-    }
-    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && query::are_in(&query, &sessions[*at], env);
-    let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
-    found.sort_by_key(|at| Reverse(sessions[*at].recency()));
-    found
-}
-
 /// Reads a session of a listing again, to the wanted depth.
 pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
@@ -335,29 +206,12 @@ pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Sess
     read(scan::locate(env, &[session.agent]))
 }
 
-/// Removes the sessions that do not pass the filters, and returns them.
-fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
-    if !filter.is_narrow() {
-        return Vec::new();
-    }
-    scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
-}
-
 /// Refuses a named session that does not pass the filters.
 fn passes_not(session: &Session, env: &Env) -> Refusal {
     let CandidateTexts { dir, active } = copies::row(session, env);
     let name = format!("{}:{}", session.agent, session.id());
     let refusal = Refusal::new(RefusalCode::Filtered, format!("{name} does not pass the filters"));
     refusal.hint(format!("it belongs to {dir} and was last active {active}; run it without the filters to use it"))
-}
-
-fn name(session: &Session) -> Name<'_> {
-    let is_subagent = session.copy().kind == SessionKind::Subagent;
-    Name { agent: session.agent, id: session.id(), is_subagent }
-}
-
-fn names(places: &Places) -> impl Iterator<Item = Name<'_>> + Clone {
-    places.places.iter().map(|place| Name { agent: place.agent(), id: &place.id, is_subagent: place.is_subagent })
 }
 
 /// Reads the session with this full id.
@@ -378,34 +232,7 @@ fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: Wanted, env:
     })
 }
 
-/// Returns whether a text looks like a whole id, and not like the beginning of one or a title.
-pub(crate) fn is_whole_id(text: &str) -> bool {
-    let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    text.len() >= SHORTEST_FULL_ID && text.chars().all(is_of_ids) && text.contains(|c: char| c.is_ascii_digit())
-}
-
 fn nothing_passes() -> Refusal {
     let refusal = Refusal::new(RefusalCode::NotFound, "no session passes the filters");
     refusal.hint("run `rejoin list` to see the sessions")
-}
-
-fn several(text: &str, places: Places, keys: &[(AgentKind, String)], env: &Env) -> Refusal {
-    let shown = &keys[..keys.len().min(MAX_CANDIDATES)];
-    let is_shown = |place: &Located| shown.iter().any(|(agent, id)| place.agent() == *agent && place.id == *id);
-    let scan = places.read_some(env, Wanted::GLANCE, is_shown);
-    let by_agent = keys.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let more = keys.len() - shown.len();
-    let message = if by_agent {
-        format!("{} agents have a session with the id {text}", keys.len())
-    } else {
-        format!("{} session ids start with {text}", keys.len())
-    };
-    let hint = match more {
-        0 if by_agent => "name the agent: AGENT:ID".to_owned(),
-        0 => "type more of the id".to_owned(),
-        _ => format!("type more of the id; {more} more are not shown"),
-    };
-    let candidates = scan.sessions.iter().flat_map(|session| candidates(session, by_agent, env));
-    let candidates = candidates.collect();
-    Refusal::new(RefusalCode::Ambiguous, message).hint(hint).candidates(candidates)
 }

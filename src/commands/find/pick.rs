@@ -12,7 +12,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::session::Session;
-use crate::session::select::{CopySelector, Selector};
+use crate::session::select::CopySelector;
 use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
@@ -57,32 +57,22 @@ pub(crate) fn picked(backend: SessionBackend, purpose: Purpose, words: &str, ui:
     }
 }
 
-/// Returns the search text for the picker if a selector is ambiguous and the user can choose.
-pub(crate) fn words_to_pick(error: &anyhow::Error, selector: &Selector, terminal: &Terminal) -> Option<String> {
-    let is_ambiguous = error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous);
-    match selector {
-        Selector::Id { agent, text } if is_ambiguous && can_pick(terminal) && terminal.stdout => {
-            Some(agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default() + text)
-        }
-        _ => None,
-    }
+/// Returns the first search text of the picker, if the user can choose there instead of getting an error.
+pub(crate) fn words_to_pick(error: &anyhow::Error, terminal: &Terminal) -> Option<String> {
+    let words = error.downcast_ref::<Refusal>()?.picker.clone();
+    words.filter(|_| can_pick(terminal) && terminal.stdout)
 }
 
 impl Finder<'_> {
-    /// Returns the found session, or lets the user pick one if the selector matches several. `verb` is the action of
+    /// Returns the found session, or lets the user pick one if a name matches several, or words that may have been said. `verb` is the action of
     /// enter.
-    pub(crate) fn or_picked(
-        &mut self,
-        found: anyhow::Result<Target>,
-        verb: &'static str,
-        selector: &Selector,
-    ) -> anyhow::Result<Target> {
+    pub(crate) fn or_picked(&mut self, found: anyhow::Result<Target>, verb: &'static str) -> anyhow::Result<Target> {
         let error = match found {
             Err(error) => error,
             found => return found,
         };
         let Self { filter, env, wanted, .. } = *self;
-        let Some(words) = words_to_pick(&error, selector, &env.terminal) else { return Err(error) };
+        let Some(words) = words_to_pick(&error, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         match picked(SessionBackend::new(filter, env), purpose, &words, self.ui)? {
             Answer::Sessions(sessions, _) => {

@@ -7,7 +7,7 @@ use crate::change::apply::in_use::agent_of;
 use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::AgentKind;
-use crate::session::select::{Filter, Selector};
+use crate::session::select::{self, Filter, Selector};
 use crate::system::env::Env;
 use changes::history::History;
 use changes::journal::{ItemRecord, Run, State, StepRecord};
@@ -20,23 +20,22 @@ pub(crate) fn items(run: &Run, selector: &Selector, env: &Env) -> Result<BTreeSe
         Selector::Path(path) => (None, path.to_string_lossy().into_owned(), Some(env.absolute(path))),
         Selector::Latest => (None, "latest".to_owned(), None),
     };
-    let lower = text.to_lowercase();
-    let found = [Match::WholeId, Match::Id, Match::Words].into_iter().map(|how| {
-        let records = run.items.iter().map(|(record, _)| record);
-        let records = records.filter(|record| agent.is_none() || agent_of(record) == agent);
-        let is_at = |record: &ItemRecord| {
-            path.as_ref().is_some_and(|path| record.steps.iter().any(|step| step.path().starts_with(path)))
-        };
-        records.filter(|record| how.fits(record, &lower) || is_at(record)).collect::<Vec<_>>()
-    });
-    let found = found.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
+    let records = || run.items.iter().map(|(record, _)| record);
+    let is_at = |record: &&ItemRecord| {
+        path.as_ref().is_some_and(|path| record.steps.iter().any(|step| step.path().starts_with(path)))
+    };
+    let mut found: Vec<_> = records().filter(is_at).collect();
+    if found.is_empty() {
+        let own = records().filter(|record| agent.is_none() || agent_of(record) == agent);
+        let named = select::named(&text, own.map(|record| candidate(record.item, record)));
+        found = named.into_iter().flat_map(|named| named.keys).map(|item| &run.items[item].0).collect();
+    }
     let id = run.id.as_str();
     match found.as_slice() {
         [] => Err(Refusal::new(RefusalCode::NotFound, format!("run {id} changed nothing that matches {text}"))
             .hint(format!("run `rejoin undo {} --dry-run` to see what it changed", shell::word(id)))),
         [first, others @ ..] if others.iter().all(|other| is_of_same_session(first, other)) => {
-            let all = run.items.iter().map(|(record, _)| record);
-            let parts = all.filter(|record| path.is_none() && is_of_same_session(first, record));
+            let parts = records().filter(|record| path.is_none() && is_of_same_session(first, record));
             Ok(found.iter().copied().chain(parts).map(|record| record.item).collect())
         }
         several => {
@@ -68,27 +67,22 @@ fn newest<'h>(
     history: &'h History,
 ) -> Result<Option<(&'h Run, &'h ItemRecord)>, Refusal> {
     let Selector::Id { agent, text } = selector else { return Ok(None) };
-    let lower = text.to_lowercase();
-    let entries = entries(history);
-    for how in [Match::WholeId, Match::Id, Match::Words] {
-        // The newest run is first. It has the newest state of a session that was removed twice.
-        let mut known = BTreeSet::new();
-        let fits = |record: &ItemRecord| {
-            let is_of = |of: AgentKind| agent.is_none_or(|agent| agent == of) && filter.has_agent(of);
-            record.is_whole_session() && agent_of(record).is_some_and(is_of) && how.fits(record, &lower)
-        };
-        let found = entries.iter().copied().filter(|(_, record)| fits(record));
-        let found: Vec<_> = found.filter(|(_, record)| known.insert((agent_of(record), record.id.clone()))).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Ok(Some(*one)),
-            several => {
-                let message = format!("{text} matches {} sessions in the trash", several.len());
-                return Err(ambiguous(message, several.iter().copied()));
-            }
+    let mut entries = entries(history);
+    // The newest run is first. It has the newest state of a session that was removed twice.
+    let mut known = BTreeSet::new();
+    entries.retain(|(_, record)| {
+        let is_of = |of: AgentKind| agent.is_none_or(|agent| agent == of) && filter.has_agent(of);
+        record.is_whole_session() && agent_of(record).is_some_and(is_of) && known.insert((&record.agent, &record.id))
+    });
+    let candidates = entries.iter().enumerate().map(|(at, (_, record))| candidate(at, record));
+    match select::named(text, candidates).map(|named| named.keys).unwrap_or_default().as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(entries[*one])),
+        several => {
+            let message = format!("{text} matches {} sessions in the trash", several.len());
+            Err(ambiguous(message, several.iter().map(|at| entries[*at])))
         }
     }
-    Ok(None)
 }
 
 /// Returns the error for a selector that matches a session in the trash, or several, with the command that restores it.
@@ -96,7 +90,7 @@ pub(super) fn instead(refusal: &Refusal, selector: &Selector, filter: &Filter, e
     // `undo` and `doctor` report an unreadable journal.
     let history = history::read(env).ok()?;
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
-    let found = Refusal { candidates: Vec::new(), ..refusal.clone() };
+    let found = Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() };
     match newest(selector, filter, &history) {
         Ok(found_one) => {
             let (run, record) = found_one?;
@@ -126,27 +120,11 @@ pub(crate) fn entries(history: &History) -> Vec<(&Run, &ItemRecord)> {
     entries
 }
 
-/// The ways in which a text matches an item, the strongest first.
-#[derive(Clone, Copy)]
-enum Match {
-    WholeId,
-    Id,
-    Words,
-}
-
-impl Match {
-    /// Returns whether an item matches a text in lower case.
-    fn fits(self, record: &ItemRecord, text: &str) -> bool {
-        let id = record.id.as_deref().unwrap_or_default().to_lowercase();
-        match self {
-            Self::WholeId => id == text,
-            Self::Id => id.starts_with(text),
-            Self::Words => {
-                let label = Some(&record.label).filter(|_| record.id.is_none());
-                record.title.as_ref().or(label).is_some_and(|words| words.to_lowercase().contains(text))
-            }
-        }
-    }
+/// Describes an item for a typed name; one that is about no session has its label as the title.
+fn candidate(key: usize, record: &ItemRecord) -> select::Candidate<'_, usize> {
+    let label = Some(&record.label).filter(|_| record.id.is_none());
+    let title = record.title.as_ref().or(label).map(String::as_str);
+    select::Candidate { key, id: record.id.as_deref().unwrap_or_default(), title, is_subagent: false }
 }
 
 /// Returns the command that undoes an item, with its group.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Name;
-use crate::session::{AgentKind, Session, SessionKind};
+use super::Candidate;
+use crate::session::{AgentKind, Session};
 
 /// Minimum number of characters of a short id.
 const SHORTEST_ID: usize = 8;
@@ -15,17 +15,9 @@ pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 impl ShortIds {
     /// Computes the prefixes for all sessions, including those that will not be shown.
     pub(crate) fn of(sessions: &[Session]) -> Self {
-        let names = sessions.iter().map(|session| {
-            let is_subagent = session.copy().kind == SessionKind::Subagent;
-            Name { agent: session.agent, id: session.id(), is_subagent }
-        });
-        Self::of_names(&names.collect::<Vec<_>>())
-    }
-
-    /// Like [`ShortIds::of`], from names alone.
-    pub(crate) fn of_names(names: &[Name<'_>]) -> Self {
-        let lengths = short_lengths(names);
-        Self(names.iter().zip(lengths).map(|(name, length)| ((name.agent, name.id.to_owned()), length)).collect())
+        let candidates: Vec<_> = sessions.iter().map(|session| Candidate::of(session, session)).collect();
+        let lengths = candidates.iter().zip(short_lengths(&candidates));
+        Self(lengths.map(|(candidate, length)| (candidate.key.key(), length)).collect())
     }
 
     /// Returns the unique prefix of a session's id.
@@ -38,13 +30,13 @@ impl ShortIds {
 /// Returns the length of the unique prefix of each id; the ids are in any order.
 ///
 /// Sub-agents do not make the short id of a session longer, because a prefix prefers sessions.
-fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
+fn short_lengths<K>(names: &[Candidate<'_, K>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
     let mut lengths = vec![SHORTEST_ID; names.len()];
     let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     for pair in order.windows(2) {
-        let (a, b) = (names[pair[0]], names[pair[1]]);
+        let (a, b) = (&names[pair[0]], &names[pair[1]]);
         if a.id != b.id && a.is_subagent == b.is_subagent {
             let needed = common(a.id, b.id) + 1;
             for at in pair {
@@ -62,20 +54,19 @@ fn short_lengths(names: &[Name<'_>]) -> Vec<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::id::tests::{names, one};
-    use super::super::resolve;
+    use super::super::named::tests::{among, candidates};
     use super::*;
 
     proptest! {
         #[test]
         fn a_short_id_resolves_to_its_session(ids in prop::collection::btree_set("[ab]{1,12}(_[ab]{1,3})?", 1..20)) {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            let list: Vec<Name<'_>> = names(&ids).collect();
+            let list: Vec<_> = candidates(&ids).collect();
             for (name, length) in list.iter().zip(short_lengths(&list)) {
                 let short = &name.id[..length];
-                let resolution = resolve(None, short, list.iter().copied());
+                let found = among(&ids, short).map(|(_, keys)| keys);
                 // A sub-agent's id that is a prefix of another sub-agent's or a session's id needs its whole length.
-                prop_assert!(resolution == one(name.id) || name.is_subagent, "{short} of {ids:?}: {resolution:?}");
+                prop_assert!(found == Some(vec![name.id]) || name.is_subagent, "{short} of {ids:?}: {found:?}");
             }
         }
     }

@@ -1,0 +1,243 @@
+//! Resolves typed text to a session of the stores: an id, a place in the list, a title, a path, or words.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use super::nearest::{nearest, of_nearest_agent};
+use super::{Finder, Target, again, candidates, passes_not, the_only};
+use crate::agent::Depth;
+use crate::commands::query;
+use crate::error::{Refusal, RefusalCode};
+use crate::format::{command_line, shell};
+use crate::scan::{self, Places, Scan, Wanted};
+use crate::session::select::{self, Candidate, Filter, Match};
+use crate::session::{AgentKind, Located, Session};
+use crate::system::env::Env;
+use crate::system::reach;
+
+/// Maximum candidates to list; more would not help.
+const MAX_CANDIDATES: usize = 12;
+/// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
+const SHORTEST_FULL_ID: usize = 32;
+
+impl Finder<'_> {
+    /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title, words.
+    pub(super) fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
+        self.named_by(agent, text).map_err(|error| match error.downcast::<Refusal>() {
+            // The picker has the typed text as its first search text. It searches what was said, too.
+            Ok(refusal) if refusal.code == RefusalCode::Ambiguous || is_unsaid(&refusal, text) => {
+                let of_agent = agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default();
+                Refusal { picker: Some(of_agent + text), ..refusal }.into()
+            }
+            Ok(refusal) => refusal.into(),
+            Err(error) => error,
+        })
+    }
+
+    fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
+        let Self { filter, wanted, env, .. } = *self;
+        let is_of = |other: AgentKind| agent.is_none_or(|agent| agent == other);
+        let full = self.by_full_id(agent, text);
+        if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
+            return Ok(found(session));
+        }
+        let places = scan::locate(env, &filter.agents);
+        // Only sessions that were read can be checked against the filters.
+        let ids = if filter.is_narrow() { Vec::new() } else { by_id(agent, text, &places) };
+        let is_exact = places.places.iter().any(|place| place.id == text);
+        if agent.is_none()
+            && !is_exact
+            && let Some(number) = select::list_number(text)
+            && let Some(session) = self.by_number(number)?
+        {
+            return Ok(found(session));
+        }
+        match ids.as_slice() {
+            [] => {}
+            [(agent, id)] => return Ok(found(the_only(places, (*agent, id), wanted, env)?)),
+            several => {
+                let shown = &several[..several.len().min(MAX_CANDIDATES)];
+                let is_shown = |place: &Located| shown.iter().any(|(of, id)| (place.agent(), &place.id) == (*of, id));
+                let shown = places.read_some(env, Wanted::GLANCE, is_shown).sessions;
+                return Err(several_ids(text, &shown.iter().collect::<Vec<_>>(), several.len(), env).into());
+            }
+        }
+        let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
+        let left_out = take_left_out(&mut scan, filter);
+        let among = |sessions: &[Session]| {
+            let own = sessions.iter().enumerate().filter(|(_, session)| is_of(session.agent));
+            select::named(text, own.map(|(at, session)| Candidate::of(at, session)))
+        };
+        // The ids of sessions outside the stores are only known now.
+        let (named, outside) = (among(&scan.sessions), among(&left_out));
+        let outside_one =
+            outside.as_ref().and_then(|outside| Some((outside.by, left_out.get(*outside.keys.first()?)?)));
+        let outside_one = outside_one.filter(|_| outside.as_ref().is_some_and(|outside| outside.keys.len() == 1));
+        if let Some((by, session)) = outside_one
+            && by.is_of_id()
+            && named.as_ref().is_none_or(|named| !named.by.is_of_id())
+        {
+            return Err(passes_not(session, env).into());
+        }
+        let by = named.as_ref().map(|named| named.by);
+        let sessions = named.map(|named| named.keys).unwrap_or_default();
+        if by.is_none_or(|by| by == Match::PartOfTitle) {
+            // A part of a title is weaker than an existing path, which is the only id for some agents.
+            let path = env.absolute(Path::new(text));
+            if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
+                return self.by_path(&path);
+            }
+        }
+        if let [only] = sessions.as_slice() {
+            return Ok(found(again(&scan.sessions[*only], wanted, env)?));
+        }
+        if by.is_some_and(Match::is_of_id) {
+            let several: Vec<&Session> = sessions.iter().map(|at| &scan.sessions[*at]).collect();
+            return Err(several_ids(text, &several, several.len(), env).into());
+        }
+        scan.sessions.retain(|session| is_of(session.agent));
+        crate::commands::labels(env, self.ui).mark(&mut scan.sessions);
+        let titled: Vec<usize> = among(&scan.sessions).map(|named| named.keys).unwrap_or_default();
+        let with_words = by_words(text, &scan.sessions, env);
+        match if with_words.is_empty() { titled } else { with_words }.as_slice() {
+            [only] => Ok(found(again(&scan.sessions[*only], wanted, env)?)),
+            [] => {
+                crate::commands::warn_of_problems(self.ui, env, &scan.problems);
+                if let Some((_, session)) = outside_one {
+                    return Err(passes_not(session, env).into());
+                }
+                Err(none(agent, text, &scan.sessions, env).into())
+            }
+            many => {
+                let shown = many.iter().take(MAX_CANDIDATES);
+                let shown = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
+                let message = format!("{} sessions match {text:?}", many.len());
+                let hint = with_more("use the id of one of them, or type more words", many.len());
+                Err(Refusal::new(RefusalCode::Ambiguous, message).candidates(shown.collect()).hint(hint).into())
+            }
+        }
+    }
+
+    /// Reads the session with a full id directly, if that is unambiguous.
+    ///
+    /// Listing every store takes most of a resume's time, and scripts name full ids.
+    fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
+        let Self { filter, wanted, env, .. } = *self;
+        // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
+        if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
+            return None;
+        }
+        let places = scan::locate_id(env, &filter.agents, text);
+        let ids = by_id(agent, text, &places);
+        let [(agent, id)] = ids.as_slice() else { return None };
+        the_only(places, (*agent, id), wanted, env).ok().filter(|session| session.launch_dir().is_some())
+    }
+}
+
+/// Returns the sessions whose id is the text or starts with it.
+fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKind, String)> {
+    let own = places.places.iter().filter(|place| agent.is_none_or(|agent| agent == place.agent()));
+    let named = select::named(text, own.map(|place| Candidate::at((place.agent(), place.id.as_str()), place)));
+    let keys = named.map(|named| named.keys).unwrap_or_default();
+    keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
+}
+
+fn found(session: Session) -> Target {
+    Target::Session(Box::new(session))
+}
+
+/// Returns whether a text looks like a whole id, and not like the beginning of one or a title.
+pub(crate) fn is_whole_id(text: &str) -> bool {
+    text.len() >= SHORTEST_FULL_ID && may_be_id(text)
+}
+
+/// Returns whether a text looks like an id or the start of one: it has a digit, and no character that no id has.
+fn may_be_id(text: &str) -> bool {
+    let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.chars().all(is_of_ids) && text.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Returns whether a refusal is about words that no title has, but that may have been said.
+fn is_unsaid(refusal: &Refusal, text: &str) -> bool {
+    refusal.code == RefusalCode::NotFound && refusal.candidates.is_empty() && !may_be_id(text)
+}
+
+/// Finds the sessions that have every word of a text somewhere, the newest first.
+fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
+    let query = query::query(text, &env.clock);
+    if query.only_excludes() {
+        return Vec::new();
+    }
+    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && query::are_in(&query, &sessions[*at], env);
+    let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
+    found.sort_by_key(|at| Reverse(sessions[*at].recency()));
+    found
+}
+
+/// Removes the sessions that do not pass the filters, and returns them.
+fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
+    if !filter.is_narrow() {
+        return Vec::new();
+    }
+    scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
+}
+
+/// Creates the error for a text that matches no id, title or word of a session.
+fn none(agent: Option<AgentKind>, text: &str, sessions: &[Session], env: &Env) -> Refusal {
+    let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
+    let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
+    let refusal = Refusal::new(RefusalCode::NotFound, message);
+    if let Some(name) = of_nearest_agent(text) {
+        let again = command_line::again(env, &[text], &[&name]);
+        return refusal.hint(format!("if you mean the agent, run `{again}`"));
+    }
+    let near = nearest(text, sessions);
+    if !near.is_empty() {
+        let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
+        let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
+        return refusal.candidates(candidates.collect()).hint(hint);
+    }
+    if may_be_id(text) {
+        return refusal.hint("run `rejoin list --all` to see every session");
+    }
+    let of = agent.map(|agent| format!("--agent {agent} ")).unwrap_or_default();
+    let words: Vec<_> = text.split_whitespace().map(shell::word).collect();
+    let search = format!("rejoin search {of}{} --pick", words.join(" "));
+    refusal.hint(format!("run `{search}` to find it in the messages, or `rejoin list --all` to see every session"))
+}
+
+/// Creates the error for the start of the ids of several sessions, or for an id of several agents.
+fn several_ids(text: &str, shown: &[&Session], count: usize, env: &Env) -> Refusal {
+    let by_agent = shown.windows(2).all(|pair| pair[0].id() == pair[1].id());
+    let message = if by_agent {
+        format!("{count} agents have a session with the id {text}")
+    } else {
+        format!("{count} session ids start with {text}")
+    };
+    let hint = if by_agent { "name the agent: AGENT:ID".to_owned() } else { with_more("type more of the id", count) };
+    let shown = shown.iter().take(MAX_CANDIDATES);
+    let candidates = shown.flat_map(|session| candidates(session, by_agent, env));
+    Refusal::new(RefusalCode::Ambiguous, message).hint(hint).candidates(candidates.collect())
+}
+
+/// Adds the number of candidates that are not shown to a hint.
+fn with_more(hint: &str, count: usize) -> String {
+    match count.saturating_sub(MAX_CANDIDATES) {
+        0 => hint.to_owned(),
+        more => format!("{hint}; {more} more are not shown"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_of_an_id_has_a_digit_and_no_blank() {
+        for (text, expected) in
+            [("31c5", true), ("ses_4f0a", true), ("relay", false), ("flush the 2 queues", false), ("deadbeef", false)]
+        {
+            assert_eq!(may_be_id(text), expected, "{text}");
+        }
+    }
+}

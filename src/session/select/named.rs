@@ -1,0 +1,221 @@
+//! Finds what a typed name means: an id, the start of one, or a title.
+
+use crate::session::{Located, Session, SessionKind};
+
+/// A session, or a record of one, that a typed name may mean. The key identifies it to the caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate<'a, K> {
+    /// The result if the name means this session. Candidates with equal keys are one session.
+    pub key: K,
+    /// The full id.
+    pub id: &'a str,
+    /// The title that a table shows.
+    pub title: Option<&'a str>,
+    /// Set for a sub-agent, which the start of an id means only if nothing else matches.
+    pub is_subagent: bool,
+}
+
+/// The ways in which a name matches a candidate, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Match {
+    /// The name is the id.
+    WholeId,
+    /// The id starts with the name.
+    Id,
+    /// The id of a sub-agent starts with the name: older sub-agents have their parent's whole id as a prefix.
+    SubagentId,
+    /// The id starts with the name if upper and lower case are the same.
+    IdInOtherCase,
+    /// The name is the title.
+    Title,
+    /// The title contains the name if upper and lower case are the same.
+    PartOfTitle,
+}
+
+/// The sessions that a name matches equally well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named<K> {
+    /// The way in which the name matches each of them.
+    pub by: Match,
+    /// Their keys, sorted; at least one.
+    pub keys: Vec<K>,
+}
+
+impl Match {
+    /// Returns whether the name matched an id.
+    pub(crate) fn is_of_id(self) -> bool {
+        self < Self::Title
+    }
+}
+
+impl<'a, K> Candidate<'a, K> {
+    /// Describes a session that was read. Sub-agents and empty sessions have no title.
+    pub(crate) fn of(key: K, session: &'a Session) -> Self {
+        let kind = session.copy().kind;
+        let title = session.label().filter(|_| kind.is_listed());
+        Self { key, id: session.id(), title, is_subagent: kind == SessionKind::Subagent }
+    }
+
+    /// Describes a session by its place alone.
+    pub(crate) fn at(key: K, place: &'a Located) -> Self {
+        Self { key, id: &place.id, title: None, is_subagent: place.is_subagent }
+    }
+
+    fn matches(&self, name: &Name<'_>) -> Option<Match> {
+        let starts_in_other_case =
+            || self.id.get(..name.typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.typed));
+        let title = || self.title.map(str::trim);
+        Some(if self.id == name.typed {
+            Match::WholeId
+        } else if self.id.starts_with(name.typed) {
+            if self.is_subagent { Match::SubagentId } else { Match::Id }
+        } else if starts_in_other_case() {
+            Match::IdInOtherCase
+        } else if title().is_some_and(|title| title == name.words) {
+            Match::Title
+        } else if title().is_some_and(|title| title.to_lowercase().contains(&name.lower)) {
+            Match::PartOfTitle
+        } else {
+            return None;
+        })
+    }
+}
+
+/// A typed name in the forms that are compared.
+struct Name<'t> {
+    typed: &'t str,
+    words: &'t str,
+    lower: String,
+}
+
+/// Finds the candidates that a typed name matches best; `None` if it matches none.
+pub(crate) fn named<'a, K: Ord>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = Candidate<'a, K>>,
+) -> Option<Named<K>> {
+    let name = Name { typed, words: typed.trim(), lower: typed.trim().to_lowercase() };
+    let mut best: Option<Named<K>> = None;
+    for candidate in candidates {
+        let Some(by) = candidate.matches(&name) else { continue };
+        match &mut best {
+            Some(best) if best.by < by => {}
+            Some(best) if best.by == by => best.keys.push(candidate.key),
+            _ => best = Some(Named { by, keys: vec![candidate.key] }),
+        }
+    }
+    if let Some(best) = &mut best {
+        best.keys.sort();
+        best.keys.dedup();
+    }
+    best
+}
+
+/// Returns the keys of all candidates whose id is the typed one or starts with it.
+pub(crate) fn all_by_id<'a, K>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = Candidate<'a, K>>,
+) -> impl Iterator<Item = K> {
+    candidates.into_iter().filter(move |candidate| candidate.id.starts_with(typed)).map(|candidate| candidate.key)
+}
+
+/// Parses a position in a listing, counted from 1: up to three digits, because longer numbers are prefixes of ids.
+pub(crate) fn list_number(text: &str) -> Option<usize> {
+    let is_number = (1..=3).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten().filter(|number| *number > 0)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::AgentKind;
+
+    /// Returns candidates with these ids; those with an underscore are sub-agents.
+    pub(in crate::session::select) fn candidates<'i>(ids: &[&'i str]) -> impl Iterator<Item = Candidate<'i, &'i str>> {
+        ids.iter().map(|id| Candidate { key: *id, id, title: None, is_subagent: id.contains('_') })
+    }
+
+    pub(in crate::session::select) fn among<'i>(ids: &[&'i str], typed: &str) -> Option<(Match, Vec<&'i str>)> {
+        named(typed, candidates(ids)).map(|found| (found.by, found.keys))
+    }
+
+    #[test]
+    fn whole_id_beats_longer_ids() {
+        assert_eq!(among(&["abc", "abcd"], "abc"), Some((Match::WholeId, vec!["abc"])));
+        assert_eq!(among(&["abc", "abcd"], "ab"), Some((Match::Id, vec!["abc", "abcd"])));
+        assert_eq!(among(&["abc"], "x"), None);
+    }
+
+    #[test]
+    fn id_prefix_prefers_sessions_to_subagents() {
+        assert_eq!(among(&["abc", "abc-1_explorer"], "ab"), Some((Match::Id, vec!["abc"])));
+        assert_eq!(among(&["abc", "abc-1_explorer"], "abc-"), Some((Match::SubagentId, vec!["abc-1_explorer"])));
+    }
+
+    #[test]
+    fn id_in_other_case_matches_only_without_an_exact_prefix() {
+        assert_eq!(among(&["c-aB1", "c-ab2"], "c-ab"), Some((Match::Id, vec!["c-ab2"])));
+        assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((Match::IdInOtherCase, vec!["31c5f2e8"])));
+        assert_eq!(among(&["日本"], "日"), Some((Match::Id, vec!["日本"])));
+        assert_eq!(among(&["日本"], "ab"), None);
+    }
+
+    #[test]
+    fn title_matches_by_its_whole_text_or_a_part() {
+        let titles = ["Fix the parser", "Fix the parser again", "Deploy"];
+        let by_title = |typed: &str| {
+            let candidates = titles.iter().enumerate();
+            let candidates =
+                candidates.map(|(key, title)| Candidate { key, id: "0", title: Some(title), is_subagent: false });
+            named(typed, candidates).map(|found| (found.by, found.keys))
+        };
+        assert_eq!(by_title("Fix the parser"), Some((Match::Title, vec![0])));
+        assert_eq!(by_title("fix the parser"), Some((Match::PartOfTitle, vec![0, 1])));
+        assert_eq!(by_title("ploy"), Some((Match::PartOfTitle, vec![2])));
+        assert_eq!(by_title("nothing"), None);
+    }
+
+    #[test]
+    fn id_prefix_beats_a_title() {
+        let candidates = [
+            Candidate { key: 1, id: "c0ffee", title: Some("Tea"), is_subagent: false },
+            Candidate { key: 2, id: "beef", title: Some("c0ff"), is_subagent: false },
+        ];
+        assert_eq!(named("c0ff", candidates), Some(Named { by: Match::Id, keys: vec![1] }));
+    }
+
+    #[test]
+    fn list_numbers_have_up_to_three_digits() {
+        assert_eq!(list_number("1"), Some(1));
+        assert_eq!(list_number("120"), Some(120));
+        for other in ["0", "0000", "12345678", "1a", "-1", "", "٣"] {
+            assert_eq!(list_number(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn id_of_two_agents_has_two_keys() {
+        let both = [AgentKind::Claude, AgentKind::Amplifier];
+        let found = named("abc", both.map(|key| Candidate { key, id: "abc", title: None, is_subagent: false }));
+        assert_eq!(found.map(|found| found.keys.len()), Some(2));
+    }
+
+    proptest! {
+        #[test]
+        fn prefix_means_one_session_or_all_candidates(
+            ids in prop::collection::vec("[ab]{1,6}", 0..12),
+            text in "[ab]{1,4}",
+        ) {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let mut expected: Vec<&str> = ids.iter().copied().filter(|id| id.starts_with(&text)).collect();
+            expected.sort_unstable();
+            expected.dedup();
+            match among(&ids, &text) {
+                None => prop_assert!(expected.is_empty()),
+                Some((Match::WholeId, keys)) => prop_assert_eq!(keys, [text.as_str()]),
+                Some((_, keys)) => prop_assert_eq!(keys, expected),
+            }
+        }
+    }
+}
