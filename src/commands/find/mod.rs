@@ -24,7 +24,7 @@ use crate::agent::Depth;
 use crate::commands::listing;
 use crate::commands::no_match;
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
-use crate::scan::{self, Places, Scan, Wanted};
+use crate::scan::{self, Places, Wanted};
 use crate::session::select::{Filter, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
