@@ -37,7 +37,7 @@ pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
-pub(crate) use tips::{add_tips, nearest, suggest_nearest};
+pub(crate) use tips::{add_tips, suggest_nearest};
 pub(crate) use undo::UndoArgs;
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them

@@ -3,9 +3,9 @@
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
-use strsim::osa_distance;
 
 use crate::format::command_line;
+use crate::session::nearly::nearest;
 
 /// Arguments that may be missing, the command if only one is meant, the command that lists their values, and a name for these.
 const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
@@ -97,17 +97,6 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         }
         (_, Some(name)) => drop(error.insert(suggested, ContextValue::String(name))),
     }
-}
-
-/// Returns the name with the fewest letters that are wrong, missing or in the wrong order, or one that begins as it was typed.
-pub(crate) fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
-    let typed = typed.to_lowercase();
-    let letters = typed.trim_start_matches('-').chars().count();
-    let most = (letters / 3).max(1);
-    let slips = |name: &str| if name.starts_with(&typed) && letters > 1 { 1 } else { osa_distance(name, &typed) };
-    let begins_alike = |name: &str| name.chars().zip(typed.chars()).take_while(|(a, b)| a == b).count();
-    let near = names.into_iter().filter(|name| slips(name) <= most);
-    near.min_by_key(|name| (slips(name), usize::MAX - begins_alike(name)))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::config::{KEYS, example};
 use crate::error::{EXIT_CODES, Exit, Refusal, RefusalCode};
 use crate::format::wrap::in_columns;
 use crate::session::marks::Mark;
+use crate::session::nearly::nearest;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::ui::Ui;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
                 let refusal = Refusal::new(RefusalCode::Usage, format!("there is no command or topic {topic}"));
                 let commands = command.get_subcommands().filter(|part| !part.is_hide_set());
                 let commands = commands.map(|part| part.get_name().to_owned());
-                let near = cli::nearest(&topic, commands.chain(names().map(str::to_owned)));
+                let near = nearest(&topic, commands.chain(names().map(str::to_owned)));
                 return Err(refusal
                     .hint(match near {
                         Some(near) => format!("run `rejoin help {near}`"),

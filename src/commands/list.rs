@@ -58,7 +58,17 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
 
     // A pointer without a session has neither words nor a process.
     dangling.retain(|_| !args.has_words() && !args.running);
-    let mut listing = Listing { env, layout, sessions: &sessions, read, hidden, beyond_limit, dangling, problems };
+    let mut listing = Listing {
+        env,
+        layout,
+        sessions: &sessions,
+        read,
+        hidden,
+        beyond_limit,
+        dangling,
+        problems,
+        is_explained: false,
+    };
     let mut show = |count: usize| {
         (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
         let notes = render::notes(&listing, &filter, typed.is_narrowed());
@@ -67,11 +77,14 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let shown = screenful(&sessions, args, &env.terminal, &mut show);
     show(shown);
     ui.answer(listing::document(args), env, &listing)?;
-    let has_none = listing.sessions.is_empty() && hidden == 0;
-    let is_nowhere = has_none
-        && (args.filter.place.dir.is_some() || says_more(args, &env.terminal))
-        && no_match::note(&filter, env, ui);
-    if says_more(args, &env.terminal) && !is_nowhere {
+    let says_more = says_more(args, &env.terminal);
+    // Running sessions change at any moment; the other conditions are explained.
+    let is_unexplained = listing.sessions.is_empty() && !args.running && (listing.hidden == 0 || says_more);
+    let is_explained = is_unexplained
+        && (args.filter.place.dir.is_some() || says_more)
+        && no_match::note_of_list(&filter, &query, env, ui);
+    if says_more {
+        listing.is_explained = is_explained;
         render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
     from_config.iter().for_each(|note| ui.note(note));

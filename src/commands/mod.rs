@@ -75,7 +75,8 @@ fn filter(args: &FilterArgs, all: bool, env: &Env) -> Result<Filter, Refusal> {
 fn place_filter(args: &PlaceArgs, env: &Env) -> Result<Filter, Refusal> {
     let here = if args.here { env.cwd.as_deref() } else { None };
     let chosen = if args.tag.is_empty() { None } else { Some(Tags::read(env)?.with_all(&args.tag)) };
-    Ok(Filter { chosen, ..dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env) })
+    let tags = args.tag.clone();
+    Ok(Filter { tags, chosen, ..dir_filter(&args.agents.agent, args.dir.as_deref().or(here), env) })
 }
 
 /// Limits a filter to the sessions that `list` shows with these options; reads every session if there are any.

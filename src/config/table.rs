@@ -6,6 +6,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::value;
+use crate::session::nearly::nearest;
 
 /// A mistake in a file.
 #[derive(Debug)]
@@ -149,7 +150,7 @@ impl<'t> Table<'t> {
     pub(super) fn finish(self) -> Result<Vec<Said>, Mistake> {
         let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.said) };
         let unknown = self.full(key.get_ref());
-        let near = value::nearest(key.get_ref(), self.known.iter().copied());
+        let near = nearest(key.get_ref(), self.known.iter().copied());
         Err(Mistake {
             at: key.span().start,
             message: format!("there is no key {unknown}"),

@@ -4,22 +4,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde_json::Value;
-use strsim::jaro_winkler;
 use toml::de::DeValue;
 
 use crate::session::AgentKind;
 use crate::session::mapping;
+use crate::session::nearly::nearest;
 use crate::session::when::When;
-
-/// Below this similarity, two words are unrelated.
-const ALIKE: f64 = 0.7;
-
-/// Returns the name nearest to a word.
-pub(super) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let names = names.map(|name| (jaro_winkler(&word.to_lowercase(), name), name));
-    let names = names.filter(|(alike, _)| *alike >= ALIKE);
-    names.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
-}
 
 /// Formats a value in a few words for an error.
 pub(super) fn shown(value: &DeValue<'_>) -> String {

@@ -10,7 +10,6 @@ pub(crate) mod json;
 pub(crate) mod json_text;
 pub(crate) mod json_writer;
 pub(crate) mod jsonl;
-pub(crate) mod nearly;
 pub(crate) mod parts;
 pub(crate) mod path_json;
 pub(crate) mod shell;

@@ -189,6 +189,13 @@ pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, one: &s
     }
 }
 
+/// Makes a sentence of a clause: a capital letter and a period.
+pub(crate) fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
+}
+
 /// Joins names for a sentence: "gemini, qwen and copilot".
 pub(crate) fn list(names: &[&str]) -> String {
     match names {

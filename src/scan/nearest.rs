@@ -11,7 +11,7 @@ use super::ranked::{Tally, rank, weight_of};
 use super::sieve::Sieve;
 use super::texts::Texts;
 use crate::agent::{self, Interest, Said};
-use crate::format::nearly::{most_slips, slips};
+use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
 use crate::session::{Role, SessionCopy};

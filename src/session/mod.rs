@@ -13,6 +13,7 @@ pub(crate) mod mapping;
 pub(crate) mod marks;
 pub(crate) mod matching;
 mod message;
+pub(crate) mod nearly;
 pub(crate) mod obstacle;
 mod place;
 pub(crate) mod process;

@@ -38,7 +38,7 @@ pub(crate) enum Day {
 }
 
 /// The accepted forms, for error messages.
-const FORMS: &str = "use an age such as 2h, 2w or 7 days ago; a day such as yesterday, monday, last week or 2026-11; or a \
+pub(crate) const FORMS: &str = "use an age such as 2h, 2w or 7 days ago; a day such as yesterday, monday, last week or 2026-11; or a \
                      time such as 2026-11-20 14:00 or 2026-11-20T14:00Z";
 
 impl When {

@@ -436,7 +436,7 @@ fn words_in_no_title_open_the_picker_with_its_search_of_messages() {
     world.add(talk.turn("why is it slow?", "I flush the queue of the relay now."));
     for args in ["resume relay", "show flush the queue", "export \"flush the queue\"", "delete relay"] {
         let mut seat = shell(&world, args);
-        seat.shows("1 by what was said");
+        seat.shows("1 by its messages");
         seat.types("\x1b");
         assert_eq!(seat.ends().0, Some(130), "{args}");
     }

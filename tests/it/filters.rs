@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::contract::changes::Cleanup;
 use crate::contract::{Details, DoctorReport};
 use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
+use crate::terminal::shell;
 use crate::world::World;
 
 /// Two newer sessions elsewhere, and an older one in `shop`.
@@ -129,10 +130,81 @@ fn words_filter_list_and_resume_alike() {
     assert!(refused.contains("no agent is called nobody"), "{refused}");
     // A user gets only the note that the words are the reason.
     let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
-    assert!(shown.contains("None of 3 sessions matches.") && !shown.contains("points to"), "{shown}");
+    assert!(shown.starts_with("No session has \"nothing\" in its title") && !shown.contains("points to"), "{shown}");
     world.rejoin(["archive", "--every"]).code(0);
     let archived = world.rejoin(["list", "--archived", "till"]).code(0).stdout();
     assert_eq!(archived.lines().count(), 2, "{archived}");
+}
+
+#[test]
+fn answer_without_a_session_names_the_filter_and_the_nearest_one() {
+    let world = world();
+    world.add(
+        Claude::session(id(8))
+            .in_dir(world.dir("barn"))
+            .at("2026-02-20T10:00:00Z")
+            .title("Sort the mail")
+            .turn("x", "y"),
+    );
+    world.rejoin(["tag", &id(8), "+shop"]).code(0);
+    for (line, why) in [
+        ("list --tag shp", "No session has the tag shp; the nearest is --tag shop.\n"),
+        ("list tag:shp", "No session has the tag shp; the nearest is tag:shop.\n"),
+        ("stats --tag shp", "No session has the tag shp; the nearest is --tag shop.\n"),
+        ("list dir:brn", "No directory has brn in its path; the nearest is dir:barn.\n"),
+        ("list is:exec", "No session has the mark exec.\n"),
+        ("list agent:pi", "Pi has no session here.\n"),
+        ("list maik", "; the nearest is mail. `rejoin search maik` searches the messages.\n"),
+        ("list quokka", "title, first prompt or directory. `rejoin search quokka` searches the messages.\n"),
+        ("list --since yesterday", "No session was active since yesterday; the newest was active 2026-02-20.\n"),
+        ("list since:2026-02-25", "No session was active since 2026-02-25; the newest was active 2026-02-20.\n"),
+        ("search mail --since yesterday", "No session was active since yesterday; the newest was active 2026-02-20.\n"),
+        ("list --older-than 2y", "; the oldest was last active 2026-"),
+    ] {
+        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(said.contains(why), "{line}: {said}");
+        assert_eq!(world.rejoin(line.split(' ')).code(0).stderr(), "", "{line}");
+    }
+    let error = world.rejoin(["show", "tag:shp", "--json"]).code(5).error();
+    assert_eq!(
+        (error.message.as_str(), error.hint.as_deref()),
+        ("no session has the tag shp", Some("use `tag:shop` instead"))
+    );
+    let mut seat = shell(&world, "resume");
+    for (typed, said) in [
+        ("tag:shp", "no session has the tag shp; the nearest is tag:shop"),
+        ("agent:cluade", "no agent is called cluade; the nearest is agent:claude"),
+        ("dir:brn", "no directory has brn in its path; the nearest is dir:barn"),
+        ("since:3m", "m may mean minutes or months; use 3min or 3mo"),
+    ] {
+        seat.types(&format!("\x15{typed}"));
+        seat.shows(said);
+    }
+    seat.types("\x1b");
+    assert_eq!(seat.ends().0, Some(130));
+}
+
+#[test]
+fn answer_without_a_session_mentions_the_archive_and_the_trash() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).title("Deploy the relay").turn("deploy it", "deployed"));
+    world.add(Claude::session(id(2)).title("Sort the mail").turn("x", "y"));
+    world.add(Claude::session(id(3)).title("Water the lamps").turn("x", "y"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
+    let said = world.on_terminal(200, ["list", "deploy"]).code(0).stderr();
+    assert!(said.contains("1 archived session matches: `rejoin list deploy --archived`.\n"), "{said}");
+    let listed = world.rejoin(["list", "deploy", "--archived"]).code(0).stdout();
+    assert!(listed.contains(&id(1)), "{listed}");
+    let said = world.on_terminal(200, ["search", "deployed"]).code(0).stderr();
+    let note = "1 archived session is not in a store; `rejoin search deployed --archived` searches the archive.\n";
+    assert!(said.contains(note), "{said}");
+    for line in ["list mail", "search mail"] {
+        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(said.contains("1 session in the trash has that title; `rejoin undo "), "{line}: {said}");
+    }
+    let said = world.on_terminal(200, ["list", "lamps"]).code(0).stderr();
+    assert!(!said.contains("archive") && !said.contains("trash"), "{said}");
 }
 
 #[test]
@@ -140,7 +212,7 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
     let world = world();
     let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
     let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());
-    let said = format!("No session worked in {slip} or below it. These come nearest:\n");
+    let said = format!("No session worked in {slip} or below it. Closest:\n");
     for words in [
         &["list"][..],
         &["search", "till"],

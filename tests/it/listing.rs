@@ -306,7 +306,7 @@ No session worked in /nowhere or below it. `rejoin list` shows where some did.
 
 "#]]);
     world.on_terminal(80, ["list", "--since", "1h"]).code(0).stderr_eq(str![[r#"
-None of 1 session matches. `rejoin list` shows all.
+No session was active since [..]; the newest was active [..].
 
 "#]]);
     world.on_terminal(80, ["list", "--agent", "codex,pi"]).code(0).stderr_eq(str![[r#"

@@ -132,14 +132,14 @@ fn messages_are_found_after_a_pause_with_their_line() {
     let mut seat = open(&world, 100, 24);
     seat.shows("61 of 61 sessions");
     seat.types("cookie lost");
-    let screen = seat.shows("\n1 of 61 sessions, 1 by what was said");
+    let screen = seat.shows("\n1 of 61 sessions (1 by its messages)");
     assert!(screen.contains("> claude     The basket is empty after a login"), "{screen}");
     assert!(screen.contains("assistant: The cookie was lost."), "{screen}");
     // With one more letter, the text no longer matches the message.
     seat.types("x");
     seat.shows("0 of 61 sessions");
     seat.types("\x7f");
-    seat.shows("1 by what was said");
+    seat.shows("1 by its messages");
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
     assert_eq!(world.launched().expect("a launch").argv[2], id(1));
@@ -152,7 +152,7 @@ fn enter_takes_the_only_session_with_the_word() {
     let mut seat = open(&world, 100, 24);
     seat.shows("15 of 15 sessions");
     seat.types("relay");
-    let screen = seat.shows("1 by what was said");
+    let screen = seat.shows("1 by its messages");
     assert!(screen.contains("> claude     Find out why cron mails stopped"), "{screen}");
     assert!(screen.contains("→ relay=none, status=deferred"), "{screen}");
     seat.types("\r");
@@ -171,11 +171,11 @@ fn words_match_in_any_form_and_a_missing_match_is_explained() {
     seat.shows("2 of 2 sessions");
     // The words are in two messages, and in other forms.
     seat.types("relays squeak");
-    let screen = seat.shows("1 of 2 sessions, 1 by what was said");
+    let screen = seat.shows("1 of 2 sessions (1 by its messages)");
     assert!(screen.contains("> claude  Oil the hinge"), "{screen}");
     // The title contains the word, so the line with it is not shown.
     seat.types("\x15gates");
-    let screen = seat.shows("2 of 2 sessions, 1 by what was said");
+    let screen = seat.shows("2 of 2 sessions (1 by its messages)");
     assert!(screen.contains("> claude  All about gates"), "{screen}");
     assert!(screen.contains("user: The gate squeaks") && !screen.contains("    user: the gates"), "{screen}");
     seat.types("\x15realy");
@@ -214,7 +214,7 @@ fn a_message_that_was_written_later_is_found() {
     let longer = Claude::session(id(2)).in_dir(world.dir("docs")).turn("Write the docs", "They are written.");
     world.add(longer.turn("and now?", "It is nowhere."));
     seat.types("\x15nowhere");
-    seat.shows("1 of 2 sessions, 1 by what was said");
+    seat.shows("1 of 2 sessions (1 by its messages)");
     leaves(seat, "\x1b", 130);
 }
 
@@ -328,7 +328,7 @@ fn filters_limit_the_picker() {
     let world = two_sessions();
     world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));
     let mut seat = shell(&world, "resume --agent amplifier");
-    seat.shows("1 of 1 sessions");
+    seat.shows("1 of 1 session");
     leaves(seat, "\x1b", 130);
     let (status, output) = shell(&world, "resume --since 1h").ends();
     assert_eq!(status, Some(5));
@@ -477,7 +477,7 @@ fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
     seat.types("y");
     seat.shows("1 session moved to the trash; `rejoin undo` brings back what went");
     seat.types("\x15");
-    seat.shows("1 of 1 sessions");
+    seat.shows("1 of 1 session");
     leaves(seat, "\x1b", 130);
     assert_eq!(world.rejoin(["list"]).code(0).stdout().lines().count(), 1);
     world.rejoin(["undo"]).code(0);
@@ -689,7 +689,7 @@ fn search_pick_shows_the_matching_message() {
     assert_eq!(status, Some(0), "{printed}");
     assert!(printed.contains("`rejoin search hinge rusty --pick` opens the picker at them."), "{printed}");
     seat = shell(&world, "search --agent claude hinge rusty --pick");
-    seat.shows("1 of 32 sessions, 1 by what was said");
+    seat.shows("1 of 32 sessions (1 by its messages)");
     let screen = seat.shows_what(|screen| screen.matches("hinge").count() == 3).screen().contents();
     assert!(screen.contains("> hinge rusty\n"), "{screen}");
     assert!(screen.contains("assistant: The hinge was rusty, so I oiled it.\n"), "{screen}");

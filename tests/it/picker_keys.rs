@@ -41,7 +41,7 @@ fn footer_keys_and_search_work_at_every_width() {
             seat.shows_what(|screen| screen.contains("\n1 of 61 sessions") && !screen.contains("Look at page"));
         assert!(found(screen.screen(), 2).starts_with("bskt"), "{columns} columns");
         seat.types("\x15cookie lost");
-        let screen = seat.shows("1 by what was said");
+        let screen = seat.shows("1 by its messages");
         assert!(screen.contains("    assistant: The cookie was lost."), "{screen}");
         // Another size and back again.
         seat.resize(40, 10);
@@ -109,7 +109,7 @@ fn on_a_screen_of_two_short_lines_the_same_keys_do_the_same() {
     assert_eq!(found(screen.screen(), 1), "b…", "what is found is highlighted as far as it is seen");
     seat.types("\x15cookie lost");
     seat.resize(80, 24);
-    seat.shows("1 by what was said");
+    seat.shows("1 by its messages");
     seat.resize(10, 2);
     seat.shows("\n> The ba…");
     seat.types("\x15\x1b[200~basket\r\x18y\x1b[201~");

@@ -208,7 +208,7 @@ fn the_pictures_of_the_picker_match_its_screens() {
     let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
     draw("picker-wide", Size { columns: 176, rows: 22 }, "lic re", wide);
     draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "queue is empty again"]);
-    let said = &["> shopping list", "by what was said", "user: Add a shopping list", "by shelf"];
+    let said = &["> shopping list", "by its messages", "user: Add a shopping list", "by shelf"];
     draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", said);
     draw("picker-refused", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
     let question = &["Delete 2 sessions", "cron mails"];
@@ -223,7 +223,7 @@ fn picker_screens_of_every_width_are_unchanged() {
     let screens: [(&str, &str, &[&str]); 6] = [
         ("list", "", &["15 of 15 sessions", "assistant:"]),
         ("found", "cron", &["> cron", "1 of 15 sessions", "queue is empty"]),
-        ("said", "shopping list", &["by what was said", "user: Add a shopping list", "begun"]),
+        ("said", "shopping list", &["by its messages", "user: Add a shopping list", "begun"]),
         ("refused", "misfiled\r", &["> rejoin resume", "rejoin show", "enter do it"]),
         ("delete", "\t\t\x18", &["Delete 2 sessions", "cron"]),
         ("keys", "?", &["ACT"]),

@@ -216,7 +216,7 @@ fn the_picker_and_show_describe_the_process() {
     seat.shows(&format!("in use by {holder}"));
     seat.types("is:live waits");
     seat.shows("Compare lists  live, waits for you");
-    seat.shows("1 of 1 sessions");
+    seat.shows("1 of 1 session");
     leaves(seat, "\x1b", 130);
 }
 

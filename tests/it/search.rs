@@ -129,7 +129,7 @@ fn words_are_in_any_message_of_a_session_and_exact_texts_in_one() {
     world.add(Claude::session(id(2)).in_dir(APP).turn("a heron", "an otter"));
     assert_eq!(search(&world, &["otter", "heron"]).sessions.len(), 2);
     assert_eq!(ids(&search(&world, &["grey otter", "heron"])), [id(1)]);
-    assert_eq!(search(&world, &["heron otter"]).sessions.len(), 0);
+    assert_eq!(search(&world, &["heron otter", "--exact"]).sessions.len(), 0);
     assert_eq!(ids(&search(&world, &["otter", "heron", "--exact"])), [id(1)]);
     assert_eq!(search(&world, &["HERON", "-i", "--exact"]).sessions.len(), 2);
     assert_eq!(search(&world, &["HERON"]).sessions.len(), 2);
@@ -157,6 +157,36 @@ fn forms_accents_and_parts_of_identifiers_are_found() {
         shown.contains(&format!("retry{found}Budget\u{1b}[0m")) && shown.contains(&format!("{found}relay")),
         "{shown:?}"
     );
+}
+
+#[test]
+fn phrase_without_a_match_falls_back_to_its_words() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("add a health check", "parse_result and retryBudget are done"));
+    world.add(Claude::session(id(2)).turn("use safeRedirect", "done"));
+    world.add(Claude::session(id(3)).turn("a check of my health", "done"));
+    for (typed, found, used) in [
+        ("health check", vec![id(1)], None),
+        ("health chekc", vec![id(1), id(3)], Some("health check")),
+        ("safe redirect", vec![id(2)], Some("safe redirect")),
+        ("parse_reuslt", vec![id(1)], Some("parse result")),
+        ("retry-bugdet", vec![id(1)], Some("retry budget")),
+        ("no such text", vec![], None),
+    ] {
+        let answer = search(&world, &[typed]);
+        let mut ids = ids(&answer);
+        ids.sort_unstable();
+        assert_eq!(
+            (ids, answer.replaced.first().map(|one| one.used.as_str())),
+            (found.iter().map(|id| &**id).collect(), used),
+            "{typed}"
+        );
+    }
+    let said = world.on_terminal(100, ["search", "health chekc"]).code(0).stderr();
+    assert!(said.contains("Nothing has \"health chekc\"; showing the words health check.\n"), "{said}");
+    // Rows read only the files that may have the words.
+    let rows = world.rejoin(["search", "parse_reuslt"]).code(0).stdout();
+    assert!(rows.contains(&id(1)), "{rows}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Earlier runs in the state directory of an environment.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::change::apply::bounds::is_agent;
@@ -8,7 +9,7 @@ use crate::error::PathError;
 use crate::system::disk::{self, SYSTEM};
 use crate::system::env::Env;
 use changes::history::History;
-use changes::journal::Run;
+use changes::journal::{ItemRecord, Run, State, StepRecord};
 
 /// Reads the journals; needs no lock and writes nothing.
 pub(crate) fn read(env: &Env) -> Result<History, PathError> {
@@ -26,4 +27,20 @@ pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
         Run::read(&SYSTEM, (&dir, &name), &path, is_agent).ok().flatten()
     };
     paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
+}
+
+/// Returns the sessions that runs removed, and that no later run put in place again; newest first.
+pub(crate) fn in_trash(history: &History) -> Vec<(&Run, &ItemRecord)> {
+    // A session that a later run put in place is not restored from an earlier one.
+    let mut later = BTreeSet::new();
+    let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
+    for run in &history.runs {
+        let kept = run.trash().map(|(item, _)| &run.items[item].0);
+        entries.extend(kept.filter(|record| !later.contains(&(&record.agent, &record.id))).map(|record| (run, record)));
+        let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
+        let stays = |state: &State| matches!(state, State::Done | State::Stuck(_));
+        let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
+        later.extend(put.map(|(record, _)| (&record.agent, &record.id)));
+    }
+    entries
 }

@@ -10,7 +10,6 @@ use crate::change::apply::history;
 use crate::change::pins::Pins;
 use crate::change::tags::Tags;
 use crate::cli::Cli;
-use crate::commands::find::trash_entries;
 use crate::commands::help::names;
 use crate::format::text;
 use crate::scan::{self, Wanted};
@@ -88,7 +87,7 @@ pub(super) fn undoable(env: &Env, _: &str) -> Vec<CompletionCandidate> {
 /// Returns the sessions in the trash.
 pub(super) fn in_trash(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let Ok(history) = history::read(env) else { return Vec::new() };
-    let sessions = trash_entries(&history).into_iter().filter_map(|(_, record)| Some((record.id.clone()?, record)));
+    let sessions = history::in_trash(&history).into_iter().filter_map(|(_, record)| Some((record.id.clone()?, record)));
     sessions.take(MAX_CANDIDATES).map(|(id, record)| candidate(id, &record.named())).collect()
 }
 

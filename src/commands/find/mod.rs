@@ -3,7 +3,6 @@
 mod archived;
 mod backend;
 mod copies;
-mod nearest;
 mod path;
 mod pick;
 mod text;
@@ -18,7 +17,7 @@ pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chos
 pub(crate) use pick::{Answer, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
 pub(crate) use text::is_whole_id;
-pub(crate) use trashed::{entries as trash_entries, is_of_same_session, items as items_of_run, trashed};
+pub(crate) use trashed::{is_of_same_session, items as items_of_run, trashed};
 
 use crate::agent::Depth;
 use crate::commands::listing;

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use super::nearest::{nearest, of_nearest_agent};
 use super::{Finder, Target, again, candidates, passes_not, the_only};
 use crate::agent::Depth;
+use crate::commands::no_match::{nearest, of_nearest_agent};
 use crate::commands::query;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
@@ -24,11 +24,7 @@ impl Finder<'_> {
     /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title, words.
     pub(super) fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
         self.named_by(agent, text).map_err(|error| match error.downcast::<Refusal>() {
-            // The picker has the typed text as its first search text. It searches what was said, too.
-            Ok(refusal) if refusal.code == RefusalCode::Ambiguous || is_unsaid(&refusal, text) => {
-                let of_agent = agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default();
-                Refusal { picker: Some(of_agent + text), ..refusal }.into()
-            }
+            Ok(refusal) if refusal.code == RefusalCode::Ambiguous => in_picker(agent, text, refusal).into(),
             Ok(refusal) => refusal.into(),
             Err(error) => error,
         })
@@ -70,14 +66,12 @@ impl Finder<'_> {
         };
         // The ids of sessions outside the stores are only known now.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
-        let outside_one =
-            outside.as_ref().and_then(|outside| Some((outside.by, left_out.get(*outside.keys.first()?)?)));
-        let outside_one = outside_one.filter(|_| outside.as_ref().is_some_and(|outside| outside.keys.len() == 1));
-        if let Some((by, session)) = outside_one
-            && by.is_of_id()
+        // Only an id is worth a refusal: a title outside of the filters does not count.
+        let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
+        if let [only] = outside.as_slice()
             && named.as_ref().is_none_or(|named| !named.by.is_of_id())
         {
-            return Err(passes_not(session, env).into());
+            return Err(passes_not(&left_out[*only], env).into());
         }
         let by = named.as_ref().map(|named| named.by);
         let sessions = named.map(|named| named.keys).unwrap_or_default();
@@ -103,9 +97,6 @@ impl Finder<'_> {
             [only] => Ok(found(again(&scan.sessions[*only], wanted, env)?)),
             [] => {
                 crate::commands::warn_of_problems(self.ui, env, &scan.problems);
-                if let Some((_, session)) = outside_one {
-                    return Err(passes_not(session, env).into());
-                }
                 Err(none(agent, text, &scan.sessions, env).into())
             }
             many => {
@@ -157,9 +148,10 @@ fn may_be_id(text: &str) -> bool {
     text.chars().all(is_of_ids) && text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Returns whether a refusal is about words that no title has, but that may have been said.
-fn is_unsaid(refusal: &Refusal, text: &str) -> bool {
-    refusal.code == RefusalCode::NotFound && refusal.candidates.is_empty() && !may_be_id(text)
+/// Lets the user choose in the picker, which has the typed text as its first search text and searches messages, too.
+fn in_picker(agent: Option<AgentKind>, text: &str, refusal: Refusal) -> Refusal {
+    let of_agent = agent.map(|agent| format!("agent:{agent} ")).unwrap_or_default();
+    Refusal { picker: Some(of_agent + text), ..refusal }
 }
 
 /// Finds the sessions that have every word of a text somewhere, the newest first.
@@ -197,13 +189,22 @@ fn none(agent: Option<AgentKind>, text: &str, sessions: &[Session], env: &Env) -
         let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
         return refusal.candidates(candidates.collect()).hint(hint);
     }
+    if let Some(unmatched) = query::unmatched_filter(&query::query(text, &env.clock), sessions, env) {
+        let refusal = Refusal::new(RefusalCode::NotFound, unmatched.why);
+        let hint = unmatched.near.map_or_else(
+            || "run `rejoin list --all` to see every session".to_owned(),
+            |near| format!("use `{near}` instead"),
+        );
+        return refusal.hint(hint);
+    }
     if may_be_id(text) {
         return refusal.hint("run `rejoin list --all` to see every session");
     }
     let of = agent.map(|agent| format!("--agent {agent} ")).unwrap_or_default();
     let words: Vec<_> = text.split_whitespace().map(shell::word).collect();
     let search = format!("rejoin search {of}{} --pick", words.join(" "));
-    refusal.hint(format!("run `{search}` to find it in the messages, or `rejoin list --all` to see every session"))
+    let hint = format!("run `{search}` to find it in the messages, or `rejoin list --all` to see every session");
+    in_picker(agent, text, refusal.hint(hint))
 }
 
 /// Creates the error for the start of the ids of several sessions, or for an id of several agents.

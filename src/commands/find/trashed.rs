@@ -10,7 +10,7 @@ use crate::session::AgentKind;
 use crate::session::select::{self, Filter, Selector};
 use crate::system::env::Env;
 use changes::history::History;
-use changes::journal::{ItemRecord, Run, State, StepRecord};
+use changes::journal::{ItemRecord, Run};
 
 /// Returns the items of a run that a selector matches: all items of one session, which an id, its start or a part of the title
 /// names, or the one item at a path.
@@ -67,7 +67,7 @@ fn newest<'h>(
     history: &'h History,
 ) -> Result<Option<(&'h Run, &'h ItemRecord)>, Refusal> {
     let Selector::Id { agent, text } = selector else { return Ok(None) };
-    let mut entries = entries(history);
+    let mut entries = history::in_trash(history);
     // The newest run is first. It has the newest state of a session that was removed twice.
     let mut known = BTreeSet::new();
     entries.retain(|(_, record)| {
@@ -102,22 +102,6 @@ pub(super) fn instead(refusal: &Refusal, selector: &Selector, filter: &Filter, e
             Some(found.candidates(several.candidates).hint(hint))
         }
     }
-}
-
-/// Returns the sessions that runs removed, and that no later run put in place again; newest first.
-pub(crate) fn entries(history: &History) -> Vec<(&Run, &ItemRecord)> {
-    // A session that a later run put in place is not restored from an earlier one.
-    let mut later = BTreeSet::new();
-    let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
-    for run in &history.runs {
-        let kept = run.trash().map(|(item, _)| &run.items[item].0);
-        entries.extend(kept.filter(|record| !later.contains(&(&record.agent, &record.id))).map(|record| (run, record)));
-        let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
-        let stays = |state: &State| matches!(state, State::Done | State::Stuck(_));
-        let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
-        later.extend(put.map(|(record, _)| (&record.agent, &record.id)));
-    }
-    entries
 }
 
 /// Describes an item for a typed name; one that is about no session has its label as the title.

@@ -6,9 +6,9 @@ use crate::cli::{Cli, Command};
 use crate::config::Config;
 use crate::error::{Refusal, RefusalCode};
 use crate::fleet::destination;
-use crate::format::nearly::slips;
 use crate::session::AgentKind;
 use crate::session::matching::is_filter_name;
+use crate::session::nearly::slips;
 use crate::system::env::Env;
 
 /// Moves the host from a session's name to `--host`; refuses both together, which could name two.

@@ -1,5 +1,7 @@
 //! `rejoin search` of words: the best match first.
 
+use std::sync::Arc;
+
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
@@ -8,7 +10,7 @@ use crate::agent::Agent;
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::cli::{Format, SearchArgs, SearchOrder};
-use crate::commands::{find, listing, no_match};
+use crate::commands::{find, listing};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::deleted::Deleted;
@@ -21,7 +23,7 @@ use crate::scan::texts::Texts;
 use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::terms::{self, Words};
+use crate::session::terms::{self, Phrase, Words};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::render::search as render;
@@ -68,32 +70,27 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     }
     let all = args.all || query.asks_for_hidden();
     let best = Best { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
-    let sieve = Sieve::new(&words);
-    let loaded = best.load(&|agent, place| sieve.passes(agent, place), ui);
-    let mut answer = best.count(&loaded, &sieve, ui);
+    let mut answer = best.look(&words, ui);
+    // A phrase or an identifier that no message has may have a wrong letter in one of its words.
+    if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
+        let of_parts = best.look(&parts, ui);
+        if of_parts.has_all_of(&phrases) && of_parts.ranking.matched > answer.ranking.matched {
+            answer = of_parts.with_phrases(&phrases);
+        }
+    }
     let has_all = |words: &Words, text: &str| {
         let mut missing = vec![true; words.terms.len()];
         words.each_place(text, &mut |place| missing[place.term] = false);
         !words.excludes(text) && !missing.contains(&true)
     };
-    let of_meant;
-    if let Some((words, replaced)) = best.meant(&answer, &sieve, ui) {
-        let sieve = Sieve::new(&words);
-        let loaded = if best.needs_all() {
-            &loaded
-        } else {
-            of_meant = best.load(&|agent, place| sieve.passes(agent, place), ui);
-            &of_meant
-        };
-        answer = Answer { replaced, ..best.count(loaded, &sieve, ui) };
-    }
     super::super::warn_of_problems(ui, env, &answer.problems);
     if !args.archived && best.query.is_empty() {
         answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
     }
     best.print(&answer, ui)?;
-    if answer.loaded.sessions.is_empty() && answer.loaded.hidden == 0 && !args.archived {
-        no_match::note_of_search(&best.filter, env, ui);
+    if answer.ranking.order.is_empty() && answer.deleted.is_empty() && !args.archived {
+        let words = super::super::query::query(&answer.words.text, &env.clock);
+        super::note_of_none(&answer.loaded.sessions, &words, &best.filter, best.format(), env, ui);
     }
     Ok(Exit::Ok)
 }
@@ -102,9 +99,9 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
 type IsInFile<'f> = &'f (dyn Fn(&dyn Agent, &Located) -> bool + Sync);
 
 /// An answer, before it is printed.
-struct Answer<'l, 'a> {
+struct Answer<'a> {
     words: Words,
-    loaded: &'l Loaded<'a>,
+    loaded: Arc<Loaded<'a>>,
     counted: Vec<(Option<u64>, Tally)>,
     problems: Vec<Problem>,
     ranking: Ranking,
@@ -113,7 +110,42 @@ struct Answer<'l, 'a> {
     deleted: Vec<Deleted>,
 }
 
+impl Answer<'_> {
+    /// Returns whether sessions have every word of these phrases, or one near to it.
+    fn has_all_of(&self, phrases: &[Phrase]) -> bool {
+        let missing: Vec<&str> = self.ranking.missing.iter().map(|term| &*self.words.terms[*term].text).collect();
+        !phrases.iter().flat_map(|phrase| &phrase.parts).any(|part| missing.contains(&part.as_str()))
+    }
+
+    /// Reports the phrases whose words were searched for, each with the words that were found, in place of these words.
+    fn with_phrases(mut self, phrases: &[Phrase]) -> Self {
+        for Phrase { text, parts } in phrases {
+            let found = |part: &String| {
+                let at = self.replaced.iter().position(|replaced| replaced.typed == *part);
+                at.map_or_else(|| part.clone(), |at| self.replaced[at].used.clone())
+            };
+            let used = parts.iter().map(found).collect::<Vec<_>>().join(" ");
+            self.replaced.push(Replaced { typed: text.clone(), used });
+        }
+        let is_part = |typed: &String| phrases.iter().any(|phrase| phrase.parts.contains(typed));
+        self.replaced.retain(|replaced| !is_part(&replaced.typed));
+        self
+    }
+}
+
 impl<'a> Best<'a> {
+    /// Searches for these words, with the nearest one in place of each that no session has.
+    fn look(&self, words: &Words, ui: &mut Ui) -> Answer<'a> {
+        let sieve = Sieve::new(words);
+        let loaded = Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui));
+        let answer = self.count(&loaded, &sieve, ui);
+        let Some((words, replaced)) = self.meant(&answer, &sieve, ui) else { return answer };
+        let sieve = Sieve::new(&words);
+        let loaded =
+            if self.needs_all() { loaded } else { Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui)) };
+        Answer { replaced, ..self.count(&loaded, &sieve, ui) }
+    }
+
     /// Returns whether the answer depends on sessions without the words, too: it has the number of searched sessions,
     /// or ids shortened among all of them. A line for a script has neither.
     fn needs_all(&self) -> bool {
@@ -151,7 +183,7 @@ impl<'a> Best<'a> {
         loaded
     }
 
-    fn count<'l>(&self, loaded: &'l Loaded<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Answer<'l, 'a> {
+    fn count(&self, loaded: &Arc<Loaded<'a>>, sieve: &Sieve<'_>, ui: &mut Ui) -> Answer<'a> {
         let words = sieve.words;
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
@@ -181,16 +213,17 @@ impl<'a> Best<'a> {
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }
+        let loaded = Arc::clone(loaded);
         Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new(), deleted: Vec::new() }
     }
 
     /// Returns the words with the nearest ones in place of those that no session has; `None` if all stay.
-    fn meant(&self, answer: &Answer<'_, 'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
+    fn meant(&self, answer: &Answer<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
         let (words, missing) = (&answer.words, &answer.ranking.missing);
         if self.args.archived || !sieve.has_near(missing) {
             return None;
         }
-        let (loaded, counted);
+        let counted;
         let answer = if self.needs_all() || sieve.passed_near(missing) {
             answer
         } else {
@@ -198,8 +231,8 @@ impl<'a> Best<'a> {
             let may_be_near = |agent: &dyn Agent, place: &Located| {
                 missing.iter().any(|term| sieve.near_may_be_in_copy(*term, agent, place))
             };
-            loaded = self.load(&|agent, place| sieve.passes(agent, place) || may_be_near(agent, place), ui);
-            counted = self.count(&loaded, sieve, ui);
+            let loaded = self.load(&|agent, place| sieve.passes(agent, place) || may_be_near(agent, place), ui);
+            counted = self.count(&Arc::new(loaded), sieve, ui);
             &counted
         };
         let copies: Vec<&SessionCopy> = answer.loaded.sessions.iter().map(Session::copy).collect();
@@ -232,9 +265,9 @@ impl<'a> Best<'a> {
         super::wish(self.args, self.format())
     }
 
-    fn print(&self, answer: &Answer<'_, '_>, ui: &mut Ui) -> anyhow::Result<()> {
+    fn print(&self, answer: &Answer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
         let Answer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
-        let Loaded { sessions, hidden, short, .. } = loaded;
+        let Loaded { sessions, hidden, short, .. } = &**loaded;
         let (args, wanted) = (self.args, render::Wanted::Words(words));
         let limit = args.limit();
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {

@@ -9,13 +9,14 @@ use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::archive::unpacked::Unpacked;
 use crate::cli::{Format, SearchArgs};
-use crate::commands::{find, listing, no_match, resume};
+use crate::commands::{find, listing, no_match, query, resume};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::deleted::{self, Deleted};
 use crate::scan::pattern::{Case, Pattern};
 use crate::scan::search::{self, Found, Wish};
 use crate::scan::{Scan, Wanted};
+use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
@@ -61,9 +62,10 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let hidden = put_in_order(&mut sessions, &filter);
         let deleted = deleted(args, &filter, env, |text| pattern.find(text).is_some());
         let search = Search { args, format, pattern, archive: None, short, deleted, env };
-        let exit = search.all(&sessions, hidden, problems, ui)?;
-        if sessions.is_empty() && hidden == 0 {
-            no_match::note_of_search(&filter, env, ui);
+        let (exit, count) = search.all(&sessions, hidden, problems, ui)?;
+        if count == 0 {
+            let words: Vec<String> = if args.regex { Vec::new() } else { args.text.clone() };
+            note_of_none(&sessions, &query::query(&words.join(" "), &env.clock), &filter, format, env, ui);
         }
         return Ok(exit);
     }
@@ -76,7 +78,16 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let hidden = put_in_order(&mut sessions, &filter);
     let deleted = Vec::new();
     let search = Search { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
-    search.all(&sessions, hidden, problems, ui)
+    Ok(search.all(&sessions, hidden, problems, ui)?.0)
+}
+
+/// Explains an answer without a match: no session passes the filters, or the archive or the trash may have one.
+fn note_of_none(searched: &[Session], words: &Query, filter: &Filter, format: Format, env: &Env, ui: &mut Ui) {
+    if searched.is_empty() {
+        no_match::note_of_search(filter, env, ui);
+    } else if format == Format::Table && env.terminal.stdout {
+        no_match::note_of_messages(filter, words, env, ui);
+    }
 }
 
 /// Opens the picker with its search of messages.
@@ -166,7 +177,7 @@ impl Search<'_> {
         hidden: usize,
         mut problems: Vec<Problem>,
         ui: &mut Ui,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<(Exit, usize)> {
         let Self { args, format, pattern, short, env, .. } = self;
         let limit = args.limit();
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
@@ -233,7 +244,7 @@ impl Search<'_> {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
             }
         }
-        Ok(Exit::Ok)
+        Ok((Exit::Ok, count))
     }
 
     /// Prints the matches of one session, unless they are a part of one document.

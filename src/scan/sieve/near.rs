@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::format::nearly::{most_slips, slips};
+use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 
 /// A shorter word is near to too many.

@@ -195,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::nearly::slips;
+    use crate::session::nearly::slips;
     use crate::session::terms::fold::folded;
 
     fn near(word: &str, bytes: &str) -> bool {

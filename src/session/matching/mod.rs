@@ -294,7 +294,10 @@ impl Matching {
 }
 
 pub(crate) use query::{Query, is_filter_name};
+pub(crate) use unmatched::{Unmatched, no_tag};
 
+mod missing;
 mod query;
 #[cfg(test)]
 mod tests;
+mod unmatched;

@@ -3,23 +3,25 @@
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 
-use super::{Subject, Word};
+use super::{Subject, Unmatched, Word};
 use crate::session::AgentKind;
 use crate::session::marks::{self, Mark};
+use crate::session::nearly::nearest;
 use crate::session::terms::fold::folded;
+use crate::session::when::FORMS;
 
 /// Words, quoted phrases, filters, and excluded words and filters (`-word`, `!is:exec`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     pub(super) words: Vec<Word>,
     excluded: Vec<Word>,
-    agents: Option<Vec<AgentKind>>,
-    dirs: Vec<String>,
-    since: Option<Timestamp>,
-    before: Option<Timestamp>,
+    pub(super) agents: Option<Vec<AgentKind>>,
+    pub(super) dirs: Vec<String>,
+    pub(super) since: Option<Timestamp>,
+    pub(super) before: Option<Timestamp>,
     /// Names of marks, as returned by [`marks::names`].
-    marks: Vec<String>,
-    tags: Vec<String>,
+    pub(super) marks: Vec<String>,
+    pub(super) tags: Vec<String>,
     /// Titles, folded.
     titles: Vec<String>,
     /// Maximum number of prompts and replies.
@@ -29,7 +31,7 @@ pub(crate) struct Query {
     /// Set while the user types, so that a prefix of a tag is enough.
     is_being_typed: bool,
     /// An invalid filter, for a message to the user; it filters nothing.
-    pub problem: Option<String>,
+    pub problem: Option<Unmatched>,
 }
 
 /// Names of filters, such as `agent` in `agent:claude`.
@@ -37,7 +39,7 @@ const FILTERS: [&str; 7] = ["agent", "dir", "since", "before", "is", "tag", "tit
 
 impl Query {
     /// Parses a text; `time` parses an age or a date.
-    pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Option<Timestamp>) -> Self {
+    pub(crate) fn parse(text: &str, time: impl Fn(&str) -> Result<Timestamp, String>) -> Self {
         let mut query = Self::default();
         parts(text).iter().for_each(|part| query.add(part, &time));
         query
@@ -45,7 +47,7 @@ impl Query {
 
     /// Parses the arguments of a command: an argument is a filter, whose value may contain blanks, or a text as for
     /// [`Query::parse`]. `agent:claude fix` is such a text, because no agent has that name.
-    pub(crate) fn from_arguments(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> Self {
+    pub(crate) fn from_arguments(texts: &[String], time: impl Fn(&str) -> Result<Timestamp, String>) -> Self {
         let mut query = Self::default();
         for text in texts {
             let parts = if is_filter(text, &time) { vec![text.clone()] } else { parts(text) };
@@ -55,12 +57,15 @@ impl Query {
     }
 
     /// Parses the arguments of a command that are filters, and returns the others.
-    pub(crate) fn split_filters(texts: &[String], time: impl Fn(&str) -> Option<Timestamp>) -> (Self, Vec<String>) {
+    pub(crate) fn split_filters(
+        texts: &[String],
+        time: impl Fn(&str) -> Result<Timestamp, String>,
+    ) -> (Self, Vec<String>) {
         let (filters, others) = texts.iter().cloned().partition::<Vec<_>, _>(|text| is_filter(text, &time));
         (Self::from_arguments(&filters, time), others)
     }
 
-    fn add(&mut self, part: &str, time: &impl Fn(&str) -> Option<Timestamp>) {
+    fn add(&mut self, part: &str, time: &impl Fn(&str) -> Result<Timestamp, String>) {
         let Some((name, value)) = filter(part) else {
             match part.strip_prefix(['-', '!']).filter(|word| !word.is_empty()) {
                 Some(word) if filter(word).is_some() => {
@@ -80,7 +85,9 @@ impl Query {
             "agent" => {
                 let mut agents: Vec<AgentKind> = value.split(',').flat_map(agents_called).collect();
                 if agents.is_empty() {
-                    self.problem = Some(format!("no agent is called {value}"));
+                    let near = nearest(value, AgentKind::value_variants().iter().map(|agent| agent.name()));
+                    let problem = Unmatched::new(format!("no agent is called {value}"));
+                    self.problem = Some(problem.near(near.map(|near| format!("agent:{near}"))));
                 }
                 self.agents.get_or_insert_default().append(&mut agents);
             }
@@ -91,14 +98,20 @@ impl Query {
                 let mark = folded(value).replace(' ', "-");
                 let is_known = |known: &Mark| marks::name(known.word()).starts_with(&mark);
                 if !Mark::ALL.iter().any(is_known) {
-                    self.problem = Some(format!("no mark is called {value}; `rejoin help marks` lists them"));
+                    let near = nearest(&mark, Mark::ALL.iter().map(|mark| marks::name(mark.word())));
+                    let problem = Unmatched::new(format!("no mark is called {value}; `rejoin help marks` lists them"));
+                    self.problem = Some(problem.near(near.map(|near| format!("is:{near}"))));
                 }
                 self.marks.push(mark);
             }
             _ => match time(value) {
-                Some(at) if name == "since" => self.since = Some(at),
-                Some(at) => self.before = Some(at),
-                None => self.problem = Some(format!("{value} is neither an age nor a date")),
+                Ok(at) if name == "since" => self.since = Some(at),
+                Ok(at) => self.before = Some(at),
+                Err(why) => {
+                    let why =
+                        if why == FORMS { " is neither an age nor a date".to_owned() } else { format!(": {why}") };
+                    self.problem = Some(Unmatched::new(format!("{value}{why}")));
+                }
             },
         }
     }
@@ -175,13 +188,13 @@ impl Query {
             && !self.not.iter().any(|not| not.lets_pass(subject))
     }
 
-    fn is_meant(&self, typed: &str, tag: &str) -> bool {
+    pub(super) fn is_meant(&self, typed: &str, tag: &str) -> bool {
         if self.is_being_typed { tag.starts_with(typed) } else { tag == typed }
     }
 }
 
 /// Returns whether an argument is a single filter, and not a text with blanks that begins with one.
-fn is_filter(text: &str, time: &impl Fn(&str) -> Option<Timestamp>) -> bool {
+fn is_filter(text: &str, time: &impl Fn(&str) -> Result<Timestamp, String>) -> bool {
     let mut alone = Query::default();
     alone.add(text, time);
     let is_time = |(name, _): (&str, &str)| ["since", "before"].contains(&name);

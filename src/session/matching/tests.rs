@@ -13,7 +13,7 @@ fn subject(title: &str, dir: &str, prompt: &str) -> Subject {
 }
 
 fn query(text: &str) -> Query {
-    Query::parse(text, |value| value.parse().ok())
+    Query::parse(text, |value| value.parse().map_err(|_| "no time".to_owned()))
 }
 
 fn rank(text: &str, title: &str) -> Option<Rank> {
@@ -105,9 +105,23 @@ fn filters_are_parsed_among_the_words() {
     ] {
         assert_eq!(rank(text, "Fix the parser").is_some(), expected, "{text}");
     }
-    assert_eq!(query("since:soon x").problem.as_deref(), Some("soon is neither an age nor a date"));
-    assert_eq!(query("agent:nobody").problem.as_deref(), Some("no agent is called nobody"));
-    assert_eq!(query("is:lost").problem.as_deref(), Some("no mark is called lost; `rejoin help marks` lists them"));
+    let problem = |text: &str| query(text).problem.map(|problem| (problem.why, problem.near));
+    let problem = |text: &str| problem(text).unwrap_or_default();
+    assert_eq!(problem("since:soon x").0, "soon: no time");
+    assert_eq!(problem("agent:nobody").0, "no agent is called nobody");
+    assert_eq!(problem("is:lost").0, "no mark is called lost; `rejoin help marks` lists them");
+    for (typed, near) in [
+        ("agent:cluade", Some("agent:claude")),
+        ("agent:codx", Some("agent:codex")),
+        ("agent:gemnii", Some("agent:gemini")),
+        ("is:pined", Some("is:pinned")),
+        ("is:dirgone", Some("is:dir-gone")),
+        ("is:liev", Some("is:live")),
+        ("agent:xyzzy", None),
+        ("is:lost", None),
+    ] {
+        assert_eq!(problem(typed).1.as_deref(), near, "{typed}");
+    }
     assert_eq!(query("!is:lost").problem, query("is:lost").problem);
     assert_eq!(query("fix -parser !x is:dir-gone").texts(), ["fix", "-parser", "-x"]);
     assert_eq!(query("agent:claude fix \"two words\" dir:x").words().collect::<Vec<_>>(), ["fix", "two words"]);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use crate::session::recorded;
+use crate::session::tag::Tag;
 use crate::session::{AgentKind, Kin, Session, SessionCopy};
 
 /// The filter of a listing.
@@ -13,6 +14,8 @@ use crate::session::{AgentKind, Kin, Session, SessionCopy};
 pub(crate) struct Filter {
     /// Only these agents; all agents if empty.
     pub agents: Vec<AgentKind>,
+    /// The requested tags, which `chosen` obeys.
+    pub tags: Vec<Tag>,
     /// The sessions with the requested tags, marks and titles; `None` without such a filter.
     pub chosen: Option<BTreeSet<(AgentKind, String)>>,
     /// Only sessions with a recorded directory at or below one of these, which are names of one directory.
@@ -52,7 +55,8 @@ impl Filter {
         self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&(agent, id.to_owned())))
     }
 
-    fn has_times(&self) -> bool {
+    /// Returns whether it has conditions on times.
+    pub(crate) fn has_times(&self) -> bool {
         self.since.is_some() || self.until.is_some() || self.before.is_some()
     }
 

@@ -53,6 +53,14 @@ enum Kind {
     Phrase { start: usize },
 }
 
+/// A phrase or an identifier, and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    /// As it was typed.
+    pub text: String,
+    pub parts: Vec<String>,
+}
+
 /// A place in a text that a term matches.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
@@ -93,6 +101,27 @@ impl Words {
         let mut words = self.clone();
         words.terms[term] = Term::new(text);
         words
+    }
+
+    /// Returns the words with the parts of phrases and identifiers in place of those that are `missing`, and each of these
+    /// with its parts; `None` if none has several parts, or there would be too many.
+    pub(crate) fn in_parts(&self, missing: &[usize]) -> Option<(Self, Vec<Phrase>)> {
+        let (mut texts, mut phrases) = (Vec::new(), Vec::new());
+        for (number, term) in self.terms.iter().enumerate() {
+            let is_phrase = missing.contains(&number) && term.word().is_none();
+            let parts = tokens(&term.text).filter(|_| is_phrase);
+            let parts: Vec<String> = parts.map(|range| term.text[range].to_owned()).collect();
+            // A single letter would match everywhere.
+            if parts.len() > 1 && parts.iter().all(|part| part.len() > 1) {
+                texts.extend(parts.iter().cloned());
+                phrases.push(Phrase { text: term.text.clone(), parts });
+            } else {
+                texts.push(term.text.clone());
+            }
+        }
+        let Self { terms, .. } = Self::parse(&texts);
+        let is_possible = !phrases.is_empty() && terms.len() <= MOST;
+        is_possible.then(|| (Self { text: self.text.clone(), terms, excluded: self.excluded.clone() }, phrases))
     }
 
     /// Returns the weight of the best match of a single word in a text, if any; `folded` is the folded text.

@@ -27,7 +27,7 @@ pub(crate) enum Choice {
 /// Lets the user choose at the terminal; restores the screen afterwards.
 pub(crate) fn choose(session: &Session, refused: Refused, styles: &Styles) -> io::Result<Choice> {
     let purpose = Purpose { verb: "choose", takes_several: false, is_checked: false };
-    let mut state = State::new(purpose, "", Box::new(|_| None));
+    let mut state = State::new(purpose, "", Box::new(|_| Err(String::new())));
     state.offer(session.key(), refused);
     let (mut screen, mut painter, mut typing) = (Screen::take()?, Painter::default(), Typing::default());
     loop {

@@ -190,7 +190,7 @@ pub(super) mod tests {
         typed(&mut state, "needle");
         state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("needle"))]);
         let drawn = drawn(&mut state, 70, 7, None);
-        assert_eq!(drawn[1], "2 of 2 sessions, 1 by what was said");
+        assert_eq!(drawn[1], "2 of 2 sessions (1 by its messages)");
         assert!(drawn[2].contains("… hay hay needle in a h…") || drawn[2].contains("needle in a"), "{drawn:#?}");
         assert_eq!(drawn[4], "    user: so needle it  +2");
         let mut on_branch = said("needle");

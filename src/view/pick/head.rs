@@ -40,16 +40,20 @@ pub(super) fn status(state: &State, styles: &Styles) -> Line {
         return Line::styled(styles.strong, &text::one_line(note));
     }
     if let Some(problem) = &state.query.problem {
-        return Line::styled(styles.warning, &text::one_line(problem));
+        return Line::styled(styles.warning, &text::one_line(&problem.to_string()));
     }
-    let mut words = vec![format!("{} of {} sessions", state.matches.len(), state.items.len())];
-    words.extend(
-        state.no_match.clone().filter(|_| state.matches.is_empty()).map(|why| text::one_line(&why).into_owned()),
-    );
-    match state.said_count() {
-        0 => {}
-        count => words.push(format!("{count} by what was said")),
-    }
+    let said = match state.said_count() {
+        0 => String::new(),
+        1 => " (1 by its messages)".to_owned(),
+        count => format!(" ({count} by their messages)"),
+    };
+    let mut words = vec![format!("{} of {}{said}", state.matches.len(), text::count(state.items.len(), "session"))];
+    // A filter that matches nothing explains more than words that match nothing because of it.
+    let is_empty = state.matches.is_empty() && !state.is_loading;
+    let filter = || state.query.unmatched_filter(&state.items.iter().map(|item| &item.subject).collect::<Vec<_>>());
+    let filter = if is_empty { filter() } else { None };
+    let why = filter.map(|filter| filter.to_string()).or_else(|| state.no_match.clone().filter(|_| is_empty));
+    words.extend(why.map(|why| text::one_line(&why).into_owned()));
     match state.marked_count() {
         0 => {}
         count => words.push(format!("{count} marked")),

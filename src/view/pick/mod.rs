@@ -85,7 +85,7 @@ pub(crate) fn pick(
     styles: &Styles,
 ) -> io::Result<Picked> {
     let clock = env.clock.clone();
-    let time = move |text: &str| text.parse::<When>().ok().map(|when| clock.before(when));
+    let time = move |text: &str| text.parse::<When>().map(|when| clock.before(when));
     let screen = Screen::take()?;
     let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {

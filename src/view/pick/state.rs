@@ -86,7 +86,7 @@ pub(super) enum ListRow {
 }
 
 /// Reads an age or a date.
-pub(super) type Time = Box<dyn Fn(&str) -> Option<Timestamp>>;
+pub(super) type Time = Box<dyn Fn(&str) -> Result<Timestamp, String>>;
 
 /// The list, the typed text, and the place of the cursor.
 #[derive(Default)]
@@ -206,7 +206,10 @@ impl State {
     }
 
     pub(super) fn type_anew(&mut self) {
-        self.query = Query::parse(self.edit.text(), |text| self.time.as_ref()?(text)).while_typing();
+        let query = Query::parse(self.edit.text(), |text| {
+            self.time.as_ref().map_or_else(|| Err(String::new()), |time| time(text))
+        });
+        self.query = query.while_typing();
         self.said.clear();
         self.excluded.clear();
         self.no_match = None;
@@ -248,7 +251,8 @@ pub(super) mod tests {
 
     /// A list of these titles and directories, completely read.
     pub(in crate::view::pick) fn listed(list: &[(&str, &str)]) -> State {
-        let mut state = State::new(RESUME, "", Box::new(|text| text.parse().ok()));
+        let mut state =
+            State::new(RESUME, "", Box::new(|text| text.parse().map_err(|error: jiff::Error| error.to_string())));
         state.is_loading = false;
         state.set_items(items(list));
         state

@@ -70,6 +70,8 @@ pub(crate) struct Listing<'a> {
     pub dangling: Vec<Pointer>,
     /// Paths that could not be read.
     pub problems: Vec<Problem>,
+    /// Set if other notes explain why there is no session.
+    pub is_explained: bool,
 }
 
 /// Returns the notes on a terminal: the meanings of letters, and the sessions that the table leaves out.
@@ -80,7 +82,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         Layout::Table(look) => table::legend(sessions, look, width),
         _ => Vec::new(),
     };
-    if sessions.is_empty() && *hidden == 0 {
+    if sessions.is_empty() && *hidden == 0 && !listing.is_explained {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(match layout {
             Layout::Table(look) if look.is_of_running => {

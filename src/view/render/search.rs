@@ -86,12 +86,12 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// A word that no session has, and the one that was searched for in its place.
+/// A word or a phrase that no session has, and the words that were searched for in its place.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Replaced {
     /// The word as it was typed.
     pub typed: String,
-    /// The nearest word that a session has.
+    /// The nearest word that a session has, or the words of the phrase.
     pub used: String,
 }
 
@@ -479,9 +479,14 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
 
 /// Returns the notes on words that no session has, or not together.
 pub(crate) fn notes_on_words(matching: usize, summary: &Summary<'_>) -> Vec<String> {
-    let replaced = summary.replaced.iter();
-    let mut notes: Vec<String> =
-        replaced.map(|Replaced { typed, used }| format!("Nothing has {typed:?}; showing {used:?}.")).collect();
+    let replaced = summary.replaced.iter().map(|Replaced { typed, used }| {
+        if used.contains(' ') {
+            format!("Nothing has {typed:?}; showing the words {used}.")
+        } else {
+            format!("Nothing has {typed:?}; showing {used:?}.")
+        }
+    });
+    let mut notes: Vec<String> = replaced.collect();
     if matching > 0 && !summary.missing.is_empty() {
         let missing: Vec<String> = summary.missing.iter().map(|word| format!("{word:?}")).collect();
         notes.push(format!("Nothing has {}.", missing.join(" or ")));

@@ -1,17 +1,13 @@
-//! The answer when no session worked in the directory of `--dir`: suggests the nearest directories.
+//! Finds the directories nearest to one in which no session worked.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::agent;
-use crate::error::{Exit, Refusal, RefusalCode, reason};
-use crate::format::{command_line, nearly, text};
-use crate::scan::{self, Wanted};
+use crate::format::{command_line, text};
+use crate::session::Session;
+use crate::session::nearly;
 use crate::session::select::Filter;
 use crate::system::env::Env;
-use crate::system::links;
-use crate::view::render::table::shown_dir;
-use crate::view::ui::Ui;
 
 /// Maximum suggestions.
 const MAX: usize = 3;
@@ -20,86 +16,16 @@ const SHORTEST: usize = 3;
 /// Maximum steps between near directories, up and down.
 const STEPS: usize = 3;
 
-/// Notes on standard error that there is no session at all, or none in the directory of the filters. Returns true if
-/// so.
-pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
-    if is_empty_home(env) {
-        match broken_link(env) {
-            Some(why) => ui.warn(&why),
-            // A script gets the empty answer.
-            None if env.terminal.stdout => {
-                ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
-            }
-            None => {}
-        }
-        return true;
-    }
-    let Some((dir, near)) = nowhere(filter, env) else { return false };
-    let dir = shown_dir(dir, env);
-    if near.is_empty() {
-        ui.note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did."))
-    } else {
-        ui.note(&format!("No session worked in {dir} or below it. These come nearest:"))
-    }
-    near.iter().for_each(|line| ui.note(&format!("  {line}")));
-    true
-}
-
-/// Prints the reason why nothing was searched.
-pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
-    if !note(filter, env, ui) && env.terminal.stdout {
-        ui.note("No session passes the filters. `rejoin list` shows all.");
-    }
-}
-
-/// Returns whether no agent has a session here. A store that cannot be read, or on a mount that does not answer, may
-/// have some.
-fn is_empty_home(env: &Env) -> bool {
-    let found = scan::locate(env, &[]);
-    found.places.is_empty() && found.problems.is_empty()
-}
-
-/// Describes a store, or a directory in it, that is a link to nothing: its sessions may be on a volume that is not mounted.
-fn broken_link(env: &Env) -> Option<String> {
-    let (link, why) = agent::roots(env, &[]).into_iter().find_map(|root| links::broken_in(&root))?;
-    Some(format!("cannot read {}: {}", link.display(), reason(&why)))
-}
-
-/// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters; the
-/// new error names the nearest directories.
-pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
-    let is_none = |refusal: &Refusal| refusal.exit == Exit::NotFound && refusal.code == RefusalCode::NotFound;
-    if !error.downcast_ref::<Refusal>().is_some_and(is_none) {
-        return error;
-    }
-    if is_empty_home(env) {
-        let message = broken_link(env).unwrap_or_else(|| "no agent has sessions here".to_owned());
-        let refusal = Refusal::new(RefusalCode::NotFound, message);
-        return refusal.hint("run `rejoin agents` to see where rejoin looked").into();
-    }
-    let Some((dir, near)) = nowhere(filter, env) else { return error };
-    let message = format!("no session worked in {} or below it", dir.display());
-    let hint = if near.is_empty() {
-        "run `rejoin list` to see where sessions worked".to_owned()
-    } else {
-        format!("these directories come nearest:\n      {}", near.join("\n      "))
-    };
-    Refusal::new(RefusalCode::NotFound, message).hint(hint).into()
-}
-
 /// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.
-fn nowhere<'f>(filter: &'f Filter, env: &Env) -> Option<(&'f Path, Vec<String>)> {
+pub(super) fn nowhere<'f>(filter: &'f Filter, sessions: &[Session], env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
-    let Filter { agents: _, chosen: _, since: _, until: _, before: _, dirs, kin, is_respelled, all } = filter.clone();
+    let Filter { agents, dirs, kin, is_respelled, all, .. } = filter.clone();
     let place = Filter { dirs, kin, is_respelled, all, ..Filter::default() };
-    let agents = Filter { agents: filter.agents.clone(), ..Filter::default() };
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
-    let mut scan = scan::locate(env, &[]).read_with_dirs(env, filter, wanted);
-    if scan.sessions.iter().any(|session| place.matches(session)) {
+    if sessions.iter().any(|session| place.matches(session)) {
         return None;
     }
-    scan.sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
-    let meant = scan.sessions.iter().filter(|session| agents.matches(session));
+    let agents = Filter { agents, ..Filter::default() };
+    let meant = sessions.iter().filter(|session| agents.matches(session));
     let known: Vec<&Path> = meant.filter_map(|session| session.launch_dir()).collect();
     let command = |near: PathBuf| {
         let count = known.iter().filter(|known| known.starts_with(&near)).count();

@@ -1,4 +1,4 @@
-//! Finds the word that was probably meant by a mistyped one.
+//! Finds the word or the name that was probably meant by a mistyped one.
 
 use strsim::osa_distance;
 
@@ -13,6 +13,20 @@ pub(crate) fn slips(word: &str, typed: &str) -> Option<usize> {
 /// Returns the maximum number of slips in a near word.
 pub(crate) fn most_slips(typed: &str) -> usize {
     if typed.chars().count() < 8 { 1 } else { 2 }
+}
+
+/// Returns the name with the fewest letters that are wrong, missing or in the wrong order, or one that begins as it was typed.
+pub(crate) fn nearest<N: AsRef<str>>(typed: &str, names: impl IntoIterator<Item = N>) -> Option<N> {
+    let typed = typed.to_lowercase();
+    let letters = typed.trim_start_matches('-').chars().count();
+    let most = (letters / 3).max(1);
+    let slips = |name: &N| {
+        let name = name.as_ref();
+        if name.starts_with(&typed) && letters > 1 { 1 } else { osa_distance(name, &typed) }
+    };
+    let begins_alike = |name: &N| name.as_ref().chars().zip(typed.chars()).take_while(|(a, b)| a == b).count();
+    let near = names.into_iter().filter(|name| slips(name) <= most);
+    near.min_by_key(|name| (slips(name), usize::MAX - begins_alike(name)))
 }
 
 #[cfg(test)]

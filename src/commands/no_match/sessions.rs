@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use clap::ValueEnum as _;
 
-use crate::format::nearly::slips;
+use crate::session::nearly::{nearest as nearest_name, slips};
 use crate::session::{AgentKind, Session};
 
 /// Maximum suggestions.
@@ -16,7 +16,7 @@ const LONGEST: usize = 24;
 
 /// Returns the sessions whose ids begin similarly, or else those with a similar word in their title or directory; the
 /// newest first.
-pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Session> {
+pub(in crate::commands) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Session> {
     let text = text.trim().to_lowercase();
     if !(SHORTEST..=LONGEST).contains(&text.chars().count()) {
         return Vec::new();
@@ -33,11 +33,11 @@ pub(super) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> Vec<&'s Sessio
 }
 
 /// Corrects a mistyped agent before an id.
-pub(super) fn of_nearest_agent(text: &str) -> Option<String> {
+pub(in crate::commands) fn of_nearest_agent(text: &str) -> Option<String> {
     let (typed, id) = text.split_once(':').filter(|(typed, _)| typed.len() >= SHORTEST)?;
     let typed = typed.to_lowercase();
-    let agents = AgentKind::value_variants().iter().filter_map(|agent| Some((slips(agent.name(), &typed)?, agent)));
-    agents.min_by_key(|(slips, _)| *slips).map(|(_, agent)| format!("{agent}:{id}"))
+    let agents = AgentKind::value_variants().iter().map(|agent| agent.name());
+    nearest_name(&typed, agents).map(|agent| format!("{agent}:{id}"))
 }
 
 fn begins_nearly(id: &str, text: &str) -> bool {
