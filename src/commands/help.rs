@@ -53,6 +53,7 @@ type Writer = fn() -> String;
 
 /// Every topic, and its writer.
 const TOPICS: &[(&str, Writer)] = &[
+    ("all", all),
     ("sessions", sessions),
     ("filters", filters),
     ("words", words),
@@ -78,6 +79,11 @@ fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) 
     let rows: Vec<_> = rows.into_iter().collect();
     let column = |at: usize| Column::new("", Fit::Whole, rows.iter().map(|row| row[at].to_string()));
     grid::lines((0..N).map(column).collect(), usize::MAX).map(|line| format!("  {line}\n")).collect()
+}
+
+/// Lists every command.
+fn all() -> String {
+    cli::all_commands().render_help().to_string()
 }
 
 /// Explains how a session is named.

@@ -100,7 +100,7 @@ fn completions_says_how_each_shell_reads_its_script() {
         let script = world.rejoin(["completions", shell]).code(0).stderr_eq("").stdout();
         assert!(script.contains(&format!("COMPLETE=\"{shell}\"")) || script.contains(shell), "{script}");
     }
-    assert!(world.rejoin(["--help"]).code(0).stdout().contains("\n  completions "));
+    assert!(world.rejoin(["help", "all"]).code(0).stdout().contains("\n  completions "));
     assert!(world.rejoin(["completions", "tcsh"]).code(2).stderr().contains("bash, fish, powershell, zsh"));
 }
 

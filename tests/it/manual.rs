@@ -134,7 +134,7 @@ fn every_example_of_a_page_works_as_described() {
 fn every_topic_is_listed_and_has_a_text() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
-    for topic in ["sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
+    for topic in ["all", "sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
         assert!(help.contains(topic), "{help}");
         let told = world.rejoin(["help", topic]).code(0).stdout();
         assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");

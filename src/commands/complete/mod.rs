@@ -37,7 +37,7 @@ pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
 }
 
 /// Prints the completion script of a shell.
-pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CompletionsArgs, _: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     if let Some(completer) = SHELLS.completer(args.shell.into()) {
         completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut script)?;

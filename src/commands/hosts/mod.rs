@@ -100,11 +100,9 @@ fn picks(command: &Command) -> bool {
 fn changes(command: &Command) -> bool {
     match command {
         Command::Search(_) => picks(command),
-        Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
-        Command::Config(_) | Command::Export(_) => false,
         Command::Doctor(args) => args.fix,
         Command::Undo(args) => !args.list,
-        _ => true,
+        command => command.verb().may_change(),
     }
 }
 
