@@ -41,7 +41,7 @@ pub use system::env::{Captured, Surroundings};
 
 use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, split_from_options, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
-use format::text;
+use format::{command_line, text};
 use system::env::Env;
 use verbs::verbs;
 use view::render;
@@ -115,7 +115,12 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
                 let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
                 suggest_nearest(&mut error, &command, &shown);
-                for_usage().usage(&error);
+                if cli::asks_for_json(&shown) {
+                    let elsewhere = command_line::elsewhere_of(&shown);
+                    for_usage().error_json(&render::json::error(&cli::refusal(&error).into(), &elsewhere));
+                } else {
+                    for_usage().usage(&error);
+                }
                 return Exit::Usage;
             }
             for_usage().help(&error.render());

@@ -17,6 +17,7 @@ mod save;
 mod tags;
 mod tips;
 mod undo;
+mod usage;
 mod values;
 
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, nearest, suggest_nearest};
 pub(crate) use undo::UndoArgs;
+pub(crate) use usage::{asks_for_json, refusal};
 
 /// Find, repair, clean up and resume coding-agent sessions, whichever agent wrote them
 ///
@@ -86,12 +88,12 @@ pub(crate) struct Global {
 
     /// Give up on a host that takes longer than TIME to connect
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "10s",
-          value_parser = humantime::parse_duration)]
+          value_parser = values::parse_time)]
     pub connect_timeout: Duration,
 
     /// Give up on a host that is silent for TIME while its answer is waited for
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "30m",
-          value_parser = humantime::parse_duration)]
+          value_parser = values::parse_time)]
     pub answer_timeout: Duration,
 
     /// Ignore the config file

@@ -6,6 +6,7 @@ mod man;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::*;
@@ -157,6 +158,45 @@ fn every_command_has_the_flags_of_its_kind() {
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);
+}
+
+/// Words of the errors of libraries, which name neither the value nor what to type.
+const OF_LIBRARIES: &[&str] = &[
+    "invalid digit",
+    "cannot parse",
+    "expected",
+    "supported units",
+    "fit in target",
+    "is not in",
+    "unit needed",
+    "unit is too",
+    "ParseIntError",
+    "out of range",
+    "overflow",
+];
+
+#[test]
+fn no_value_is_refused_in_the_words_of_a_library() {
+    let mut refused = 0;
+    for (name, verb) in verbs() {
+        for arg in verb.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+            let Some(long) = arg.get_long() else { continue };
+            for value in ["three", "7x", "-7", "x y", "3.5", "0", "99999999999999999999999", "1 2", "7 d 3", "ten days"]
+            {
+                let line = ["rejoin"].into_iter().chain(name.split(' ')).map(str::to_owned);
+                let error = Cli::command().try_get_matches_from(line.chain([format!("--{long}={value}")]));
+                let Some(error) = error.err().filter(|error| error.kind() == ErrorKind::ValueValidation) else {
+                    continue;
+                };
+                refused += 1;
+                let text = error.to_string();
+                let why = text.lines().next().unwrap_or_default();
+                assert!(why.contains(&format!("'{value}'")) && why.contains("': "), "{name} --{long}: {why}");
+                assert!(OF_LIBRARIES.iter().all(|words| !why.contains(words)), "{name} --{long}: {why}");
+            }
+        }
+    }
+    assert!(refused > 300, "{refused}");
 }
 
 /// Compares a file with its generated text; `SNAPSHOTS=overwrite` writes it.

@@ -77,6 +77,10 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
     };
     let nearest = nearest(typed, names);
     error.remove(suggested);
+    // clap prints an empty list of suggestions as an empty line.
+    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.is_empty()) {
+        error.remove(ContextKind::Suggested);
+    }
     match (suggested, nearest) {
         (_, None) => {}
         (ContextKind::SuggestedSubcommand, Some(name)) => {

@@ -9,6 +9,7 @@ use crate::error::{EXIT_CODES, Exit, Refusal, RefusalCode};
 use crate::format::wrap::in_columns;
 use crate::session::marks::Mark;
 use crate::system::env::Env;
+use crate::verbs::Verb;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::ui::Ui;
 
@@ -33,6 +34,8 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
                 let commands = command.get_subcommands().filter(|part| !part.is_hide_set());
                 let commands = commands.map(|part| part.get_name().to_owned());
                 let near = cli::nearest(&topic, commands.chain(names().map(str::to_owned)));
+                let instead = Verb::ALL.iter().flat_map(|verb| verb.in_place_of()).find(|known| known.word == topic);
+                let near = instead.and_then(|known| known.instead.split(' ').next()).map(str::to_owned).or(near);
                 return Err(refusal
                     .hint(match near {
                         Some(near) => format!("run `rejoin help {near}`"),

@@ -150,6 +150,7 @@ mod terminal;
 mod undo;
 mod undo_together;
 mod unknown_dir;
+mod usage;
 mod vibe;
 mod with;
 mod wording;
