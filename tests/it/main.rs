@@ -15,6 +15,7 @@ mod worktree;
 mod world;
 
 mod absent;
+mod agent_rules;
 mod agents;
 mod aider;
 mod archive;
