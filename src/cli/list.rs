@@ -88,12 +88,7 @@ pub(crate) struct ListArgs {
 impl ListArgs {
     /// Returns whether prompts and replies are counted.
     pub(crate) fn counts(&self) -> bool {
-        self.counts || self.choice.max_messages.is_some() || self.fields.iter().any(|field| field.needs_counts())
-    }
-
-    /// Returns the words and the filters of a query.
-    pub(crate) fn words(&self) -> Vec<String> {
-        self.words.iter().cloned().chain(self.choice.words()).collect()
+        self.counts || self.choice.needs_counts() || self.fields.iter().any(|field| field.needs_counts())
     }
 
     /// Returns whether a query leaves out any session.

@@ -172,6 +172,11 @@ impl ChoiceArgs {
         !self.is.is_empty() || self.title.is_some() || self.max_messages.is_some()
     }
 
+    /// Returns whether prompts and replies must be counted for it.
+    pub(crate) fn needs_counts(&self) -> bool {
+        self.max_messages.is_some()
+    }
+
     /// Returns the filters as words of a query.
     pub(crate) fn words(&self) -> impl Iterator<Item = String> {
         let marks = self.is.iter().map(|mark| format!("is:{mark}"));

@@ -3,7 +3,7 @@
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 
-use crate::cli::nearest;
+use crate::cli::{ChoiceArgs, nearest};
 use crate::error::{Refusal, RefusalCode};
 use crate::session::marks::Mark;
 use crate::session::matching::{Query, Subject};
@@ -16,9 +16,11 @@ pub(super) fn query(text: &str, clock: &Clock) -> Query {
     Query::parse(text, time(clock))
 }
 
-/// Parses arguments as [`query`] does, and refuses a filter that it does not understand.
-pub(super) fn sound_query(words: &[String], clock: &Clock) -> Result<Query, Refusal> {
-    sound(Query::from_arguments(words, time(clock)), words)
+/// Parses arguments as [`query`] does, adds the options for marks, titles and numbers, and refuses a filter that it does not
+/// understand.
+pub(super) fn sound_query(words: &[String], choice: &ChoiceArgs, clock: &Clock) -> Result<Query, Refusal> {
+    let words: Vec<String> = words.iter().cloned().chain(choice.words()).collect();
+    Ok(sound(Query::from_arguments(&words, time(clock)), &words)?.with_most_messages(choice.max_messages))
 }
 
 /// Parses the filters among arguments, and returns the other arguments; refuses a filter that it does not understand.

@@ -18,7 +18,7 @@ use crate::world::World;
 const DIR: &str = "/usr/bin";
 
 /// Agents whose records name their parents, with the file of a session.
-const TREES: [(&str, &str); 6] = [
+const TREES: &[(&str, &str)] = &[
     ("claude", ".claude/projects/-usr-bin/ID.jsonl"),
     ("commandcode", ".commandcode/projects/usr-bin/ID.jsonl"),
     ("omp", ".omp/agent/sessions/-usr-bin/2026-02-01T10-00-00-000Z_ID.jsonl"),
@@ -154,7 +154,7 @@ fn the_parents_of_every_agent_are_known() {
 fn doctor_reports_and_joins_a_broken_chain_of_every_agent() {
     use Parent::{Before, Missing, Root};
     let parents = [Root, Before(1), Missing, Before(1), Before(2), Missing, Before(1)];
-    for (agent, _) in TREES {
+    for (agent, _) in TREES.iter().copied() {
         let world = World::new();
         let path = write(&world, agent, &parents);
         let before = picture_of_stores(&world.home());
