@@ -29,6 +29,7 @@ mod save;
 mod scan;
 mod session;
 mod system;
+mod verbs;
 mod view;
 
 #[doc(hidden)]
@@ -40,8 +41,9 @@ pub use system::env::{Captured, Surroundings};
 
 use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, split_from_options, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
-use format::text;
+use format::{command_line, text};
 use system::env::Env;
+use verbs::verbs;
 use view::render;
 use view::ui::Ui;
 
@@ -113,7 +115,12 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
                 let mut error = command.try_get_matches_from_mut(&shown).err().unwrap_or(error);
                 add_tips(&mut error, &command, &shown);
                 suggest_nearest(&mut error, &command, &shown);
-                for_usage().usage(&error);
+                if cli::asks_for_json(&shown) {
+                    let elsewhere = command_line::elsewhere_of(&shown);
+                    for_usage().error_json(&render::json::error(&cli::refusal(&error).into(), &elsewhere));
+                } else {
+                    for_usage().usage(&error);
+                }
                 return Exit::Usage;
             }
             for_usage().help(&error.render());
@@ -176,35 +183,16 @@ fn reads_config(command: &Command) -> bool {
     !matches!(command, Command::Save(_) | Command::Hook(_) | Command::Completions(_) | Command::Help(_))
 }
 
-fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    match command {
-        Command::List(args) => commands::list::run(args, env, ui),
-        Command::Agents(args) => commands::agents::run(args, env, ui),
-        Command::Show(args) => commands::show::run(args, env, ui),
-        Command::Search(args) => commands::search::run(args, env, ui),
-        Command::Stats(args) => commands::stats::run(args, env, ui),
-        Command::Export(args) => commands::export::run(args, env, ui),
-        Command::Resume(args) => commands::resume::run(args, env, ui),
-        Command::Backfill(args) => commands::backfill::run(args, env, ui),
-        Command::Save(args) => commands::save::run(args, env, ui),
-        Command::Hook(args) => commands::hook::run(args, env, ui),
-        Command::Archive(args) => commands::archive::run(args, env, ui),
-        Command::Restore(args) => commands::restore::run(args, env, ui),
-        Command::Sync(args) => commands::sync::run(args, env, ui),
-        Command::Move(args) => commands::relocate::run(args, env, ui),
-        Command::Rename(args) => commands::rename::run(args, env, ui),
-        Command::Cleanup(args) => commands::cleanup::run(args, env, ui),
-        Command::Delete(args) => commands::delete::run(args, env, ui),
-        Command::Pin(args) => commands::pin::run(args, env, ui),
-        Command::Tag(args) => commands::tag::run(args, env, ui),
-        Command::Rewind(args) => commands::rewind::run(args, env, ui),
-        Command::Undo(args) => commands::undo::run(args, env, ui),
-        Command::Doctor(args) => commands::doctor::run(args, env, ui),
-        Command::Config(args) => commands::config::run(*args, env, ui),
-        Command::Completions(args) => commands::complete::run(args, ui),
-        Command::Help(args) => commands::help::run(args, env, ui),
-    }
+macro_rules! dispatch {
+    ($($(#[$($meta:tt)*])* $name:ident($args:ident) $module:ident $rest:tt)*) => {
+        fn dispatch(command: &Command, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+            match command {
+                $(Command::$name(args) => commands::$module::run(args, env, ui),)*
+            }
+        }
+    };
 }
+verbs!(dispatch);
 
 /// Returns the requested format.
 fn asked_format(mut matches: &ArgMatches) -> Option<Format> {

@@ -180,7 +180,12 @@ mod tests {
     #[test]
     fn every_agent_has_an_engine_or_the_methods_of_one() {
         for agent in all() {
-            assert_eq!(missing(*agent), [""; 0], "{}", agent.kind());
+            let kind = agent.kind();
+            assert_eq!(
+                missing(*agent),
+                [""; 0],
+                "agent {kind}: it has an engine or these methods; see src/agent/reading.rs"
+            );
         }
     }
 }

@@ -141,8 +141,12 @@ mod tests {
     #[test]
     fn every_agent_names_its_program() {
         for agent in registry::all() {
-            let program = about(agent.kind()).program.expect("a program");
-            assert!(program.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "{program}");
+            let (kind, program) = (agent.kind(), about(agent.kind()).program.unwrap_or_default());
+            let is_name = !program.is_empty() && program.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+            assert!(
+                is_name,
+                "agent {kind}: it names its program: {program:?} is not a name; see src/agent/{kind}/about.rs"
+            );
         }
     }
 }

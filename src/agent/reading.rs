@@ -50,9 +50,11 @@ pub(crate) trait Reading: Listed + Sync {
         self.older_engine(place).unwrap_or_else(|| self.engine())
     }
 
-    /// Finds every copy in a store by names alone. If a name does not contain the full id, only the first line is read
-    /// for it; for a database, the ids are read. With `only`, finds the copies of one full id without listing other
-    /// sessions; this may miss sub-agents.
+    /// Finds every copy in a store. With `only`, finds the copies of one full id without listing other sessions; this may
+    /// miss sub-agents.
+    ///
+    /// This is the rule for what it opens: it lists directories, and opens a session's file only if no name contains the
+    /// full id, and then reads the first record; of a database it reads the ids. Everything else is for [`Reading::read`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         self.engine().locate(store, only)
     }

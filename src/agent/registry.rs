@@ -120,10 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn no_agent_takes_the_home_for_its_store() {
+    fn every_agent_has_a_store_below_the_home() {
         let env = crate::system::env::tests::fixed();
         for store in all().iter().flat_map(|agent| agent.stores(&env)) {
-            assert_ne!(store.root, env.home, "{} has no root", store.agent);
+            assert_ne!(
+                store.root, env.home,
+                "agent {}: it has a root: its store is the home; see src/agent/about.rs",
+                store.agent
+            );
         }
     }
 
@@ -137,21 +141,32 @@ mod tests {
     }
 
     #[test]
-    fn page_describes_each_agent_and_its_tested_version() {
+    fn page_describes_every_agent_and_its_tested_version() {
         let page = include_str!("../../docs/agents.md");
         let (_, page) = page.split_once("\n<!-- agents -->\n").expect("the part of the agents");
         let parts: Vec<&str> = page.split("\n## ").skip(1).collect();
-        assert_eq!(parts.len(), AgentKind::value_variants().len());
-        for (part, kind) in parts.into_iter().zip(AgentKind::value_variants()) {
-            let (title, rows) = part.split_once('\n').expect("rows");
-            assert_eq!(title, about(*kind).title);
-            assert!(rows.starts_with(&format!("* **`{kind}` sessions**: ")), "{rows}");
+        for (at, kind) in AgentKind::value_variants().iter().enumerate() {
+            let rule = format!("agent {kind}: docs/agents.md describes it");
+            let (title, rows) = parts.get(at).and_then(|part| part.split_once('\n')).unwrap_or_default();
+            let is_its = title == about(*kind).title && rows.starts_with(&format!("* **`{kind}` sessions**: "));
+            assert!(
+                is_its,
+                "{rule}: add its section, in the order of src/session/agents.rs; see docs/adding-an-agent.md"
+            );
             for row in ["launch directory", "its own resume from elsewhere", "`rejoin resume` starts"] {
-                assert!(rows.contains(&format!("\n* **{row}**: ")), "{kind}: {row}");
+                assert!(
+                    rows.contains(&format!("\n* **{row}**: ")),
+                    "{rule}: there is no row **{row}**; see docs/agents.md"
+                );
             }
-            let (_, sources) = rows.split_once("**known from**: ").expect("sources");
-            assert_eq!(newest(sources), about(*kind).tested_version, "{kind}");
+            let sources = rows.split_once("**known from**: ").map_or("", |(_, sources)| sources);
+            let (newest, tested) = (newest(sources), about(*kind).tested_version);
+            assert_eq!(
+                newest, tested,
+                "{rule}: **known from** and `tested_version` differ; see src/agent/{kind}/about.rs"
+            );
         }
+        assert_eq!(parts.len(), AgentKind::value_variants().len());
     }
 
     #[test]

@@ -20,7 +20,9 @@ pub(crate) struct ArchiveArgs {
           conflicts_with_all = ["older_than", "expiring", "every", "verify"])]
     pub sessions: Vec<Selector>,
 
-    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    /// Only sessions not active since AGE: 30d, 2026-11
+    ///
+    /// An age such as 2h or 7 days ago; a day such as monday, last week or 2026-11; or a time. A number alone is days.
     #[arg(long, value_name = "AGE", conflicts_with_all = ["every", "verify"])]
     pub older_than: Option<When>,
 
@@ -88,7 +90,7 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub keep_times: bool,
 
-    /// Accept a session and a directory that nothing else confirms
+    /// Accept a session that nothing else confirms
     ///
     /// A session of a database is taken in by its agent, which is started in the session's directory and reads the settings
     /// there. Without this, another session here must have begun in it, or `--map` must name it. Files that the agent would

@@ -6,6 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, ValueHint};
 use clap::{ArgAction, Args, ValueEnum};
 
 use crate::cli::options::{BranchArgs, FilterArgs, FormatArgs};
+use crate::cli::values::parse_number;
 use crate::session::Role;
 use crate::session::select::CopySelector;
 use crate::session::state_name::StateName;
@@ -29,15 +30,21 @@ pub(crate) struct SearchArgs {
     #[arg(value_name = "TEXT", required = true, value_parser = NonEmptyStringValueParser::new())]
     pub text: Vec<String>,
 
-    /// TEXT is a regular expression, and what has it is listed by activity
+    /// Find messages that match TEXT, a regular expression
+    ///
+    /// The newest session comes first.
     #[arg(long, short = 'e')]
     pub regex: bool,
 
-    /// Find messages that have every TEXT as it is typed, and list by activity; case is ignored unless one has a capital letter
+    /// Find messages that have every TEXT as it is typed
+    ///
+    /// The newest session comes first. Case is ignored unless a TEXT has a capital letter.
     #[arg(long, short = 'x', conflicts_with = "regex")]
     pub exact: bool,
 
-    /// Ignore case, also of capital letters, with --exact or --regex; words are found in any case
+    /// Ignore case with --exact or --regex
+    ///
+    /// Words are found in any case.
     #[arg(long, short, conflicts_with = "case_sensitive")]
     pub ignore_case: bool,
 
@@ -48,7 +55,7 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// Only messages of this role (can be repeated)
+    /// Only messages of this role; can be repeated
     #[arg(long, value_name = "ROLE", action = ArgAction::Append)]
     pub role: Vec<Role>,
 
@@ -61,26 +68,28 @@ pub(crate) struct SearchArgs {
     pub sort: SearchOrder,
 
     /// Show at most N sessions, or all with 0
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = parse_number::<usize>)]
     pub limit: Option<usize>,
 
     /// Show at most N messages of each session
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = parse_number::<usize>)]
     pub matches: usize,
 
-    /// Show N lines before and after each match, as far as its message goes
-    #[arg(long, short = 'C', value_name = "N", conflicts_with_all = ["sessions", "count"])]
+    /// Show N lines of the message around each match
+    #[arg(long, short = 'C', value_name = "N", value_parser = parse_number::<usize>, conflicts_with_all = ["sessions", "count"])]
     pub context: Option<usize>,
 
     /// Print only the sessions, not the messages
     #[arg(long, short = 'l')]
     pub sessions: bool,
 
-    /// Print how many messages of each session match, not the messages
+    /// Print how many messages of each session match
     #[arg(long, short, conflicts_with = "sessions")]
     pub count: bool,
 
-    /// Open the picker with TEXT typed: it shows the sessions with what was said, and enter resumes one
+    /// Open the picker with TEXT typed
+    ///
+    /// It shows the sessions with the messages, and enter resumes one.
     #[arg(long, conflicts_with_all = [
         "regex", "exact", "ignore_case", "sort", "all", "role", "case_sensitive", "limit", "matches", "context", "sessions", "count",
         "archived", "format", "json",
@@ -92,7 +101,7 @@ pub(crate) struct SearchArgs {
     pub archived: bool,
 
     /// Use the archive in DIR instead of the default one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived", hide_short_help = true)]
     pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
@@ -129,7 +138,9 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Use this copy of the session: its number in the list of candidates, or its path
+    /// Use this copy of the session: its number or its path
+    ///
+    /// The number is that in the list of candidates.
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
@@ -139,14 +150,14 @@ pub(crate) struct ShowArgs {
     ])]
     pub path: bool,
 
-    /// Count prompts and replies; this reads every transcript to its end
+    /// Count prompts and replies
     ///
-    /// Without this, they are counted in a transcript of at most 64 MiB.
+    /// This reads every transcript to its end. Without this, they are counted in a transcript of at most 64 MiB.
     #[arg(long)]
     pub counts: bool,
 
     /// Also print the last N messages
-    #[arg(long, short, value_name = "N", conflicts_with = "transcript")]
+    #[arg(long, short, value_name = "N", value_parser = parse_number::<usize>, conflicts_with = "transcript")]
     pub messages: Option<usize>,
 
     /// Print every message; a table shows nothing else
@@ -167,7 +178,7 @@ pub(crate) struct ShowArgs {
     pub archived: bool,
 
     /// Use the archive in DIR instead of the default one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived", hide_short_help = true)]
     pub archive_dir: Option<PathBuf>,
 
     /// Use archived state N instead of the newest; `rejoin show --archived SESSION` lists the states

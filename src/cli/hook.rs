@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::options::LockArgs;
+use crate::cli::options::{FormatArgs, LockArgs};
 
 /// Arguments of `hook`.
 #[derive(Args, Debug)]
@@ -48,9 +48,8 @@ pub(crate) struct HookSettingsArgs {
     #[command(flatten)]
     pub lock: LockArgs,
 
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// Arguments of `hook status`.
@@ -64,9 +63,8 @@ pub(crate) struct HookStatusArgs {
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<HookScope>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: FormatArgs,
 }
 
 /// An agent whose hooks can be set up.

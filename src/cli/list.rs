@@ -6,6 +6,7 @@ use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
 use crate::cli::options::{AgentArgs, ChoiceArgs, FilterArgs, FormatArgs};
+use crate::cli::values::parse_number;
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
 use crate::session::stats::StatsKey;
@@ -30,7 +31,7 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub all: bool,
 
-    /// Only sessions that are in use, with the process of each
+    /// Only sessions in use, with the process of each
     ///
     /// STATE is `working`, `waiting` for you, or `unknown` if the agent does not show it; SINCE is the start of the process. These
     /// are the sessions with the marks `live` and `maybe live`. This also checks which process has a file open, which
@@ -41,10 +42,12 @@ pub(crate) struct ListArgs {
     /// Show at most N sessions, or all with 0
     ///
     /// By default, a terminal shows as many as fit on it, and a pipe gets all.
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = parse_number::<usize>)]
     pub limit: Option<usize>,
 
-    /// Count prompts and replies; this reads every transcript to its end
+    /// Count prompts and replies
+    ///
+    /// This reads every transcript to its end.
     #[arg(long)]
     pub counts: bool,
 
@@ -67,7 +70,7 @@ pub(crate) struct ListArgs {
     pub fields: Vec<Field>,
 
     /// Write marks as words on terminals of less than 100 columns too
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub wide: bool,
 
     /// Look in the archive instead of the stores
@@ -75,7 +78,7 @@ pub(crate) struct ListArgs {
     pub archived: bool,
 
     /// Use the archive in DIR instead of the default one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "archived", hide_short_help = true)]
     pub archive_dir: Option<PathBuf>,
 
     #[command(flatten)]
@@ -85,12 +88,7 @@ pub(crate) struct ListArgs {
 impl ListArgs {
     /// Returns whether prompts and replies are counted.
     pub(crate) fn counts(&self) -> bool {
-        self.counts || self.choice.max_messages.is_some() || self.fields.iter().any(|field| field.needs_counts())
-    }
-
-    /// Returns the words and the filters of a query.
-    pub(crate) fn words(&self) -> Vec<String> {
-        self.words.iter().cloned().chain(self.choice.words()).collect()
+        self.counts || self.choice.needs_counts() || self.fields.iter().any(|field| field.needs_counts())
     }
 
     /// Returns whether a query leaves out any session.

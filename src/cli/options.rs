@@ -6,13 +6,14 @@ use std::time::Duration;
 use clap::builder::ValueHint;
 use clap::{Args, ValueEnum};
 
+use crate::cli::values::{parse_from_one, parse_number, parse_time};
 use crate::session::AgentKind;
 use crate::session::branches::{ACTIVE, BranchFilter};
 use crate::session::tag::Tag;
 use crate::session::when::When;
 
 /// Format of an answer.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FormatArgs {
     /// Format of the output
     ///
@@ -36,11 +37,6 @@ impl Format {
     /// Returns whether the answer is rows for a script.
     pub(crate) fn is_rows(self) -> bool {
         matches!(self, Self::Tsv | Self::Csv)
-    }
-
-    /// Returns the format of an answer that has no lines of JSON.
-    pub(crate) fn json_if(json: bool) -> Self {
-        if json { Self::Json } else { Self::Table }
     }
 }
 
@@ -86,7 +82,9 @@ pub(crate) enum Format {
 /// Whose sessions a command considers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AgentArgs {
-    /// Only sessions of this agent, or of several, separated by commas (can be repeated); `rejoin agents` names them
+    /// Only sessions of these agents, separated by commas
+    ///
+    /// `rejoin agents` names them. The option can be repeated.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',', hide_possible_values = true, ignore_case = true)]
     pub agent: Vec<AgentKind>,
 }
@@ -101,11 +99,13 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "here")]
     pub dir: Option<PathBuf>,
 
-    /// Only sessions of the current directory and its subdirectories
+    /// Only sessions of the current directory and below
     #[arg(long)]
     pub here: bool,
 
-    /// Only sessions with this tag (can be repeated: with all of them)
+    /// Only sessions with this tag
+    ///
+    /// If it is repeated, only sessions with all of them.
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<Tag>,
 }
@@ -123,15 +123,23 @@ pub(crate) struct FilterArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// Only sessions active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    /// Only sessions active since AGE: 2h, 7d, monday, 2026-11
+    ///
+    /// An age such as 2h or 7 days ago; a day such as monday, last week or 2026-11; or a time. A number alone is days, and one of
+    /// four digits a year.
     #[arg(long, value_name = "AGE")]
     pub since: Option<When>,
 
-    /// Only sessions active before AGE; with --since, those active at any time in between
+    /// Only sessions active before AGE
+    ///
+    /// With --since, those active at any time in between.
     #[arg(long, value_name = "AGE", alias = "before")]
     pub until: Option<When>,
 
-    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    /// Only sessions not active since AGE: 30d, 2026-11
+    ///
+    /// An age such as 2h or 7 days ago; a day such as monday, last week or 2026-11; or a time. A number alone is days, and one of
+    /// four digits a year.
     #[arg(long, value_name = "AGE")]
     pub older_than: Option<When>,
 }
@@ -139,17 +147,22 @@ pub(crate) struct FilterArgs {
 /// Filters by marks, titles and numbers of messages, as `list` shows them.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ChoiceArgs {
-    /// Only sessions with this mark, such as exec or dir-gone (can be repeated: with all of them); `rejoin help marks`
-    /// lists the marks
+    /// Only sessions with this mark: `rejoin help marks`
+    ///
+    /// Such as exec or dir-gone. If it is repeated, only sessions with all of them.
     #[arg(long, value_name = "MARK")]
     pub is: Vec<String>,
 
-    /// Only sessions with exactly this title, or without a title, with this first prompt
+    /// Only sessions with exactly this title
+    ///
+    /// If a session has no title, with this first prompt.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 
-    /// Only sessions with at most N prompts and replies; this reads every transcript to its end
-    #[arg(long, value_name = "N")]
+    /// Only sessions with at most N prompts and replies
+    ///
+    /// This reads every transcript to its end.
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64>, hide_short_help = true)]
     pub max_messages: Option<u64>,
 }
 
@@ -157,6 +170,11 @@ impl ChoiceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.is.is_empty() || self.title.is_some() || self.max_messages.is_some()
+    }
+
+    /// Returns whether prompts and replies must be counted for it.
+    pub(crate) fn needs_counts(&self) -> bool {
+        self.max_messages.is_some()
     }
 
     /// Returns the filters as words of a query.
@@ -170,7 +188,7 @@ impl ChoiceArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct BranchArg {
     /// Take branch N instead of the one that a resume continues; `rejoin show SESSION --branches` lists them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_from_one::<u16>)]
     pub branch: Option<u16>,
 }
 
@@ -206,7 +224,7 @@ impl BranchArgs {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LockArgs {
     /// Wait at most TIME for another rejoin that is changing something
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     pub lock_timeout: Duration,
 }
 

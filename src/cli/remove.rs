@@ -7,21 +7,23 @@ use clap::{ArgAction, Args};
 
 use crate::cli::options::{ChangeArgs, ChoiceArgs, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
 use crate::cli::tags::TagArgument;
-use crate::cli::values::{parse_id, parse_size};
+use crate::cli::values::{parse_id, parse_number, parse_size};
 use crate::session::select::{CopySelector, Selector};
 use crate::session::when::When;
 
 /// Arguments of `cleanup`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CleanupArgs {
-    /// Only sessions not active since AGE: 2h, 7 days ago, monday, last week, 2026-11 or another time
+    /// Only sessions not active since AGE: 30d, 2026-11
+    ///
+    /// An age such as 2h or 7 days ago; a day such as monday, last week or 2026-11; or a time. A number alone is days.
     ///
     /// The default is 30d unless --max-total or --any-age is given.
     #[arg(long, value_name = "AGE", conflicts_with = "any_age")]
     pub older_than: Option<When>,
 
     /// Keep the last N sessions of each project, however old they are
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_number::<usize>)]
     pub keep_last: Option<usize>,
 
     /// Remove the oldest sessions until the rest takes at most SIZE: a number of bytes, or a size such as 500M or 10G

@@ -7,7 +7,7 @@ use clap::{ArgAction, ArgGroup, Args};
 use jiff::SignedDuration;
 
 use crate::cli::options::{BranchArg, ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
-use crate::cli::values::parse_days;
+use crate::cli::values::{parse_days, parse_from_one};
 use crate::doctor::code::Code;
 use crate::session::select::{CopySelector, Selector};
 
@@ -89,13 +89,15 @@ pub(crate) struct RewindArgs {
     pub session: Selector,
 
     /// Keep the first N messages, as `rejoin show --transcript` prints them; by default, up to the last good reply
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_from_one::<u64>)]
     pub to: Option<u64>,
 
     #[command(flatten)]
     pub branch: BranchArg,
 
-    /// Use this copy of the session: its number in the list of candidates, or its path
+    /// Use this copy of the session: its number or its path
+    ///
+    /// The number is that in the list of candidates.
     #[arg(long, value_name = "N|PATH")]
     pub copy: Option<CopySelector>,
 
@@ -123,7 +125,7 @@ pub(crate) struct BackfillArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// Use DIR as the session's directory, whatever is recorded
+    /// Use DIR as the session's directory
     #[arg(long = "in", value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "every")]
     pub in_dir: Option<PathBuf>,
 

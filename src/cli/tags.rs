@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory as _};
 use crate::cli::Cli;
 use crate::session::select::Selector;
 use crate::session::tag::Tag;
+use crate::verbs::Verb;
 
 /// The hyphen of `-WORD` for clap, which takes any other one for the beginning of an option.
 const MINUS: char = '\u{2212}';
@@ -34,13 +35,14 @@ impl FromStr for TagArgument {
 
 /// Replaces the hyphen of each `-WORD` of `rejoin tag`. The short options of `tag`, such as `-h`, stay.
 pub(crate) fn split_from_options(args: &mut [OsString]) {
-    if !args.iter().any(|arg| arg == "tag") {
+    let name = Verb::Tag.name();
+    if !args.iter().any(|arg| arg == name) {
         return;
     }
     let mut command = Cli::command();
     command.build();
-    let Some((at, tag)) = verb_at(&command, args).zip(command.find_subcommand("tag")) else { return };
-    if args[at] != "tag" {
+    let Some((at, tag)) = verb_at(&command, args).zip(command.find_subcommand(name)) else { return };
+    if args[at] != name {
         return;
     }
     for arg in args.iter_mut().skip(at + 1).take_while(|arg| *arg != "--") {

@@ -1,12 +1,12 @@
 //! The command line as a whole: an option has one meaning in every command. Man pages and docs/flags.md are made from it.
 
-mod examples;
 mod flags;
 mod man;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::*;
@@ -31,23 +31,20 @@ const OF_SESSIONS: &[&str] = &[
     "rewind", "search", "show", "stats", "sync", "tag",
 ];
 
-/// Commands that change files of other programs, or ask first.
-const CHANGES: &[&str] = &[
-    "archive",
-    "backfill",
-    "cleanup",
-    "delete",
-    "doctor",
-    "hook install",
-    "hook uninstall",
-    "move",
-    "rename",
-    "restore",
-    "rewind",
-    "sync",
-    "tag",
-    "undo",
+/// Commands that change something and print no plan: the first two write data of rejoin, `resume` starts a program, and programs
+/// call the others.
+const WITHOUT_A_PLAN: &[&str] = &[
+    "pin",
+    "resume",
+    "hook amplifier",
+    "hook claude",
+    "save jido",
+    "save leo",
+    "save session-info",
+    "save transcript",
 ];
+
+/// Commands that ask first.
 const ASKS: &[&str] = &["cleanup", "delete", "doctor", "move", "resume", "undo"];
 
 /// Returns every command that does something by itself, with its options.
@@ -147,7 +144,10 @@ fn every_command_has_the_flags_of_its_kind() {
     let named = |flag: &str| -> Vec<&str> {
         verbs.iter().filter(|(_, verb)| has(verb, flag)).map(|(name, _)| name.as_str()).collect()
     };
-    assert_eq!(named("dry-run"), CHANGES);
+    let changes = |name: &&str| name.split(' ').next().and_then(Verb::named).is_some_and(Verb::may_change);
+    let changing = verbs.keys().map(String::as_str).filter(changes);
+    let plan: Vec<&str> = changing.filter(|name| !WITHOUT_A_PLAN.contains(name) && *name != "hook status").collect();
+    assert_eq!(named("dry-run"), plan);
     assert_eq!(named("yes"), ASKS);
     assert_eq!(named("in"), ["backfill", "resume"]);
     assert_eq!(named("all"), ["list", "search"]);
@@ -158,6 +158,45 @@ fn every_command_has_the_flags_of_its_kind() {
     let silent: Vec<&str> =
         verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);
+}
+
+/// Words of the errors of libraries, which name neither the value nor what to type.
+const OF_LIBRARIES: &[&str] = &[
+    "invalid digit",
+    "cannot parse",
+    "expected",
+    "supported units",
+    "fit in target",
+    "is not in",
+    "unit needed",
+    "unit is too",
+    "ParseIntError",
+    "out of range",
+    "overflow",
+];
+
+#[test]
+fn no_value_is_refused_in_the_words_of_a_library() {
+    let mut refused = 0;
+    for (name, verb) in verbs() {
+        for arg in verb.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+            let Some(long) = arg.get_long() else { continue };
+            for value in ["three", "7x", "-7", "x y", "3.5", "0", "99999999999999999999999", "1 2", "7 d 3", "ten days"]
+            {
+                let line = ["rejoin"].into_iter().chain(name.split(' ')).map(str::to_owned);
+                let error = Cli::command().try_get_matches_from(line.chain([format!("--{long}={value}")]));
+                let Some(error) = error.err().filter(|error| error.kind() == ErrorKind::ValueValidation) else {
+                    continue;
+                };
+                refused += 1;
+                let text = error.to_string();
+                let why = text.lines().next().unwrap_or_default();
+                assert!(why.contains(&format!("'{value}'")) && why.contains("': "), "{name} --{long}: {why}");
+                assert!(OF_LIBRARIES.iter().all(|words| !why.contains(words)), "{name} --{long}: {why}");
+            }
+        }
+    }
+    assert!(refused > 300, "{refused}");
 }
 
 /// Compares a file with its generated text; `SNAPSHOTS=overwrite` writes it.

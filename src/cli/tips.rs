@@ -6,27 +6,13 @@ use clap::{Command, Error};
 
 use crate::format::command_line;
 use crate::session::nearly::nearest;
+use crate::verbs::{InPlaceOf, Verb};
 
 /// Arguments that may be missing, the command if only one is meant, the command that lists their values, and a name for these.
-const SHOWN_BY: &[(&str, Option<&str>, &str, &str)] = &[
-    ("<SESSION>", Some("restore"), "list --archived", "the sessions in the archive"),
+const SHOWN_BY: &[(&str, Option<Verb>, &str, &str)] = &[
+    ("<SESSION>", Some(Verb::Restore), "list --archived", "the sessions in the archive"),
     ("<SESSION>", None, "list", "the sessions"),
     ("<RUN", None, "undo --list", "the runs"),
-];
-
-/// Names of commands in other programs, each with the command to use instead.
-const INSTEAD_OF: &[(&[&str], &str)] = &[
-    (&["find", "grep"], "search TEXT"),
-    (&["open", "continue", "attach"], "resume SESSION"),
-    (&["view", "cat", "log"], "show SESSION"),
-    (&["path"], "show SESSION --path"),
-    (&["ls"], "list"),
-    (&["ps"], "list --running"),
-    (&["rm", "remove"], "delete SESSION"),
-    (&["dedupe"], "delete SESSION --copy N"),
-    (&["gc", "prune"], "cleanup"),
-    (&["trash"], "undo --list"),
-    (&["unpin"], "pin --remove SESSION"),
 ];
 
 /// Adds the command that lists a missing argument to an error, and the option that takes all of them.
@@ -37,7 +23,7 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let shown_by = SHOWN_BY
         .iter()
         .filter(|_| error.kind() == ErrorKind::MissingRequiredArgument)
-        .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|command| command == meant.get_name()));
+        .find(|(name, of, ..)| is_missing(name) && of.is_none_or(|verb| verb.name() == meant.get_name()));
     let Some((_, _, list, what)) = shown_by else { return };
     let list = command_line::in_home(&format!("rejoin {list}"), &command_line::elsewhere_of(words)).into_owned();
     let shows = format!("`{list}` shows {what}");
@@ -68,8 +54,9 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         _ => return,
     };
     let Some(ContextValue::String(typed)) = error.get(typed) else { return };
-    let known = INSTEAD_OF.iter().filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
-    if let Some((_, instead)) = known.into_iter().find(|(names, _)| names.contains(&typed.as_str())) {
+    let known = Verb::ALL.iter().flat_map(|verb| verb.in_place_of());
+    let mut known = known.filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
+    if let Some(InPlaceOf { instead, .. }) = known.find(|known| known.word == typed) {
         let line = format!("rejoin {instead}");
         let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
         let tip = StyledStr::from(format!("`{line}` does that"));
@@ -90,6 +77,10 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
     };
     let nearest = nearest(typed, names);
     error.remove(suggested);
+    // clap prints an empty list of suggestions as an empty line.
+    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(tips)) if tips.is_empty()) {
+        error.remove(ContextKind::Suggested);
+    }
     match (suggested, nearest) {
         (_, None) => {}
         (ContextKind::SuggestedSubcommand, Some(name)) => {
@@ -130,14 +121,9 @@ mod tests {
 
     #[test]
     fn names_of_other_programs_lead_to_commands_that_exist() {
-        for (name, instead) in
-            INSTEAD_OF.iter().flat_map(|(names, instead)| names.iter().map(move |name| (name, instead)))
-        {
+        for InPlaceOf { word: name, instead } in Verb::ALL.iter().flat_map(|verb| verb.in_place_of()) {
             let words: Vec<String> = format!("rejoin --home /a {name} x").split(' ').map(str::to_owned).collect();
             let mut command = Cli::command();
-            if command.find_subcommand(name).is_some() {
-                continue;
-            }
             let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
             suggest_nearest(&mut error, &command, &words);
             assert!(error.to_string().contains(&format!("tip: `rejoin --home /a {instead}` does that")), "{error}");

@@ -1,6 +1,8 @@
 //! Values that several commands read: sizes, ids and directories.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use jiff::SignedDuration;
 
@@ -32,11 +34,32 @@ pub(super) fn parse_mapping(text: &str) -> Result<(PathBuf, PathBuf), String> {
     mapping::pair(text)
 }
 
+/// Reads a number of items.
+pub(super) fn parse_number<N: FromStr>(text: &str) -> Result<N, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if is_number { "the number is too large" } else { "use a whole number, such as 20" };
+    text.parse().map_err(|_| why.to_owned())
+}
+
+/// Reads a number that counts from 1.
+pub(super) fn parse_from_one<N: FromStr + Default + PartialEq>(text: &str) -> Result<N, String> {
+    match parse_number(text)? {
+        number if number == N::default() => Err("use a number from 1".to_owned()),
+        number => Ok(number),
+    }
+}
+
+/// Reads a time to wait.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "use a time such as 500ms, 10s or 5min".to_owned())
+}
+
 /// Reads a time ahead: a number of days, or an age such as 36h or 2w.
 pub(super) fn parse_days(text: &str) -> Result<SignedDuration, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = if is_number { format!("{text}d") } else { text.to_owned() };
-    let time = humantime::parse_duration(&text).map_err(|error| error.to_string())?;
+    let time = humantime::parse_duration(&text)
+        .map_err(|_| "use a time such as 7, 36h or 2w; a number alone is days".to_owned())?;
     SignedDuration::try_from(time).map_err(|_| "the time is too long".to_owned())
 }
 

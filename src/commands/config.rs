@@ -15,7 +15,7 @@ use crate::view::ui::Ui;
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// Shows the settings, and the source of each.
-pub(crate) fn run(format: FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(format: &FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut settings = Vec::new();
     for key in KEYS.iter().filter(|key| !key.is_for_many()) {
         settings.push(setting(key, env));
@@ -24,7 +24,7 @@ pub(crate) fn run(format: FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     settings.extend(many.map(from_file));
     let file = env.config_file();
     let exists = env.config.file.is_some();
-    ui.answer(format, env, &Holding { exists, file, settings, briefings: briefings::dir(env) })?;
+    ui.answer(*format, env, &Holding { exists, file, settings, briefings: briefings::dir(env) })?;
     Ok(Exit::Ok)
 }
 

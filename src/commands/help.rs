@@ -10,6 +10,7 @@ use crate::format::wrap::in_columns;
 use crate::session::marks::Mark;
 use crate::session::nearly::nearest;
 use crate::system::env::Env;
+use crate::verbs::Verb;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::ui::Ui;
 
@@ -34,6 +35,8 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
                 let commands = command.get_subcommands().filter(|part| !part.is_hide_set());
                 let commands = commands.map(|part| part.get_name().to_owned());
                 let near = nearest(&topic, commands.chain(names().map(str::to_owned)));
+                let instead = Verb::ALL.iter().flat_map(|verb| verb.in_place_of()).find(|known| known.word == topic);
+                let near = instead.and_then(|known| known.instead.split(' ').next()).map(str::to_owned).or(near);
                 return Err(refusal
                     .hint(match near {
                         Some(near) => format!("run `rejoin help {near}`"),
@@ -54,6 +57,7 @@ type Writer = fn() -> String;
 
 /// Every topic, and its writer.
 const TOPICS: &[(&str, Writer)] = &[
+    ("all", all),
     ("sessions", sessions),
     ("filters", filters),
     ("words", words),
@@ -79,6 +83,11 @@ fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) 
     let rows: Vec<_> = rows.into_iter().collect();
     let column = |at: usize| Column::new("", Fit::Whole, rows.iter().map(|row| row[at].to_string()));
     grid::lines((0..N).map(column).collect(), usize::MAX).map(|line| format!("  {line}\n")).collect()
+}
+
+/// Lists every command.
+fn all() -> String {
+    cli::all_commands().render_help().to_string()
 }
 
 /// Explains how a session is named.

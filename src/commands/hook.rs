@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::cli::{ColorWhen, Format, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+use crate::cli::{ColorWhen, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::text::one_line;
@@ -157,7 +157,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         command: command.as_deref(),
         run: run.as_deref(),
     };
-    ui.answer(Format::json_if(args.json), env, &change)?;
+    ui.answer(args.format, env, &change)?;
     if is_install && new.as_deref().is_some_and(settings::are_disabled) {
         ui.warn("disableAllHooks is set in this file, so Claude Code runs no hook");
     }
@@ -168,7 +168,7 @@ fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit>
     let all = [HookScope::User, HookScope::Project, HookScope::Local];
     let wanted = all.into_iter().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
     let scopes = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
-    ui.answer(Format::json_if(args.json), env, &HookStatusJson::new(scopes))?;
+    ui.answer(args.format, env, &HookStatusJson::new(scopes))?;
     Ok(Exit::Ok)
 }
 

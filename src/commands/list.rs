@@ -18,7 +18,7 @@ use crate::view::ui::Ui;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
-    let query = query::sound_query(&args.words(), &env.clock)?.with_most_messages(args.choice.max_messages);
+    let query = query::sound_query(&args.words, &args.choice, &env.clock)?;
     let mut filter = super::filter(&args.filter, args.all || query.asks_for_hidden(), env)?;
     if args.archived {
         return super::archive::list(args, &filter, &query, env, ui);

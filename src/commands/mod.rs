@@ -84,9 +84,8 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
     if !args.is_narrow() {
         return Ok(filter);
     }
-    let words: Vec<String> = args.words().collect();
-    let query = query::sound_query(&words, &env.clock)?.with_most_messages(args.max_messages);
-    let wanted = Wanted { counts: args.max_messages.is_some(), sizes: false, ..Wanted::GLANCE };
+    let query = query::sound_query(&[], args, &env.clock)?;
+    let wanted = Wanted { counts: args.needs_counts(), sizes: false, ..Wanted::GLANCE };
     let showing = ui.watch("Reading");
     let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
     drop(showing);

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::cli::ChoiceArgs;
 use crate::error::{Refusal, RefusalCode};
 use crate::session::matching::{Query, Subject, Unmatched};
 use crate::session::when::When;
@@ -13,9 +14,11 @@ pub(super) fn query(text: &str, clock: &Clock) -> Query {
     Query::parse(text, time(clock))
 }
 
-/// Parses arguments as [`query`] does, and refuses a filter that it does not understand.
-pub(super) fn sound_query(words: &[String], clock: &Clock) -> Result<Query, Refusal> {
-    sound(Query::from_arguments(words, time(clock)))
+/// Parses arguments as [`query`] does, adds the options for marks, titles and numbers, and refuses a filter that it does not
+/// understand.
+pub(super) fn sound_query(words: &[String], choice: &ChoiceArgs, clock: &Clock) -> Result<Query, Refusal> {
+    let words: Vec<String> = words.iter().cloned().chain(choice.words()).collect();
+    Ok(sound(Query::from_arguments(&words, time(clock)))?.with_most_messages(choice.max_messages))
 }
 
 /// Parses the filters among arguments, and returns the other arguments; refuses a filter that it does not understand.

@@ -39,7 +39,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         return last_launch(args, env, ui);
     }
     super::warn_of_interrupted(env, ui);
-    let is_started = !args.print && !args.json;
+    let is_started = !args.prints() && args.plan().is_none();
     if is_started || args.with.is_some() {
         refuse_other_owner(env)?;
     }
@@ -51,8 +51,8 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         trust: args.trust,
         recreate_worktree: args.recreate_worktree,
         // Nothing is launched, so a loop is impossible.
-        no_limit: args.no_limit || args.print,
-        has_terminal: env.terminal.stdin || args.print || args.json,
+        no_limit: args.no_limit || args.prints(),
+        has_terminal: env.terminal.stdin || !is_started,
     };
     let (mut copy, mut with) = (args.copy.clone(), args.with);
     // A session, or the first search text of the picker.
@@ -117,8 +117,8 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         }
         super::briefing::give(&mut resume, request.prompt.as_deref(), env, ui)?;
     }
-    if args.json {
-        ui.answer(Format::Json, env, &Planned { resume: &resume, refusals: &refusals, env })?;
+    if let Some(format) = args.plan() {
+        ui.answer(format, env, &Planned { resume: &resume, refusals: &refusals, env })?;
         return Ok(refusals.first().map_or(Exit::Ok, |refusal| refusal.exit));
     }
     for warning in &resume.warnings {
@@ -127,7 +127,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     if let Some(refusal) = refusals.into_iter().next() {
         return Err(resume.explain(refusal, env).into());
     }
-    if args.print {
+    if args.prints() {
         if render::shell_line(&resume, env).is_none() {
             let message = "the command cannot be printed: a part of it holds control characters or is not UTF-8";
             return Err(Refusal::new(RefusalCode::NotPrintable, message)
@@ -229,6 +229,6 @@ fn last_launch(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
     let Some(launch) = log::read(&log::file(env))?.into_iter().next() else {
         return Err(Refusal::new(RefusalCode::NotFound, "nothing has been launched yet").into());
     };
-    ui.answer(Format::json_if(args.json), env, &launch)?;
+    ui.answer(args.format, env, &launch)?;
     Ok(Exit::Ok)
 }

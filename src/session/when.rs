@@ -9,7 +9,7 @@ use jiff::{Span, SpanRelativeTo, Timestamp, ToSpan as _, Zoned};
 /// A point in time that was given as an age, as a day, or as a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum When {
-    /// A duration before now: months and years are those of the calendar, and a day has 24 hours, even if the clocks
+    /// A duration before now; a number alone is days. Months and years are those of the calendar, and a day has 24 hours, even if the clocks
     /// change.
     Ago(Span),
     /// The first moment of a day, relative to the current day.
@@ -38,7 +38,7 @@ pub(crate) enum Day {
 }
 
 /// The accepted forms, for error messages.
-pub(crate) const FORMS: &str = "use an age such as 2h, 2w or 7 days ago; a day such as yesterday, monday, last week or 2026-11; or a \
+pub(crate) const FORMS: &str = "use an age such as 2h, 2w, 7 days ago or 30 for days; a day such as yesterday, monday, last week or 2026-11; or a \
                      time such as 2026-11-20 14:00 or 2026-11-20T14:00Z";
 
 impl When {
@@ -97,6 +97,11 @@ impl FromStr for When {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         if let Some(day) = day_called(&words) {
             return Ok(Self::Day(day));
+        }
+        // Four digits are a year.
+        if (1..=3).contains(&words.len()) && words.bytes().all(|byte| byte.is_ascii_digit()) {
+            let days = words.parse::<i64>().map_err(|_| FORMS.to_owned())?;
+            return Ok(Self::Ago(days.days()));
         }
         if let Some(why) = ambiguous(&words) {
             return Err(why);

@@ -42,6 +42,12 @@ fn lines(run: &str) -> Vec<(&'static str, String)> {
         ("rejoin undo --purge 2", format!("rejoin undo --purge {run}")),
         ("rejoin help exit", "rejoin help exit-codes".to_owned()),
         ("rejoin help filt", "rejoin help filters".to_owned()),
+        ("rejoin show alp", "rejoin show alpha".to_owned()),
+        ("rejoin resume BE", "rejoin resume BEta".to_owned()),
+        ("rejoin restore gam", "rejoin restore gamma".to_owned()),
+        ("rejoin show --tra", "rejoin show --transcript".to_owned()),
+        ("rejoin list --since yest", "rejoin list --since yesterday".to_owned()),
+        ("rejoin list --is pin", "rejoin list --is pinned".to_owned()),
         ("rejoin list --fields agent,ti", "rejoin list --fields agent,title".to_owned()),
         ("rejoin list --agent=cod", "rejoin list --agent=codex".to_owned()),
         ("rejoin list --host la", "rejoin list --host lab".to_owned()),
@@ -71,9 +77,18 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
         seat.types("\x15");
         seat.shows_what(|screen| !is_there(screen));
     }
-    // Bash lists at the second key.
-    seat.types("rejoin show 0000000\t\t");
-    seat.shows_what(|screen| screen.contains("claude alpha") && screen.contains("codex beta"));
+    // Bash lists at the second key. An empty word gets values and no options.
+    for (typed, values) in [
+        ("rejoin show 0000000", ["claude alpha", "codex beta"]),
+        ("rejoin show ", ["claude alpha", "codex beta"]),
+        ("rejoin list --since ", ["yesterday", "30d"]),
+        ("rejoin ", ["search", "rewind"]),
+    ] {
+        seat.types(&format!("clear\n{typed}\t\t"));
+        let screen = seat.shows_what(|screen| values.iter().all(|value| screen.contains(value))).screen().contents();
+        assert!(!screen.replace(typed, "").contains("--"), "{shell}: {typed}\n{screen}");
+        seat.types("\x15\x03");
+    }
 }
 
 #[test]
@@ -100,7 +115,7 @@ fn completions_says_how_each_shell_reads_its_script() {
         let script = world.rejoin(["completions", shell]).code(0).stderr_eq("").stdout();
         assert!(script.contains(&format!("COMPLETE=\"{shell}\"")) || script.contains(shell), "{script}");
     }
-    assert!(world.rejoin(["--help"]).code(0).stdout().contains("\n  completions "));
+    assert!(world.rejoin(["help", "all"]).code(0).stdout().contains("\n  completions "));
     assert!(world.rejoin(["completions", "tcsh"]).code(2).stderr().contains("bash, fish, powershell, zsh"));
 }
 

@@ -285,3 +285,11 @@ answer!(Error {
     format_version: Version; kind: ErrorKind; code: String; exit: i32; message: String; hint: Option<String>;
     candidates: Vec<Candidate>
 });
+
+#[test]
+fn the_page_names_at_most_20_kinds_of_answers() {
+    let page = include_str!("../../docs/json.md");
+    let rows = page.lines().skip_while(|line| !line.starts_with("| answer |")).skip(2);
+    let kinds = rows.take_while(|line| !line.is_empty()).count();
+    assert!((15..=20).contains(&kinds), "{kinds} kinds of JSON documents, not 20 at most");
+}

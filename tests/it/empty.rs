@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::agent_rules;
 use crate::agents::NEEDS_SQLITE;
 use crate::contract::changes::Cleanup;
 use crate::contract::search::Search;
-use crate::contract::{Details, DoctorReport, Kind, Session, Severity, names};
+use crate::contract::{Details, DoctorReport, Kind, Session, Severity};
 use crate::fixtures::{Claude, Copilot, Gemini, age_tree, id, lines, put};
 use crate::ordinary;
 use crate::world::World;
@@ -53,14 +54,14 @@ fn has_words(home: &Path) -> bool {
 }
 
 #[test]
-fn no_session_of_any_agent_is_empty_while_a_file_has_its_words() {
-    let mut faults = Vec::new();
-    for agent in names() {
-        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
+fn no_session_of_every_agent_is_empty_while_a_file_has_its_words() {
+    agent_rules::hold("its session is not empty while a file has its words", agent_rules::GUIDE, |agent| {
+        let mut faults = Vec::new();
+        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
         let count = {
             let world = World::new();
             if !can_be_read || !ordinary::write(agent, &world) {
-                continue;
+                return;
             }
             files(&world.home()).len()
         };
@@ -76,13 +77,13 @@ fn no_session_of_any_agent_is_empty_while_a_file_has_its_words() {
                 faults.push(format!("{agent}: without {cut}, cleanup takes {taken:?}, and list marks {marked:?}"));
             }
             let own =
-                sessions(&world).into_iter().filter(|session| session.agent.to_string() == *agent && is_empty(session));
+                sessions(&world).into_iter().filter(|session| session.agent.to_string() == agent && is_empty(session));
             if has_words(&world.home()) && own.count() > 0 {
                 faults.push(format!("{agent}: without {cut}, its session is empty, and a file has the words"));
             }
         }
-    }
-    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
+        assert!(faults.is_empty(), "{}", faults.join(", "));
+    });
 }
 
 #[test]

@@ -367,7 +367,8 @@ CONTRIBUTING.md: cargo bench --bench list -- --quick: it takes a minute
 CONTRIBUTING.md: e2e/run --install           # installs what is missing below ~/.cache/rejoin-e2e, or $REJOIN_E2E_DIR, then tries all: it takes minutes, and --install downloads
 CONTRIBUTING.md: SNAPSHOTS=overwrite cargo test --test it: it rewrites the snapshots
 CONTRIBUTING.md: .ci/generate                # writes them: it builds
-docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy
+docs/adding-a-command.md: .ci/generate: it builds
+docs/adding-an-agent.md: cp -r examples/adding-an-agent/otter src/agent/otter: tests/it/agents.rs runs it in a copy, with REJOIN_FULL=1
 docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newest first, with a column HOST: it takes hosts
 docs/hosts.md: for host in laptop build1; do rejoin archive --host "$host" --every --archive-dir /mnt/team/archive; done: it takes hosts
 docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::agent_rules;
 use crate::agents::NEEDS_SQLITE;
 use crate::contract::{DoctorReport, names};
 use crate::fixtures::{Claude, id, put};
@@ -13,16 +14,15 @@ use crate::world::{World, is_tried};
 const IN_PROJECTS: [&str; 2] = ["aider", "crush"];
 const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\server\share\shop"];
 
-/// Runs over every agent with directories that its session records.
+/// Looks at sessions of an agent that record one of these directories.
 /// In a sample, each agent has one of the directories.
-fn each_agent(dirs: &[&str], look: impl Fn(&str, &str, &World)) {
-    let agents = names().iter().filter(|agent| !IN_PROJECTS.contains(agent)).enumerate();
-    let cases =
-        agents.flat_map(|(number, agent)| dirs.iter().enumerate().map(move |(at, dir)| (number + at, agent, dir)));
-    for (_, agent, dir) in cases.filter(|(number, ..)| is_tried(*number, dirs.len())) {
-        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(agent) {
-            continue;
-        }
+fn look_at_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
+    let number = names().iter().position(|name| *name == agent).unwrap_or_default();
+    let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
+    if !can_be_read || IN_PROJECTS.contains(&agent) {
+        return;
+    }
+    for (_, dir) in dirs.iter().enumerate().filter(|(at, _)| is_tried(number + at, dirs.len())) {
         let world = World::with_agents();
         assert!(ordinary::write_in(agent, &world, dir), "{agent}");
         // A directory that a search below the caller's directory would find.
@@ -33,38 +33,42 @@ fn each_agent(dirs: &[&str], look: impl Fn(&str, &str, &World)) {
 }
 
 #[test]
-fn a_windows_directory_is_gone_wherever_the_caller_is() {
-    each_agent(&FOREIGN, |agent, dir, world| {
-        let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
-        let sessions = list.code(0).sessions();
-        let [session] = sessions.as_slice() else { panic!("{agent}: {} sessions", sessions.len()) };
-        assert_eq!(session.launch_path(), Some(dir), "{agent}");
-        assert_eq!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(false), "{agent} {dir}");
-        assert!(session.health.contains(&"missing-directory".to_owned()), "{agent}: {:?}", session.health);
-        let resume = world.from(world.dir("elsewhere")).rejoin(["resume", &session.id, "--print"]);
-        assert_eq!(resume.exit(), Some(7), "{agent}: {}{}", resume.stdout(), resume.stderr());
-        let here = world.from(world.dir("elsewhere"));
-        let report: DoctorReport = here.rejoin(["doctor", "--all-findings", "--json"]).json();
-        for finding in &report.findings {
-            let text = format!("{:?}", finding.remedies.iter().map(|remedy| &remedy.command).collect::<Vec<_>>());
-            assert!(!text.contains("mkdir"), "{agent}: {text}");
-        }
-        for same in [dir.to_owned(), dir.to_lowercase(), dir.replace('\\', "/").replacen("//", r"\\", 1)] {
-            let listed = world.rejoin(["list", "--agent", agent, "--all", "--dir", &same, "--json"]).sessions();
-            assert_eq!(listed.len(), 1, "{agent} {same}");
-        }
+fn a_windows_directory_of_every_agent_is_gone() {
+    agent_rules::hold("a directory of Windows is gone, wherever rejoin is started", agent_rules::GUIDE, |agent| {
+        look_at_dirs(agent, &FOREIGN, |agent, dir, world| {
+            let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
+            let sessions = list.code(0).sessions();
+            let [session] = sessions.as_slice() else { panic!("{agent}: {} sessions", sessions.len()) };
+            assert_eq!(session.launch_path(), Some(dir), "{agent}");
+            assert_eq!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(false), "{agent} {dir}");
+            assert!(session.health.contains(&"missing-directory".to_owned()), "{agent}: {:?}", session.health);
+            let resume = world.from(world.dir("elsewhere")).rejoin(["resume", &session.id, "--print"]);
+            assert_eq!(resume.exit(), Some(7), "{agent}: {}{}", resume.stdout(), resume.stderr());
+            let here = world.from(world.dir("elsewhere"));
+            let report: DoctorReport = here.rejoin(["doctor", "--all-findings", "--json"]).json();
+            for finding in &report.findings {
+                let text = format!("{:?}", finding.remedies.iter().map(|remedy| &remedy.command).collect::<Vec<_>>());
+                assert!(!text.contains("mkdir"), "{agent}: {text}");
+            }
+            for same in [dir.to_owned(), dir.to_lowercase(), dir.replace('\\', "/").replacen("//", r"\\", 1)] {
+                let listed = world.rejoin(["list", "--agent", agent, "--all", "--dir", &same, "--json"]).sessions();
+                assert_eq!(listed.len(), 1, "{agent} {same}");
+            }
+        })
     });
 }
 
 #[test]
-fn a_relative_directory_is_not_evidence() {
-    each_agent(&["shop", "./shop", r"C:shop", r"\shop"], |agent, dir, world| {
-        let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
-        for session in list.code(0).sessions() {
-            let recorded = session.launch_path().filter(|recorded| !Path::new(recorded).is_absolute());
-            assert_eq!(recorded, None, "{agent}");
-            assert_ne!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(true), "{agent} {dir}");
-        }
+fn a_relative_directory_of_every_agent_is_not_evidence() {
+    agent_rules::hold("a relative directory is not evidence", agent_rules::GUIDE, |agent| {
+        look_at_dirs(agent, &["shop", "./shop", r"C:shop", r"\shop"], |agent, dir, world| {
+            let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
+            for session in list.code(0).sessions() {
+                let recorded = session.launch_path().filter(|recorded| !Path::new(recorded).is_absolute());
+                assert_eq!(recorded, None, "{agent}");
+                assert_ne!(session.launch_dir.as_ref().and_then(|dir| dir.exists), Some(true), "{agent} {dir}");
+            }
+        })
     });
 }
 
@@ -97,18 +101,20 @@ fn a_windows_directory_is_mapped_with_its_subdirectories() {
 
 #[test]
 fn the_sessions_of_every_agent_follow_a_windows_directory() {
-    each_agent(&FOREIGN[..1], |agent, _, world| {
-        let new = world.dir("ana");
-        std::fs::create_dir(new.join("shop")).expect("a directory");
-        let map = format!(r"c:\users\ana={}", new.display());
-        let moved = world.rejoin(["move", "--map", &map, "--yes"]).code_is_one_of(&[0, 3]);
-        let session = world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions().remove(0);
-        if moved.exit() == Some(0) {
-            assert_eq!(session.launch_path(), new.join("shop").to_str(), "{agent}: {}", moved.stdout());
-            assert!(!session.health.contains(&"misfiled-session".to_owned()), "{agent}: {}", moved.stdout());
-            let project = session.project.clone().unwrap_or_default();
-            assert!(!project.contains("Users"), "{agent} stays in {project}: {}", moved.stdout());
-        }
+    agent_rules::hold("its sessions follow a directory of Windows", agent_rules::GUIDE, |agent| {
+        look_at_dirs(agent, &FOREIGN[..1], |agent, _, world| {
+            let new = world.dir("ana");
+            std::fs::create_dir(new.join("shop")).expect("a directory");
+            let map = format!(r"c:\users\ana={}", new.display());
+            let moved = world.rejoin(["move", "--map", &map, "--yes"]).code_is_one_of(&[0, 3]);
+            let session = world.rejoin(["list", "--agent", agent, "--all", "--json"]).code(0).sessions().remove(0);
+            if moved.exit() == Some(0) {
+                assert_eq!(session.launch_path(), new.join("shop").to_str(), "{agent}: {}", moved.stdout());
+                assert!(!session.health.contains(&"misfiled-session".to_owned()), "{agent}: {}", moved.stdout());
+                let project = session.project.clone().unwrap_or_default();
+                assert!(!project.contains("Users"), "{agent} stays in {project}: {}", moved.stdout());
+            }
+        })
     });
 }
 

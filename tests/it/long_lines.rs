@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::agent_rules;
 use crate::agents::NEEDS_SQLITE;
-use crate::contract::names;
 use crate::fixtures::{Claude, age, id};
 use crate::ordinary;
 use crate::world::{World, tries_every_case};
@@ -41,61 +41,69 @@ fn messages_of(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn every_log_is_read_as_its_agent_reads_it() {
-    let (mut faults, mut with_logs) = (Vec::new(), Vec::new());
-    for agent in names() {
-        let world = World::with_agents();
-        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
-        if !can_be_read || !ordinary::write(agent, &world) || ["leo", "aider"].contains(agent) {
-            continue;
-        }
-        let [session] = <[_; 1]>::try_from(world.rejoin(["list", "--json"]).sessions()).expect("one session");
-        let prompt = session.first_prompt.clone().expect("a prompt");
-        let logs = logs(&world.home(), &prompt);
-        let before = messages_of(&world, &session.id);
-        if logs.is_empty() {
-            continue;
-        }
-        with_logs.push((*agent).to_owned());
-        let texts: Vec<Vec<u8>> = logs.iter().map(|log| std::fs::read(log).expect("a log")).collect();
-        for case in ["a long record", "a byte order mark", "a byte"] {
-            for (log, text) in logs.iter().zip(&texts) {
-                let mut text = text.clone();
-                let at = memchr::memmem::find(&text, prompt.as_bytes()).expect("the prompt");
-                match case {
-                    "a long record" => {
-                        let end = at + memchr::memchr(b'\n', &text[at..]).unwrap_or(text.len() - at) - 1;
-                        text.splice(end..end, format!(",\"blob\":\"{}\"", "A".repeat(DATA)).into_bytes());
+fn a_log_of_every_agent_is_read_as_its_agent_reads_it() {
+    agent_rules::hold(
+        "a long record, a byte order mark and a byte that is not UTF-8 are read as the agent reads them",
+        "docs/agents.md (Large and damaged records)",
+        |agent| {
+            let mut faults: Vec<String> = Vec::new();
+            let world = World::with_agents();
+            let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
+            if !can_be_read || !ordinary::write(agent, &world) || ["leo", "aider"].contains(&agent) {
+                return;
+            }
+            let [session] = <[_; 1]>::try_from(world.rejoin(["list", "--json"]).sessions()).expect("one session");
+            let prompt = session.first_prompt.clone().expect("a prompt");
+            let logs = logs(&world.home(), &prompt);
+            let before = messages_of(&world, &session.id);
+            if logs.is_empty() {
+                return;
+            }
+            let texts: Vec<Vec<u8>> = logs.iter().map(|log| std::fs::read(log).expect("a log")).collect();
+            for case in ["a long record", "a byte order mark", "a byte"] {
+                for (log, text) in logs.iter().zip(&texts) {
+                    let mut text = text.clone();
+                    let at = memchr::memmem::find(&text, prompt.as_bytes()).expect("the prompt");
+                    match case {
+                        "a long record" => {
+                            let end = at + memchr::memchr(b'\n', &text[at..]).unwrap_or(text.len() - at) - 1;
+                            text.splice(end..end, format!(",\"blob\":\"{}\"", "A".repeat(DATA)).into_bytes());
+                        }
+                        "a byte order mark" => _ = text.splice(0..0, "\u{feff}".bytes()),
+                        _ => text.insert(at + prompt.len(), 0xff),
                     }
-                    "a byte order mark" => _ = text.splice(0..0, "\u{feff}".bytes()),
-                    _ => text.insert(at + prompt.len(), 0xff),
+                    std::fs::write(log, text).expect("a log");
+                    age(log);
                 }
-                std::fs::write(log, text).expect("a log");
-                age(log);
+                let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {case}: {what}: {said}"));
+                let after = messages_of(&world, &session.id);
+                if after != before {
+                    fault("show", format!("{after} is not {before}"));
+                }
+                let listed = world.rejoin(["list", "--json"]).sessions();
+                if listed
+                    .first()
+                    .and_then(|one| one.first_prompt.as_deref())
+                    .is_none_or(|said| !said.starts_with(&prompt))
+                {
+                    fault("list", format!("{listed:?}"));
+                }
+                let found = world.rejoin(["search", "--exact", &prompt, "--format", "tsv"]).stdout();
+                if !found.contains(&session.id) {
+                    fault("search", found);
+                }
+                let checked = world.rejoin(["doctor", "--check", "bad-lines", "--json"]);
+                let is_refused = case == "a byte" && REFUSES_BYTES.contains(&agent);
+                if checked.stdout().contains("\"bad-lines\"") != is_refused {
+                    fault("doctor", checked.stdout());
+                }
             }
-            let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {case}: {what}: {said}"));
-            let after = messages_of(&world, &session.id);
-            if after != before {
-                fault("show", format!("{after} is not {before}"));
-            }
-            let listed = world.rejoin(["list", "--json"]).sessions();
-            if listed.first().and_then(|one| one.first_prompt.as_deref()).is_none_or(|said| !said.starts_with(&prompt))
-            {
-                fault("list", format!("{listed:?}"));
-            }
-            let found = world.rejoin(["search", "--exact", &prompt, "--format", "tsv"]).stdout();
-            if !found.contains(&session.id) {
-                fault("search", found);
-            }
-            let checked = world.rejoin(["doctor", "--check", "bad-lines", "--json"]);
-            let is_refused = case == "a byte" && REFUSES_BYTES.contains(agent);
-            if checked.stdout().contains("\"bad-lines\"") != is_refused {
-                fault("doctor", checked.stdout());
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
-    assert_eq!(with_logs, documented("a log, one record per line"));
+            assert!(faults.is_empty(), "{}", faults.join(", "));
+            let other =
+                ["a document", "a database"].iter().find(|row| documented(row).iter().any(|name| name == agent));
+            assert_eq!(other, None, "its session is a log, and the table has it in another row");
+        },
+    );
 }
 
 /// Adds a prompt with a result of a tool, which is some MB of a text and a word at its end.

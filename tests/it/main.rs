@@ -15,6 +15,7 @@ mod worktree;
 mod world;
 
 mod absent;
+mod agent_rules;
 mod agents;
 mod aider;
 mod archive;
@@ -150,6 +151,7 @@ mod terminal;
 mod undo;
 mod undo_together;
 mod unknown_dir;
+mod usage;
 mod vibe;
 mod with;
 mod wording;

@@ -87,13 +87,19 @@ fn see_also_names_existing_pages() {
     }
 }
 
+/// Returns the examples of a page.
+pub(crate) fn examples(name: &str) -> Vec<String> {
+    let sections = sections(&page(name));
+    let (_, text) = sections.iter().find(|(title, _)| title == "EXAMPLES").expect("a section");
+    let shown = text.split(".nf\n.RS 4\n").skip(1).filter_map(|part| part.split("\n.RE").next());
+    shown.map(str::to_owned).collect()
+}
+
 #[test]
 fn every_example_of_a_page_works_as_described() {
     let mut count = 0;
-    for (name, sections) in pages() {
-        let (_, text) = sections.into_iter().find(|(title, _)| title == "EXAMPLES").expect("a section");
-        let shown = text.split(".nf\n.RS 4\n").skip(1).filter_map(|part| part.split("\n.RE").next());
-        for example in shown {
+    for (name, _) in pages() {
+        for example in &examples(&name) {
             count += 1;
             if !is_tried(count, 2) {
                 continue;
@@ -114,7 +120,7 @@ fn every_example_of_a_page_works_as_described() {
             let line = format!("PATH={program}:$PATH; {example}");
             let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
             // Placeholders that cannot be filled in, and findings, are answers, too.
-            let expected: &[i32] = match example {
+            let expected: &[i32] = match example.as_str() {
                 _ if example.starts_with("rejoin doctor") => &[0, 4],
                 _ if example.starts_with("rejoin backfill") => &[0, 3],
                 _ => &[0],
@@ -134,7 +140,7 @@ fn every_example_of_a_page_works_as_described() {
 fn every_topic_is_listed_and_has_a_text() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
-    for topic in ["sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
+    for topic in ["all", "sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
         assert!(help.contains(topic), "{help}");
         let told = world.rejoin(["help", topic]).code(0).stdout();
         assert!(told.lines().count() > 5 && told.lines().all(|line| line.chars().count() <= 400), "{told}");

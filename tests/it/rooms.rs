@@ -10,9 +10,9 @@ use crate::generated::{is_overwriting, replace_in_page};
 use imports::{Import, Tree};
 
 /// Every room, from the top down.
-const ROOMS: [&str; 20] = [
+const ROOMS: [&str; 21] = [
     "main", "lib", "fuzzing", "commands", "view", "cli", "doctor", "hook", "archive", "launch", "change", "save",
-    "scan", "agent", "fleet", "format", "system", "config", "error", "session",
+    "scan", "agent", "fleet", "format", "system", "config", "error", "session", "verbs",
 ];
 
 /// Returns the faults in the imports of a tree, each with its lines.

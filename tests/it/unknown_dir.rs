@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::agent_rules;
 use crate::agents::NEEDS_SQLITE;
-use crate::contract::{Details, Session, names};
+use crate::contract::{Details, Session};
 use crate::fixtures::{Amplifier, Claude, age_tree, id, lines, put, sign_here};
 use crate::ordinary;
 use crate::picture::picture;
@@ -66,13 +67,13 @@ fn only(sessions: Vec<Session>) -> Session {
 }
 
 #[test]
-fn no_agents_session_gets_an_unrecorded_directory() {
-    let mut faults = Vec::new();
-    for agent in names() {
-        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(agent);
+fn no_session_of_every_agent_gets_an_unrecorded_directory() {
+    agent_rules::hold("a session that records no directory gets none", agent_rules::GUIDE, |agent| {
+        let mut faults: Vec<String> = Vec::new();
+        let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
         let world = World::with_agents();
-        if !can_be_read || HAS_DIR.contains(agent) || !ordinary::write(agent, &world) {
-            continue;
+        if !can_be_read || HAS_DIR.contains(&agent) || !ordinary::write(agent, &world) {
+            return;
         }
         forget(&world.home(), DIR);
         let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {what}: {said}"));
@@ -96,15 +97,15 @@ fn no_agents_session_gets_an_unrecorded_directory() {
         }
         let session = only(world.rejoin(["list", "--all", "--json"]).sessions());
         let named = world.rejoin(["resume", &session.id, "--in", DIR, "--print"]);
-        let is_refused = named.exit() == Some(7) && REFUSES_OPTION.contains(agent);
+        let is_refused = named.exit() == Some(7) && REFUSES_OPTION.contains(&agent);
         if !is_refused && !named.stdout().contains(DIR) {
             fault("--in", named.stderr());
         }
         if before != picture(&world.home()) {
             fault("all", "something has changed".to_owned());
         }
-    }
-    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
+        assert!(faults.is_empty(), "{}", faults.join(", "));
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
+    program: Some("otter"),
     title: "Otter",
     root: ".otter",
     ..About::NONE

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use super::examples;
-use crate::cli::Cli;
+use crate::cli::{Cli, examples};
 use crate::error::EXIT_CODES;
+use crate::verbs::{Example, Verb};
 
 /// The files that rejoin reads or keeps itself.
 const FILES: &[(&str, &str)] = &[
@@ -33,15 +33,6 @@ const ENVIRONMENT: &[(&str, &str)] = &[
          \\-\\-host sets them",
     ),
     ("REJOIN_NOW", "the time that counts as now, for tests"),
-];
-
-/// Groups of related commands.
-const RELATED: &[&[&str]] = &[
-    &["list", "agents", "show", "search", "stats", "export", "rename"],
-    &["resume", "list", "backfill", "move", "hook", "save"],
-    &["doctor", "delete", "rewind", "backfill", "undo"],
-    &["cleanup", "delete", "pin", "tag", "archive", "restore", "undo", "config"],
-    &["config", "help", "list"],
 ];
 
 /// Lists the page of a command and those of its subcommands.
@@ -93,8 +84,8 @@ fn write(name: &str, out: &mut Vec<u8>) -> io::Result<()> {
     entries(out, "ENVIRONMENT", named(ENVIRONMENT))?;
     entries(out, "FILES", named(FILES))?;
     writeln!(out, ".SH EXAMPLES")?;
-    for (command, meaning) in examples::of(name) {
-        writeln!(out, ".PP\n{}:\n.PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escaped(meaning), escaped(command))?;
+    for Example { line, meaning } in examples::of(name) {
+        writeln!(out, ".PP\n{}:\n.PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escaped(meaning), escaped(line))?;
     }
     writeln!(out, ".SH \"SEE ALSO\"\n{}", see_also(name, &command).join(",\n"))?;
     man.render_version_section(out)?;
@@ -163,7 +154,7 @@ fn see_also(page: &str, command: &Command) -> Vec<String> {
         names.extend(command.get_subcommands().filter(|part| !part.is_hide_set()).map(Command::get_name));
     } else {
         names.push(verb);
-        names.extend(RELATED.iter().filter(|group| group.contains(&verb)).flat_map(|group| group.iter()));
+        names.extend(Verb::named(verb).into_iter().flat_map(Verb::related).map(|verb| verb.name()));
     }
     let mut pages: Vec<String> = if verb.is_empty() { Vec::new() } else { vec!["rejoin".to_owned()] };
     for name in names.into_iter().filter(|name| *name != own) {

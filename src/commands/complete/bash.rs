@@ -10,6 +10,7 @@ use clap_complete::env::EnvCompleter;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::is_plain;
+use super::shells::begins_option;
 use crate::format::text;
 
 /// Joins the words that bash split (`claude:31c5` arrives as three), and keeps the descriptions only for a list on the screen.
@@ -92,12 +93,13 @@ impl EnvCompleter for Bash {
         buf: &mut dyn Write,
     ) -> io::Result<()> {
         // Bash inserts a value without quoting it, including names of files, so only plain values are offered.
-        let last = args.len().saturating_sub(1);
+        let (last, is_option) = (args.len().saturating_sub(1), begins_option(&args));
         let mut known = BTreeSet::new();
         let mut rows = Vec::new();
         for candidate in engine::complete(cmd, args, last, current_dir)? {
             let value = candidate.get_value().to_string_lossy().into_owned();
-            if value.chars().all(is_plain) && known.insert(value.clone()) {
+            let is_offered = value.chars().all(is_plain) && (is_option || !value.starts_with('-'));
+            if is_offered && known.insert(value.clone()) {
                 let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
                 rows.push((value, help.lines().next().unwrap_or_default().to_owned()));
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::CommandFactory as _;
 use clap_complete::CompletionCandidate;
+use indexmap::IndexMap;
 
 use crate::archive::Archive;
 use crate::change::apply::history;
@@ -13,7 +14,9 @@ use crate::cli::Cli;
 use crate::commands::help::names;
 use crate::format::text;
 use crate::scan::{self, Wanted};
+use crate::session::marks::Mark;
 use crate::session::select::{self, SortKey};
+use crate::session::when::When;
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 
@@ -26,7 +29,7 @@ fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
 }
 
 /// Returns the newest sessions, and the agents that have any: with an agent typed, those of that agent as `agent:id`,
-/// else ids.
+/// else ids and words of titles.
 pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
     let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
     let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
@@ -55,7 +58,44 @@ fn of_sessions(sessions: &[Session], typed: &str) -> Vec<CompletionCandidate> {
     let ids = begun.map(|session| candidate(session.id(), &format!("{} {}", session.agent, label(session))));
     let agents: BTreeSet<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let agents = agents.into_iter().filter(|_| !typed.is_empty());
-    ids.chain(agents.map(|agent| candidate(format!("{agent}:"), "only its sessions"))).collect()
+    let agents = agents.map(|agent| candidate(format!("{agent}:"), "only its sessions"));
+    ids.chain(agents).chain(words_of_titles(sessions, typed)).collect()
+}
+
+/// Returns the words of titles that begin as typed, each with its title or the number of sessions. A word of a title names its
+/// session, and every shell offers it, because it continues the typed word.
+fn words_of_titles(sessions: &[Session], typed: &str) -> Vec<CompletionCandidate> {
+    let mut found: IndexMap<String, Vec<&Session>> = IndexMap::new();
+    let start = typed.to_lowercase();
+    for session in sessions.iter().filter(|_| !start.is_empty()) {
+        let label = session.label().unwrap_or_default().to_lowercase();
+        for word in label.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_')) {
+            let Some(rest) = word.strip_prefix(&start) else { continue };
+            let of_word = found.entry(format!("{typed}{rest}")).or_default();
+            if of_word.last().is_none_or(|last| last.key() != session.key()) {
+                of_word.push(session);
+            }
+        }
+    }
+    let help = |sessions: &[&Session]| match sessions {
+        [session] => format!("{} {}", session.agent, session.label().unwrap_or_default()),
+        many => text::count(many.len(), "session"),
+    };
+    found.into_iter().take(MAX_CANDIDATES).map(|(word, sessions)| candidate(word, &help(&sessions))).collect()
+}
+
+/// The ages and days that are offered; `rejoin help filters` explains the others.
+const AGES: &[&str] = &["2h", "today", "yesterday", "7d", "monday", "30d", "3mo", "1y"];
+
+/// Returns ages and days, each with the moment that it means.
+pub(super) fn ages(env: &Env, _: &str) -> Vec<CompletionCandidate> {
+    let parsed = AGES.iter().filter_map(|age| Some((*age, age.parse::<When>().ok()?)));
+    parsed.map(|(age, when)| candidate(age, &env.clock.shown(env.clock.before(when)))).collect()
+}
+
+/// Returns the words of marks.
+pub(super) fn marks() -> Vec<CompletionCandidate> {
+    Mark::ALL.iter().map(|mark| candidate(mark.word(), mark.meaning())).collect()
 }
 
 /// Returns the pinned sessions.

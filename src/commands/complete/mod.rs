@@ -2,6 +2,7 @@
 
 mod bash;
 mod candidates;
+mod shells;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -17,10 +18,13 @@ use crate::commands::config;
 use crate::error::Exit;
 use crate::format::command_line::value_of;
 use crate::system::env::Env;
+use crate::verbs::Verb;
 use crate::view::ui::Ui;
+use shells::WithoutOptions;
 
 /// The supported shells.
-const SHELLS: Shells<'static> = Shells(&[&bash::Bash, &Fish, &Powershell, &Zsh]);
+const SHELLS: Shells<'static> =
+    Shells(&[&bash::Bash, &WithoutOptions(Fish), &WithoutOptions(Powershell), &WithoutOptions(Zsh)]);
 
 /// Answers a shell that asks for completions; `None` if no shell asks.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
@@ -37,7 +41,7 @@ pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
 }
 
 /// Prints the completion script of a shell.
-pub(crate) fn run(args: &CompletionsArgs, ui: &mut Ui) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CompletionsArgs, _: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     if let Some(completer) = SHELLS.completer(args.shell.into()) {
         completer.write_registration("COMPLETE", "rejoin", "rejoin", "rejoin", &mut script)?;
@@ -91,17 +95,19 @@ fn is_plain(c: char) -> bool {
 
 /// Returns the command line with candidates for each argument that names something.
 fn command(line: &Line) -> clap::Command {
-    let with = |verb: &str, arg: clap::Arg| {
+    let with = |verb: Option<Verb>, arg: clap::Arg| {
         let names = arg.get_value_names().unwrap_or_default();
         let names_a = |name: &str| names.iter().any(|known| known == name);
-        let is_archived = line.is_archived || verb == "restore";
+        let is_archived = line.is_archived || verb == Some(Verb::Restore);
         let completer = match verb {
-            "tag" if names_a("SESSION|+WORD|-WORD") => line.completer(candidates::sessions_and_tags),
+            _ if names_a("SESSION|+WORD|-WORD") => line.completer(candidates::sessions_and_tags),
             _ if names_a("WORD") && arg.get_long() == Some("tag") => line.completer(|env, _| candidates::tags(env, "")),
-            "pin" if names_a("SESSION") && line.removes => line.completer(candidates::pinned),
-            "undo" if names_a("SESSION") => line.completer(candidates::in_trash),
+            Some(Verb::Pin) if names_a("SESSION") && line.removes => line.completer(candidates::pinned),
+            Some(Verb::Undo) if names_a("SESSION") => line.completer(candidates::in_trash),
             _ if names_a("SESSION") && is_archived => line.completer(candidates::archived),
             _ if names_a("SESSION") => line.completer(candidates::sessions),
+            _ if names_a("AGE") => line.completer(candidates::ages),
+            _ if names_a("MARK") => line.completer(|_, _| candidates::marks()),
             _ if names_a("RUN") => line.completer(candidates::undoable),
             _ if names_a("HOST") => line.completer(candidates::hosts),
             _ if names_a("TOPIC") => line.completer(|_, _| candidates::topics()),
@@ -109,10 +115,10 @@ fn command(line: &Line) -> clap::Command {
         };
         arg.add(completer)
     };
-    let command = Cli::command().mut_args(|arg| with("", arg));
+    let command = Cli::command().mut_args(|arg| with(None, arg));
     command.mut_subcommands(|verb| {
-        let name = verb.get_name().to_owned();
-        verb.mut_args(|arg| with(&name, arg)).mut_subcommands(|part| part.mut_args(|arg| with(&name, arg)))
+        let name = Verb::named(verb.get_name());
+        verb.mut_args(|arg| with(name, arg)).mut_subcommands(|part| part.mut_args(|arg| with(name, arg)))
     })
 }
 

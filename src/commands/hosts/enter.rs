@@ -23,10 +23,10 @@ pub(super) fn run(host: &Host, env: &Env) -> anyhow::Result<Exit> {
 /// Resumes a session on the host, or prints the command for it.
 pub(super) fn resume(host: &Host, args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = &of_others(&env.invocation.words, &[], &[]);
-    if !args.print {
+    if !args.prints() {
         match become_there(host, words, env.terminal.stdin && env.terminal.stdout, env)? {}
     }
-    let argv = argv(host, &of_others(words, &["--print", "-p"], &[]), args.prompt.is_none());
+    let argv = argv(host, &of_others(words, &["--print", "-p", "--format="], &[]), args.prompt.is_none());
     let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {
         Refusal::new(RefusalCode::NotPrintable, "the command cannot be printed: a part of it holds control characters")
     })?;

@@ -63,8 +63,8 @@ pub(crate) fn run(cli: &Cli, format: Option<Format>, env: &Env, ui: &mut Ui) -> 
     match (&cli.command, asking.hosts.as_slice()) {
         (Command::List(args), _) if !args.archived => list::run(args, &asking, ui),
         (Command::Search(args), _) if !args.pick => search::run(args, &asking, ui),
-        (Command::Resume(args), [host]) if !args.json => enter::resume(host, args, env, ui),
-        (Command::Resume(args), _) if !args.json && !args.last_launch => resume::run(args, &asking, ui),
+        (Command::Resume(args), [host]) if args.plan().is_none() => enter::resume(host, args, env, ui),
+        (Command::Resume(args), _) if args.plan().is_none() && !args.last_launch => resume::run(args, &asking, ui),
         (Command::Completions(_) | Command::Help(_) | Command::Save(_) | Command::Hook(_), _) => {
             let message = "this command is about the machine that it runs on, and takes no --host";
             Err(Refusal::new(RefusalCode::Usage, message).into())
@@ -100,11 +100,9 @@ fn picks(command: &Command) -> bool {
 fn changes(command: &Command) -> bool {
     match command {
         Command::Search(_) => picks(command),
-        Command::List(_) | Command::Agents(_) | Command::Show(_) | Command::Stats(_) => false,
-        Command::Config(_) | Command::Export(_) => false,
         Command::Doctor(args) => args.fix,
         Command::Undo(args) => !args.list,
-        _ => true,
+        command => command.verb().may_change(),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::view::render::hosts::HostAnswer;
 use crate::view::ui::Ui;
 
 /// Options that matter once the session is resumed, and those that conflict with `--json`.
-const LATER: &[&str] = &["--print", "-p", "--prompt=", "--wait", "--with="];
+const LATER: &[&str] = &["--print", "-p", "--format=", "--prompt=", "--wait", "--with="];
 /// Maximum candidates of one host.
 const MOST: usize = 12;
 

@@ -23,6 +23,9 @@ pub(crate) trait Answer {
     /// Set if the last line of ndjson has the number of items.
     const COUNTS_ITEMS: bool = false;
 
+    /// Set if a list among the fields has the items. An answer about one thing is one line of ndjson, and one row.
+    const HAS_ITEMS: bool = true;
+
     /// Returns the kind of the answer, and its fields in the one object of `--json`.
     ///
     /// The first list among them has the items: ndjson has a header, one line per item, and a summary of the fields
@@ -38,7 +41,11 @@ pub(crate) trait Answer {
     fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
         let (kind, fields) = self.object();
         let mut rows = Rows::new(out, format);
-        ndjson::write(&mut rows, &Document::new(kind, fields), Self::COUNTS_ITEMS)?;
+        if Self::HAS_ITEMS {
+            ndjson::write(&mut rows, &Document::new(kind, fields), Self::COUNTS_ITEMS)?;
+        } else {
+            write_object(&mut rows, kind, fields)?;
+        }
         rows.finish()
     }
 
@@ -85,13 +92,13 @@ fn write<A: Answer + ?Sized>(
     match format {
         Format::Table => answer.table(out, env, styles),
         Format::Tsv | Format::Csv => answer.rows(out, format),
-        Format::Json => {
-            let (kind, fields) = answer.object();
-            write_object(out, kind, fields)
-        }
-        Format::Ndjson => {
+        Format::Ndjson if A::HAS_ITEMS => {
             let (kind, fields) = answer.object();
             ndjson::write(&mut Harmless(out), &Document::new(kind, fields), A::COUNTS_ITEMS)
+        }
+        Format::Json | Format::Ndjson => {
+            let (kind, fields) = answer.object();
+            write_object(out, kind, fields)
         }
     }
 }

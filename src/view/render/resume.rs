@@ -68,6 +68,8 @@ pub(crate) struct Planned<'a> {
 }
 
 impl Answer for Planned<'_> {
+    const HAS_ITEMS: bool = false;
+
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { resume, refusals, env } = self;
         let session = resume.session.as_ref();
@@ -96,6 +98,8 @@ impl Answer for Planned<'_> {
 }
 
 impl Answer for Launch {
+    const HAS_ITEMS: bool = false;
+
     fn object(&self) -> (&'static str, impl Serialize) {
         ("last-launch", LastLaunchJson::from(self))
     }
