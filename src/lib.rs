@@ -95,6 +95,20 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
         [&mut args, &mut split].into_iter().for_each(|args| args.push("resume".into()));
         matches = command.try_get_matches_from_mut(&split);
     }
+    // Words alone are typed into the picker.
+    let shown: Vec<String> = split.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if let Some((at, inserted)) = matches.as_ref().err().and_then(|error| cli::for_picker(error, &shown))
+        && opens_picker(surroundings)
+    {
+        let inserted = || inserted.iter().map(OsString::from);
+        let mut longer = split.clone();
+        longer.splice(at..at, inserted());
+        let of_picker = command.try_get_matches_from_mut(&longer);
+        if of_picker.is_ok() {
+            args.splice(at..at, inserted());
+            (split, matches) = (longer, of_picker);
+        }
+    }
     let parsed = matches.and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok((cli, asked_format(&matches)))

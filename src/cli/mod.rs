@@ -41,7 +41,7 @@ pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
 pub(crate) use save::{Save, SaveArgs};
 pub(crate) use tags::{TagArgument, split_from_options};
-pub(crate) use tips::{add_tips, suggest_nearest};
+pub(crate) use tips::{add_tips, for_picker, suggest_nearest};
 pub(crate) use undo::UndoArgs;
 pub(crate) use usage::{asks_for_json, refusal};
 

@@ -4,7 +4,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-use crate::format::command_line;
+use crate::format::{command_line, shell};
 use crate::session::nearly::nearest;
 use crate::verbs::{InPlaceOf, Verb};
 
@@ -31,6 +31,36 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let tips = [Some(shows), takes_all.then(|| "`--every` takes all of them".to_owned())];
     let tips = tips.into_iter().flatten().map(StyledStr::from).collect();
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
+
+/// Returns the arguments to insert, and their place, for a line without a command, so that the picker opens: with the words
+/// typed, or with the options. A mistyped command is not a word to search for.
+pub(crate) fn for_picker(error: &Error, words: &[String]) -> Option<(usize, &'static [&'static str])> {
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let at = words.iter().position(|word| Some(word.as_str()) == unknown_command(error))?;
+            let is_meant = |name: &str| words[at] == name || nearest(&words[at], [name]).is_some();
+            let is_command = Verb::ALL.iter().any(|verb| is_meant(verb.name()) || is_in_place_of(*verb, &words[at]));
+            (!is_command).then_some((at, &["search", "--pick"]))
+        }
+        ErrorKind::UnknownArgument if !Verb::ALL.iter().any(|verb| words.iter().any(|word| word == verb.name())) => {
+            // A word may name a session, which only the user may resume.
+            let has_words = words.iter().skip(1).any(|word| !word.starts_with('-'));
+            Some((1, if has_words { &["search", "--pick"] } else { &["resume"] }))
+        }
+        _ => None,
+    }
+}
+
+fn unknown_command(error: &Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => Some(word),
+        _ => None,
+    }
+}
+
+fn is_in_place_of(verb: Verb, word: &str) -> bool {
+    verb.in_place_of().iter().any(|known| known.word == word)
 }
 
 /// Puts the nearest command, option or value in place of those that clap finds similar.
@@ -60,6 +90,15 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         let line = format!("rejoin {instead}");
         let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
         let tip = StyledStr::from(format!("`{line}` does that"));
+        error.remove(suggested);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        return;
+    }
+    if let Some((at, ["search", ..])) = for_picker(error, words) {
+        let quoted: Vec<_> = words[at..].iter().map(|word| shell::word(word)).collect();
+        let line = format!("rejoin search {} --pick", quoted.join(" "));
+        let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
+        let tip = StyledStr::from(format!("`{line}` looks for it in every session"));
         error.remove(suggested);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         return;

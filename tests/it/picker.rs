@@ -713,3 +713,35 @@ fn no_command_means_the_picker_or_help_in_a_pipe() {
     seat.shows("1 of 1 session");
     leaves(seat, "\x03", 130);
 }
+
+#[test]
+fn words_without_a_command_are_typed_into_the_picker() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(world.dir("elsewhere")).turn("the relay", "ok"));
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("the lamp", "it flickers"));
+    for (args, typed, count) in [
+        ("relay", "> relay", "1 of 2 sessions"),
+        ("flickers lamp", "> flickers lamp", "1 of 2 sessions"),
+        ("0000", "> 0000", "2 of 2 sessions"),
+        ("--here", "> ", "1 of 1 session"),
+        ("--agent claude relay", "> relay", "1 of 2 sessions"),
+    ] {
+        let mut seat = shell(&world, args);
+        let screen = seat.shows(count);
+        assert!(screen.contains(typed), "{args}: {screen}");
+        leaves(seat, "\x1b", 130);
+    }
+    // A mistyped command is not searched for.
+    for (args, tip) in [
+        ("lst", "a similar subcommand exists"),
+        ("dleete 0000", "a similar subcommand"),
+        ("trash", "`rejoin undo --list`"),
+    ] {
+        let (status, screen) = shell(&world, args).ends();
+        assert_eq!(status, Some(2), "{args}: {screen}");
+        assert!(screen.contains(tip), "{args}: {screen}");
+    }
+    let said = world.rejoin(["cron", "it's"]).code(2).stderr();
+    assert!(said.contains("tip: `rejoin search cron \"it's\" --pick` looks for it in every session"), "{said}");
+    assert!(world.launched().is_none());
+}

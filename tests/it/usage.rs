@@ -85,7 +85,8 @@ fn a_word_of_another_program_leads_to_the_command() {
         assert!(said.contains(&format!("run `rejoin help {verb}`")), "{word}: {said}");
     }
     let said = world.rejoin(["frobnicate"]).code(2).stderr();
-    assert!(said.starts_with("error: unrecognized subcommand 'frobnicate'\n\nUsage: "), "{said}");
+    let tip = "  tip: `rejoin search frobnicate --pick` looks for it in every session\n";
+    assert!(said.starts_with(&format!("error: unrecognized subcommand 'frobnicate'\n\n{tip}\nUsage: ")), "{said}");
 }
 
 #[test]
