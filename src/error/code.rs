@@ -53,6 +53,7 @@ pub(crate) enum RefusalCode {
     NothingPicked,
     NothingSaid,
     NothingToUndo,
+    OtherCopy,
     OtherOwner,
     OutputInStore,
     PathNotText,
@@ -103,9 +104,12 @@ impl RefusalCode {
             Self::Locked | Self::MissingDirectory | Self::MoreThanHalf | Self::NeedsTerminal => Exit::Refused,
             Self::NoAgent | Self::NoStore | Self::NoWorktree | Self::NotADirectory => Exit::Refused,
             Self::NotOfTheSession | Self::NotPrintable | Self::NotRemovable | Self::NotRenamable => Exit::Refused,
-            Self::NotResumable | Self::NotRewindable | Self::OtherOwner | Self::PlanChanged | Self::Planted => {
-                Exit::Refused
-            }
+            Self::NotResumable
+            | Self::NotRewindable
+            | Self::OtherCopy
+            | Self::OtherOwner
+            | Self::PlanChanged
+            | Self::Planted => Exit::Refused,
             Self::Purged | Self::SettingsElsewhere | Self::SettingsNotUnderstood => Exit::Refused,
             Self::TooManyResumes | Self::UnansweredDirectory | Self::UnknownDirectory => Exit::Refused,
             Self::UnknownStore | Self::UnreadableRun | Self::UntrustedDirectory => Exit::Refused,

@@ -18,9 +18,10 @@ pub(crate) fn name(session: &Session) -> String {
     shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
 }
 
-/// Returns the command that resumes this session.
+/// Returns the command that resumes this session, and the copy that the user named.
 pub(crate) fn resume(session: &Session) -> String {
-    format!("rejoin resume {}", name(session))
+    let copy = session.choice.named.map(|number| format!(" --copy {number}")).unwrap_or_default();
+    format!("rejoin resume {}{copy}", name(session))
 }
 
 /// Refuses to take over a session that a running process holds.
@@ -102,6 +103,22 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::Planted, message).hint(hint))
 }
 
+/// Refuses to start an agent where it would continue another copy than the chosen one.
+pub(crate) fn check_copy(session: &Session, dir: &Path) -> Result<(), Refusal> {
+    let is_there = |at: usize| agent::leads_back(&session.copies[at].place, dir);
+    let other = (1..session.copies.len()).find(|at| is_there(*at) == Some(true));
+    let Some(other) = other.filter(|_| is_there(0) == Some(false)) else { return Ok(()) };
+    let (number, other) = (session.number_of(0), session.number_of(other));
+    let (agent, id, name) = (session.agent, session.id(), name(session));
+    let message =
+        format!("in {} {agent} would continue copy {other} of session {id}, not copy {number}", dir.display());
+    let hint = format!(
+        "read both with `rejoin show {name} --copy {number}` and `rejoin show {name} --copy {other}`; to keep copy {number} \
+         alone, run `rejoin delete {name} --copy {other}` and resume it again"
+    );
+    Err(Refusal::new(RefusalCode::OtherCopy, message).hint(hint))
+}
+
 /// Refuses to enter a directory that a session claims against its own place in the store.
 ///
 /// A planted session could otherwise run the settings and hooks of any directory.
@@ -114,10 +131,10 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         session.id(),
         dir.value.display()
     );
-    let name = name(session);
-    let mut hint = format!("check it with `rejoin show {name}`; start there with `rejoin resume {name} --trust`");
+    let (name, command) = (name(session), resume(session));
+    let mut hint = format!("check it with `rejoin show {name}`; start there with `{command} --trust`");
     if !agent::about(session.agent).needs_own_dir {
-        hint.push_str(&format!(", or in the directory that you are in with `rejoin resume {name} --in .`"));
+        hint.push_str(&format!(", or in the directory that you are in with `{command} --in .`"));
     }
     Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
 }

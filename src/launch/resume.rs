@@ -247,6 +247,9 @@ impl Resume {
                     Err(refusal) => refusals.push(refusal),
                 }
             }
+            if let (Some(dir), None) = (&self.plan.dir, &self.briefed) {
+                refusals.extend(checks::check_copy(session, dir).err());
+            }
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());
             }

@@ -74,11 +74,13 @@ pub(crate) struct Choice {
     pub is_decided: bool,
     /// The comparison of each copy with the first; `None` if they were not compared.
     pub comparisons: Vec<Option<Comparison>>,
+    /// The number of the copy that the user named, which is the first one now; counted from 1.
+    pub named: Option<usize>,
 }
 
 impl Choice {
     /// Creates a choice that needed no comparison.
     pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
-        Self { why: why.into(), is_decided, comparisons: Vec::new() }
+        Self { why: why.into(), is_decided, comparisons: Vec::new(), named: None }
     }
 }

@@ -226,9 +226,20 @@ impl Session {
 
     /// Moves a copy to the front, as the user requested.
     pub(crate) fn put_first(&mut self, at: usize) {
+        let number = self.number_of(at);
+        self.choice =
+            Choice { named: Some(number), ..Choice::new(format!("you asked for copy {number}"), true) }.into();
         self.copies[..=at].rotate_right(1);
-        self.choice = Choice::new("it was named", true).into();
         self.launch_dir_exists = None;
+    }
+
+    /// Returns the number by which the user names a copy, counted from 1, whatever copy is the first one now.
+    pub(crate) fn number_of(&self, at: usize) -> usize {
+        match self.choice.named {
+            Some(named) if at == 0 => named,
+            Some(named) if at < named => at,
+            _ => at + 1,
+        }
     }
 
     /// Recomputes the problems of the session from its first copy and the facts about the others.

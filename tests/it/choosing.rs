@@ -82,6 +82,45 @@ fn the_user_can_name_a_copy_by_number_or_path() {
 }
 
 #[test]
+fn resume_refuses_a_copy_that_the_agent_would_not_open() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let talk = Claude::session(id(1)).in_dir(&app).turn("start", "started");
+    world.add(talk.clone().turn("more", "done"));
+    let stray = world.add(talk.filed_under(claude_slug(&other)));
+    let name = format!("claude:{}", id(1));
+    for options in [&["--copy", "2"][..], &["--copy", "2", "--trust"], &["--copy", stray.to_str().expect("a text")]] {
+        for format in [None, Some("--print"), Some("--json")] {
+            let args = ["resume", &name].into_iter().chain(options.iter().copied()).chain(format);
+            let answer = world.rejoin(args).code(7);
+            if format == Some("--json") {
+                assert_eq!(answer.plan().refusals[0].code, "other-copy");
+                continue;
+            }
+            let said = answer.stderr();
+            let why = format!("in {} claude would continue copy 1 of session {}, not copy 2\n", app.display(), id(1));
+            assert!(said.contains(&why), "{said}");
+            assert!(said.contains(&format!("`rejoin delete {name} --copy 1`")), "{said}");
+        }
+    }
+    assert!(world.launched().is_none());
+    let said = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
+    assert!(said.contains("copy 2: ") && said.contains("chosen: you asked for copy 2"), "{said}");
+    // The other copy is opened, and so is this one where it is filed, without losing its number on the way.
+    let said = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
+    assert!(said.contains("because you asked for copy 1"), "{said}");
+    assert_eq!(launched(&world).cwd, app);
+    world.rejoin(["resume", &name, "--copy", "2", "--in", other.to_str().expect("a text")]).code(0);
+    assert_eq!(launched(&world).cwd, other);
+    std::fs::remove_file(
+        world.home().join(".claude/projects").join(claude_slug(&app)).join(format!("{}.jsonl", id(1))),
+    )
+    .expect("a removal");
+    let said = world.rejoin(["resume", &name]).code(7).stderr();
+    assert!(said.contains(&format!("`rejoin resume {name} --trust`")), "{said}");
+}
+
+#[test]
 fn a_newer_copy_with_fewer_messages_is_not_preferred() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));

@@ -26,10 +26,10 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
         active_at: copy.active_at.as_ref().map(|at| at.value.to_string()),
         size_bytes: copy.size_bytes,
         messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
-        copy: several.then_some(at + 1),
+        copy: several.then(|| session.number_of(at)),
         differs: session.choice.comparisons.get(at).copied().flatten().map(|comparison| comparison.to_string()),
         row: if several { row_of_copy(copy, env) } else { row(session, env) },
-        select: if several { format!("{id} --copy {}", at + 1) } else { id.clone() },
+        select: if several { format!("{id} --copy {}", session.number_of(at)) } else { id.clone() },
     };
     session.copies.iter().enumerate().map(candidate).collect()
 }

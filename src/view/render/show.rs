@@ -209,7 +209,11 @@ impl<W: Write> Page<'_, W> {
                 let size = text::size(copy.size_bytes);
                 self.line(
                     "",
-                    &format!("  copy {}: {size}{}, active {active}{compared}", at + 1, messages.unwrap_or_default()),
+                    &format!(
+                        "  copy {}: {size}{}, active {active}{compared}",
+                        session.number_of(at),
+                        messages.unwrap_or_default()
+                    ),
                 )?;
             }
             if at == 0 && session.choice.is_decided {
