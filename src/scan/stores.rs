@@ -87,9 +87,11 @@ pub(crate) fn facts(
     }
     for session in sessions {
         let root = &session.copy().place.store.root;
-        let sum = sums.iter_mut().find(|sum| sum.facts.agent == session.agent && sum.facts.root == *root);
-        if let Some(sum) = sum {
-            sum.add(session, env);
+        let is_own = |sum: &Sum<'_>| sum.facts.agent == session.agent;
+        let at = sums.iter().position(|sum| is_own(sum) && sum.facts.root == *root);
+        // A session in its own directory is in no store; it counts for the agent's first one.
+        if let Some(at) = at.or_else(|| sums.iter().position(is_own)) {
+            sums[at].add(session, root, env);
         }
     }
     sums.into_iter().map(Sum::finish).collect()
@@ -115,9 +117,9 @@ impl<'s> Sum<'s> {
         Self { facts, by, shared: BTreeSet::new(), newest: Vec::new() }
     }
 
-    fn add(&mut self, session: &'s Session, env: &Env) {
+    fn add(&mut self, session: &'s Session, root: &Path, env: &Env) {
         let facts = &mut self.facts;
-        for copy in session.copies.iter().filter(|copy| copy.place.store.root == facts.root) {
+        for copy in session.copies.iter().filter(|copy| copy.place.store.root == root) {
             match copy.size() {
                 Some(size) => facts.size_bytes += size,
                 None => drop(self.shared.insert(Arc::clone(&copy.place.path))),

@@ -78,6 +78,9 @@ fn list_finds_histories_in_known_current_and_given_directories() {
     assert_eq!(found(&["--agent", "claude"]), Vec::<String>::new());
     assert_eq!(found(&["--dir", &path(2)]), [path(2)]);
     assert_eq!(seen_from(&world, &dirs[1].join("."), &["--agent", "aider"]).len(), 2);
+    let agents: Value = world.from(&dirs[1]).rejoin(["agents", "--agent", "aider", "--json"]).code(0).json();
+    let store = &agents["stores"][0];
+    assert_eq!((&store["sessions"], store["size_bytes"].as_u64() > Some(0)), (&2.into(), true), "{agents}");
 }
 
 #[test]
