@@ -54,7 +54,7 @@ pub(crate) trait Reading: Listed + Sync {
     /// miss sub-agents.
     ///
     /// This is the rule for what it opens: it lists directories, and opens a session's file only if no name contains the
-    /// full id, and then reads the first record; of a database it reads the ids. Everything else is for [`Reading::read`].
+    /// full id, and then reads the first record; in a database, it reads the ids. Everything else is for [`Reading::read`].
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         self.engine().locate(store, only)
     }

@@ -111,9 +111,7 @@ macro_rules! verbs {
             /// working directory. A directory counts only if its encoded name is the name of the session's project.
             Backfill(BackfillArgs) backfill {
                 Repair more changes, see [Doctor Hook Save Resume],
-                examples [
-                    "rejoin backfill --every --dry-run" => "which sessions lack a record, and what it would say",
-                ]
+                examples ["rejoin backfill --every --dry-run" => "which sessions lack a record, and what it would say"]
             }
             /// Undo what a run of rejoin changed
             ///
@@ -148,9 +146,7 @@ macro_rules! verbs {
             /// archived is undone, if the trash still has it.
             Restore(RestoreArgs) restore {
                 Keep main changes, see [Archive Undo],
-                examples [
-                    "rejoin restore 8e7d" => "put an archived session back",
-                ]
+                examples ["rejoin restore 8e7d" => "put an archived session back"]
             }
             /// Protect sessions from `cleanup` and `delete`
             Pin(PinArgs) pin {
@@ -233,9 +229,7 @@ macro_rules! verbs {
             /// command if there is one. A session that is in use keeps its title. `rejoin undo` reverses it.
             Rename(RenameArgs) rename {
                 Move more changes, see [List Tag Undo],
-                examples [
-                    "rejoin rename 5a1e 'Cron mails'" => "another title",
-                ]
+                examples ["rejoin rename 5a1e 'Cron mails'" => "another title"]
             }
             /// Write sessions as Markdown, as pages of HTML or as JSON
             ///
@@ -255,9 +249,7 @@ macro_rules! verbs {
             /// written whole or not at all. A failure ends with exit code 1, or with 0 under --best-effort.
             Save(SaveArgs) save {
                 Integrate more changes, see [Hook Backfill],
-                examples [
-                    "rejoin save session-info --session-dir sessions/a --working-dir /opt" => "where a session belongs",
-                ]
+                examples ["rejoin save session-info --session-dir sessions/a --working-dir /opt" => "where a session belongs"]
             }
             /// Install hooks in agents, and handle the events that they send
             ///
@@ -265,9 +257,7 @@ macro_rules! verbs {
             /// make the agent fail: they report an error in one line on standard error and end with exit code 0.
             Hook(HookArgs) hook {
                 Integrate more changes, see [Save Backfill],
-                examples [
-                    "rejoin hook install --dry-run" => "what the settings of Claude Code would gain",
-                ]
+                examples ["rejoin hook install --dry-run" => "what the settings of Claude Code would gain"]
             }
             /// Print the completion script of a shell
             ///
@@ -275,9 +265,7 @@ macro_rules! verbs {
             #[command(after_help = INSTALL_COMPLETIONS)]
             Completions(CompletionsArgs) complete {
                 Integrate more reads, see [Help Config],
-                examples [
-                    "rejoin completions fish" => "the script that fish reads",
-                ]
+                examples ["rejoin completions fish" => "the script that fish reads"]
             }
             /// Show which agents have sessions here, and where rejoin looked
             ///
@@ -285,9 +273,7 @@ macro_rules! verbs {
             /// (sub-agents, archived and empty ones), bytes, last activity, version of the agent.
             Agents(AgentsArgs) agents {
                 Integrate main reads, see [List Stats Doctor],
-                examples [
-                    "rejoin agents" => "which agents keep sessions here, and where rejoin looked in vain",
-                ]
+                examples ["rejoin agents" => "which agents keep sessions here, and where rejoin looked in vain"]
             }
             /// Show the settings of the config file, and the defaults
             ///

@@ -429,7 +429,12 @@ fn the_guides_example_agent_builds_and_lists_its_session() {
     let copy = tempfile::tempdir().expect("a directory");
     for entry in std::fs::read_dir(root).expect("the tree").map(|entry| entry.expect("an entry")) {
         if !["target", ".git"].iter().any(|name| entry.file_name() == *name) {
-            copy_tree(&entry.path(), &copy.path().join(entry.file_name()));
+            let to = copy.path().join(entry.file_name());
+            if entry.path().is_dir() {
+                copy_tree(&entry.path(), &to);
+            } else {
+                std::fs::copy(entry.path(), to).expect("a copy");
+            }
         }
     }
     // A target directory that only copies use, because both builds have the same names.
