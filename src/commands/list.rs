@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::ListArgs;
 use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_processes};
-use crate::commands::{no_match, query};
+use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
@@ -41,6 +41,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
     labels.mark(&mut sessions);
+    let moved_here = match filter.dirs.first() {
+        Some(dir) if says_more(args, &env.terminal) => moved_here::notes(dir, &sessions, env),
+        _ => Vec::new(),
+    };
     if args.running {
         sessions.retain(|session| filter.matches(session));
         processes::verify(&mut sessions);
@@ -72,7 +76,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let mut show = |count: usize| {
         (listing.sessions, listing.beyond_limit) = (&sessions[..count], beyond_limit + sessions.len() - count);
         let notes = render::notes(&listing, &filter, typed.is_narrowed());
-        ui.height_of(&notes) + ui.height_of(from_config.as_slice())
+        ui.height_of(&notes) + ui.height_of(&moved_here) + ui.height_of(from_config.as_slice())
     };
     let shown = screenful(&sessions, args, &env.terminal, &mut show);
     show(shown);
@@ -87,6 +91,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         listing.is_explained = is_explained;
         render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
     }
+    moved_here.iter().for_each(|note| ui.note(note));
     from_config.iter().for_each(|note| ui.note(note));
     // The process ends here; freeing each session's memory would take longer than printing it.
     std::mem::forget(listing);

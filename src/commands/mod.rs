@@ -19,6 +19,7 @@ pub(crate) mod hosts;
 pub(crate) mod list;
 mod listing;
 mod messages;
+mod moved_here;
 mod no_match;
 pub(crate) mod pin;
 mod query;

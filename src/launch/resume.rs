@@ -36,6 +36,15 @@ pub(crate) struct Left {
     pub made: Option<String>,
 }
 
+/// The facts about a missing launch directory.
+struct Surveyed {
+    checkouts: Checkouts,
+    /// The git remote that it had at its last launch.
+    remote: Option<String>,
+    /// Number of its sessions that `list` shows.
+    sessions: usize,
+}
+
 /// Another agent, started with a briefing on the session as its first prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Briefed {
@@ -341,7 +350,7 @@ impl Resume {
     fn plan_worktree(&mut self, options: &Options, env: &Env) -> Result<(), Refusal> {
         let dir = self.plan.dir.as_deref().unwrap_or_else(|| Path::new("")).display();
         let refuse = |message: String| Refusal::new(RefusalCode::NoWorktree, message);
-        let (checkouts, remote) = self.checkouts(env);
+        let Surveyed { checkouts, remote, .. } = self.survey(env);
         let lost = match self.lost_worktree(&checkouts, remote.as_deref()) {
             Ok(Some(lost)) => lost,
             Ok(None) => {
@@ -360,18 +369,27 @@ impl Resume {
     pub(crate) fn left(&self, env: &Env) -> Left {
         let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
         let Some(gone) = gone else { return Left::default() };
-        let (checkouts, remote) = self.checkouts(env);
+        let Surveyed { checkouts, remote, sessions } = self.survey(env);
+        let all = match sessions {
+            0 | 1 => "the session".to_owned(),
+            count => format!("all {count} sessions"),
+        };
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
         let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let follow = |found: &Instead| {
             let words = [gone, &found.dir].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
-            let why = format!("lets all of its sessions follow to {}", found.why.words());
+            let why = format!("lets {all} follow to {}", found.why.words());
             (format!("rejoin move {} {}", words[0], words[1]), why)
         };
         let is_best = |found: &&Instead| best.as_ref() == Some(&found.dir);
         let moved = instead.iter().find(is_best).map(follow);
-        let may_move = instead.iter().filter(|found| found.why.may_be_it() && !is_best(found)).map(follow).collect();
+        let mut may_move: Vec<_> =
+            instead.iter().filter(|found| found.why.may_be_it() && !is_best(found)).map(follow).collect();
+        if moved.is_none() && may_move.is_empty() && worktree.is_none() && reach::exists(gone) == Some(false) {
+            let command = format!("rejoin move {} NEW_DIR", shell::word(&gone.to_string_lossy()));
+            may_move.push((command, format!("lets {all} follow to where it is now")));
+        }
         instead.retain(|found| self.starts_in(&found.dir));
         let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
         Left { moved, worktree, instead, may_move, made }
@@ -401,13 +419,16 @@ impl Resume {
         answers.map_err(|unable| refuse(RefusalCode::WouldNotEnd, unable))
     }
 
-    /// Finds the checkouts around the directories of all sessions, and the git remote that the launch directory had.
-    fn checkouts(&self, env: &Env) -> (Checkouts, Option<String>) {
+    /// Finds the checkouts around the directories of all sessions, the git remote that the launch directory had, and the
+    /// number of its sessions.
+    fn survey(&self, env: &Env) -> Surveyed {
         let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
-        (Checkouts::of(known.into_iter(), &env.home), remote)
+        let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
+        let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
+        Surveyed { checkouts: Checkouts::of(known.into_iter(), &env.home), remote, sessions }
     }
 
     /// Adds the remedies for a missing launch directory to a refusal.

@@ -201,6 +201,59 @@ fn a_moved_project_is_found_by_its_git_remote() {
 }
 
 #[test]
+fn sessions_of_a_moved_project_follow_to_each_candidate() {
+    let world = World::with_agents();
+    let (shop, plain) = (world.dir("work/shop"), world.dir("work/plain"));
+    for n in 1..=3 {
+        world.add(Claude::session(id(n)).in_dir(&shop).turn("mend the till", "done"));
+    }
+    world.add(Claude::session(id(4)).in_dir(&plain).turn("paint it", "done"));
+    world.add(Claude::session(id(5)).in_dir(world.dir("a")).turn("x", "y"));
+    world.add(Claude::session(id(6)).in_dir(world.dir("b")).turn("x", "y"));
+    [&shop, &plain].map(|dir| std::fs::remove_dir(dir).expect("a removal"));
+    let candidates = [world.dir("a/shop"), world.dir("b/shop")];
+    let moves = candidates.each_ref().map(|to| format!("rejoin move {} {}", shop.display(), to.display()));
+    let anywhere = format!("rejoin move {} NEW_DIR", plain.display());
+    for args in [&["resume", &id(1)][..], &["show", &id(1)], &["doctor"]] {
+        let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
+        let said = answer.stdout() + &answer.stderr();
+        for command in &moves {
+            assert!(said.contains(command.as_str()), "{args:?}: {said}");
+        }
+        assert!(said.contains("all 3 sessions follow"), "{args:?}: {said}");
+        assert!(!said.contains(&format!("best: {}", candidates[0].display())), "{args:?}: {said}");
+    }
+    for args in [&["resume", &id(4)][..], &["show", &id(4)], &["doctor", &id(4)]] {
+        let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
+        let said = answer.stdout() + &answer.stderr();
+        assert!(said.contains(&anywhere), "{args:?}: {said}");
+    }
+    let mut seat = shell(&world, &format!("resume {}", "till"));
+    seat.shows(&format!("3 of {} sessions", 6));
+    seat.types("\r");
+    let screen = seat.shows("lets all 3 sessions follow");
+    assert!(screen.contains("rejoin move"), "{screen}");
+    seat.types("\x1b\x1b");
+    // The new place has no session, or an unrelated one; the directory that is gone is mentioned in either case.
+    let note = format!(
+        "3 sessions worked in {}, which is gone; if it was moved here, `{}` lets them follow.",
+        shop.display(),
+        moves[0]
+    );
+    let error = world.from(&candidates[0]).rejoin(["resume", "."]).code(5).stderr();
+    assert!(error.contains(&note), "{error}");
+    world.add(Claude::session(id(7)).in_dir(&candidates[0]).turn("unrelated", "done"));
+    let dir = candidates[0].to_str().expect("a text");
+    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(said.contains(&note), "{said}");
+    let said = world.on_terminal(200, ["list", "--dir", world.dir("a").to_str().expect("a text")]).code(0).stderr();
+    assert!(!said.contains("which is gone"), "{said}");
+    world.rejoin(["move", shop.to_str().expect("a text"), dir, "--yes"]).code(0);
+    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(!said.contains("which is gone"), "{said}");
+}
+
+#[test]
 fn resume_distrusts_a_directory_contradicting_the_store() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));

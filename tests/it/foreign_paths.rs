@@ -147,14 +147,15 @@ fn two_candidates_are_named_with_reasons_and_commands() {
     let words =
         ["a directory with the same last name in which another session worked", "a directory with the same last name"];
     let name = format!("claude:{}", id(1));
-    let lines: Vec<String> = [&known, &other]
-        .iter()
-        .zip(words)
-        .map(|(dir, why)| format!("`rejoin resume {name} --in {}`  ({why})", dir.display()))
-        .chain([&known, &other].iter().zip(words).map(|(dir, why)| {
-            format!("`rejoin move {gone} {}`  (lets all of its sessions follow to {why})", dir.display())
-        }))
-        .collect();
+    let lines: Vec<String> =
+        [&known, &other]
+            .iter()
+            .zip(words)
+            .map(|(dir, why)| format!("`rejoin resume {name} --in {}`  ({why})", dir.display()))
+            .chain([&known, &other].iter().zip(words).map(|(dir, why)| {
+                format!("`rejoin move {gone} {}`  (lets the session follow to {why})", dir.display())
+            }))
+            .collect();
     let refused = world.rejoin(["resume", &id(1), "--print"]).code(7).stderr();
     let places: Vec<usize> = lines.iter().filter_map(|line| refused.find(line)).collect();
     assert_eq!(places.len(), lines.len(), "{lines:#?}\n{refused}");

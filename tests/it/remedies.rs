@@ -253,19 +253,26 @@ fn paste_all(world: &World, now: &str) -> usize {
             let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));
             printed.expect("the same plan")
         };
-        let command = &command.split_once("--apply ").map_or_else(|| command.clone(), |(plan, _)| again(plan));
+        let command = command.split_once("--apply ").map_or_else(|| command.clone(), |(plan, _)| again(plan));
+        // The user names the directory.
+        let command = &command.replace("NEW_DIR", world.dir("elsewhere/new").to_str().expect("a path"));
         if writes_outside(command, world) {
             continue;
         }
         let mut shell = world.with("REJOIN_NOW", now).command("/bin/sh");
         shell.args(["-c", command]);
         let mut seat = Seat::run(&shell, 100, 40);
-        seat.types("y\n");
+        let is_picker = command.contains(" --pick");
+        if is_picker {
+            seat.shows("> ");
+        }
+        seat.types(if is_picker { "\x1b" } else { "y\n" });
         let (status, said) = seat.ends();
         // A `doctor` that runs again finds the rest, and an archive lacks what cannot be read.
         let is_fine = match status {
             Some(3) => command.contains(" archive "),
             Some(4) => command.contains(" doctor "),
+            Some(130) => is_picker,
             status => status == Some(0),
         };
         if !is_fine {

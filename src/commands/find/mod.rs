@@ -21,7 +21,7 @@ pub(crate) use trashed::{is_of_same_session, items as items_of_run, trashed};
 
 use crate::agent::Depth;
 use crate::commands::listing;
-use crate::commands::no_match;
+use crate::commands::{moved_here, no_match};
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
 use crate::scan::{self, Places, Wanted};
 use crate::session::select::{Filter, Selector, SortKey};
@@ -162,6 +162,11 @@ impl<'a> Finder<'a> {
                 let dirs = if filter.dirs.is_empty() { place.dirs } else { filter.dirs.clone() };
                 let filter = Filter { dirs, is_respelled: place.is_respelled, ..filter.clone() };
                 let newest = Finder::new(&filter, wanted, env, self.ui).latest();
+                // A script that finds a session needs no advice for another one.
+                if newest.is_err() || env.terminal.stdout {
+                    let scan = scan::locate(env, &[]).read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
+                    moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.note(note));
+                }
                 let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
                 Ok(Target::Session(Box::new(session)))
             }

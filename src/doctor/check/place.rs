@@ -142,18 +142,33 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     // The best replacement for it.
     said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
-    said.extend(best.map(|best| format!("best: {} ({})", best.dir.display(), best.why.words())));
+    // Equal evidence makes no place the best one.
+    let equal: Vec<String> = gone
+        .instead
+        .iter()
+        .filter(|other| Some(other.why) == best.map(|best| best.why))
+        .map(|other| other.dir.display().to_string())
+        .collect();
+    let named = match best {
+        Some(best) if !best.why.may_be_it() => "near it",
+        _ if equal.len() == 1 => "best",
+        _ => "may be",
+    };
+    said.extend(best.map(|best| format!("{named}: {} ({})", equal.join(" or "), best.why.words())));
     let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
         .subject(format!("{}: {}", dir.display(), said.join("; ")))
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);
+    let follow = match sessions.len() {
+        1 => "lets the session follow".to_owned(),
+        count => format!("lets all {count} sessions follow"),
+    };
     let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
     let finding = match new {
-        Some(ref new) => finding.remedy(
-            format!("rejoin move {} {}", word(dir), word(new)),
-            "lets all of its sessions follow, if it moved there",
-        ),
+        Some(ref new) => {
+            finding.remedy(format!("rejoin move {} {}", word(dir), word(new)), format!("{follow}, if it moved there"))
+        }
         None => finding,
     };
     let finding = match gone.worktree.as_ref().filter(|_| gone.unmounted.is_none()) {
@@ -175,16 +190,22 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
             "resumes the newest of its sessions in the directory that you are in",
         ),
     };
+    let may_be_it = gone.instead.iter().filter(|found| found.why.may_be_it() && new.as_ref() != Some(&found.dir));
+    let finding = may_be_it.filter(|_| gone.unmounted.is_none()).fold(finding, |finding, found| {
+        let command = format!("rejoin move {} {}", word(dir), word(&found.dir));
+        finding.remedy(command, format!("{follow} to {}", found.why.words()))
+    });
+    let is_movable_elsewhere = gone.instead.iter().all(|found| !found.why.may_be_it()) && gone.worktree.is_none();
+    let finding = if is_movable_elsewhere && gone.unmounted.is_none() && !gone.is_no_directory {
+        finding.remedy(format!("rejoin move {} NEW_DIR", word(dir)), format!("{follow} to where it is now"))
+    } else {
+        finding
+    };
     let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
         finding
     } else {
         finding.remedy(format!("mkdir -p {}", word(dir)), "creates it again, empty")
     };
-    let may_be_it = gone.instead.iter().filter(|found| found.why.may_be_it() && new.as_ref() != Some(&found.dir));
-    let finding = may_be_it.filter(|_| gone.unmounted.is_none()).fold(finding, |finding, found| {
-        let command = format!("rejoin move {} {}", word(dir), word(&found.dir));
-        finding.remedy(command, format!("lets all of its sessions follow to {}", found.why.words()))
-    });
     let finding = finding.remedy(format!("rejoin list --dir {}", word(dir)), "lists its sessions");
     Some(sessions.iter().fold(finding, |finding, session| finding.session(session)))
 }

@@ -1,0 +1,58 @@
+//! Mentions the sessions of directories that are gone and may be the requested one, which was moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::format::{command_line, shell, text};
+use crate::launch::log;
+use crate::scan::git::remote_of;
+use crate::scan::moved::{self, Checkouts};
+use crate::session::Session;
+use crate::session::recorded;
+use crate::system::env::Env;
+use crate::system::reach;
+
+/// Maximum directories that are mentioned.
+const MAX: usize = 3;
+
+/// Returns a note on each missing directory whose sessions may belong to `dir`, with the command that lets them follow.
+pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> {
+    let remotes = log::remotes(&log::file(env)).unwrap_or_default();
+    let (remote, name) = (remote_of(dir), recorded::file_name(dir));
+    let is_alike = |gone: &Path| {
+        let names = recorded::file_name(gone).zip(name);
+        names.is_some_and(|(gone, name)| gone.eq_ignore_ascii_case(name))
+            || (remote.is_some() && remotes.get(gone) == remote.as_ref())
+    };
+    let mut by_dir: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
+    for session in sessions.iter().filter(|session| session.copy().kind.is_listed()) {
+        if let Some(gone) = session.launch_dir().filter(|gone| *gone != dir && is_alike(gone)) {
+            by_dir.entry(gone).or_default().push(session);
+        }
+    }
+    by_dir.retain(|gone, _| reach::exists(gone) == Some(false));
+    if by_dir.is_empty() {
+        return Vec::new();
+    }
+    let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
+    let checkouts = Checkouts::of(known.into_iter().chain([dir]), &env.home);
+    let mut notes = Vec::new();
+    for (gone, sessions) in by_dir {
+        let had = moved::repository_in(remotes.get(gone).cloned(), sessions.iter().copied());
+        let is_here = |found: &moved::Instead| found.dir == dir && found.why.may_be_it();
+        if !checkouts.instead_of(gone, &had).iter().any(is_here) {
+            continue;
+        }
+        let words = [gone, dir].map(|path| shell::word(&path.to_string_lossy()).into_owned());
+        let command = format!("rejoin move {} {}", words[0], words[1]);
+        let command = command_line::in_home(&command, &env.invocation.elsewhere);
+        notes.push(format!(
+            "{} worked in {}, which is gone; if it was moved here, `{command}` lets {} follow.",
+            text::count(sessions.len(), "session"),
+            env.tilde(gone),
+            if sessions.len() == 1 { "it" } else { "them" }
+        ));
+    }
+    notes.truncate(MAX);
+    notes
+}
