@@ -185,7 +185,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let wants = Messages::of(args);
     let format = args.format.for_text();
     if format == Format::Table {
-        ui.page(env);
+        ui.page(env)?;
     }
     if let Messages::None = wants {
         match format {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             }
         },
     };
-    ui.page(env);
+    ui.page(env)?;
     write!(ui.data(), "{help}")?;
     ui.flush()?;
     Ok(Exit::Ok)

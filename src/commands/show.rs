@@ -147,7 +147,7 @@ fn write_text(
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let styles = ui.styles;
-    ui.page(env);
+    ui.page(env)?;
     if !messages_only {
         let ready = find::ready(session, &Request::default(), env);
         show::session(ui.data(), env, &styles, session, &ready)?;
@@ -161,7 +161,7 @@ fn write_text(
 fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let styles = ui.styles;
     if format == Format::Table {
-        ui.page(env);
+        ui.page(env)?;
         show::branches(ui.data(), env, &styles, branches)?;
     } else {
         let mut rows = Rows::new(ui.data(), format);

@@ -1,31 +1,76 @@
 //! Wraps text to a width, between words.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar as _;
 
 /// Wraps a line to at most this width; all lines but the first begin with a margin.
 ///
-/// A command in backquotes is one word, so that it can be pasted. A word that is longer than a line is not split.
+/// A command in backquotes is one word, so that it can be pasted. A word that is longer than a line is not split. The
+/// codes of styles take no room.
 pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
+    split(line, width, margin, 0..0)
+}
+
+/// Wraps a line of an answer; continuation lines are indented to its last column. A command is not split.
+pub(crate) fn folded(line: &str, width: usize) -> Vec<String> {
+    split(line, width, last_column(line), command(line))
+}
+
+/// Returns the width of a text in columns, without the codes of its styles.
+pub(crate) fn columns(text: &str) -> usize {
+    widths(text).map(|(_, _, width)| width).sum()
+}
+
+/// Returns each character with its offset and its width, which is 0 for those of a style's code.
+fn widths(text: &str) -> impl Iterator<Item = (usize, char, usize)> {
+    let mut is_code = false;
+    text.char_indices().map(move |(at, c)| {
+        let is_part = is_code || c == '\x1b';
+        is_code = is_part && c != 'm';
+        (at, c, if is_part { 0 } else { c.width().unwrap_or(0) })
+    })
+}
+
+/// Like [`broken`]; does not break inside the range `whole`.
+fn split(line: &str, width: usize, margin: usize, whole: Range<usize>) -> Vec<String> {
     let margin = margin.min(width / 2);
     let mut lines = Vec::new();
     let (mut start, mut used, mut gap, mut quoted) = (0, 0, None, 0);
-    for (at, c) in line.char_indices() {
+    for (at, c, columns) in widths(line) {
         if c == '`' && at >= quoted {
             quoted = end_of_quote(&line[at..]).map_or(at, |length| at + length);
         }
-        if c == ' ' && at >= quoted && !line[start..at].trim_end().is_empty() {
+        if c == ' ' && at >= quoted && !whole.contains(&at) && !line[start..at].trim_end().is_empty() {
             gap = Some(at);
         }
-        used += c.width().unwrap_or(0);
+        used += columns;
         if let Some(at_gap) = gap.filter(|at_gap| used > width && *at_gap < at) {
             lines.push(piece(&line[start..at_gap], lines.len(), margin));
             start = at_gap + line[at_gap..].len() - line[at_gap..].trim_start_matches(' ').len();
-            used = margin + line[start..(at + c.len_utf8()).max(start)].width();
+            used = margin + self::columns(&line[start..(at + c.len_utf8()).max(start)]);
             gap = None;
         }
     }
     lines.push(piece(&line[start..], lines.len(), margin));
     lines
+}
+
+/// Finds a command or path to paste that is not quoted: the first column of a line that is indented far, or a column
+/// that begins as a command for a shell does.
+fn command(line: &str) -> Range<usize> {
+    /// Least number of blanks before a column that is not split.
+    const FAR: usize = 4;
+    let indent = line.len() - line.trim_start().len();
+    let end = |start: usize| line[start..].find("  ").map_or(line.len(), |gap| start + gap);
+    if indent >= FAR {
+        return indent..end(indent);
+    }
+    let starts = line.match_indices("  ").map(|(at, gap)| at + gap.len());
+    let mut starts = starts.filter(|at| !line[*at..].starts_with(' '));
+    starts
+        .find(|at| ["cd ", "rejoin "].iter().any(|word| line[*at..].starts_with(word)))
+        .map_or(0..0, |at| at..line.len())
 }
 
 fn piece(text: &str, before: usize, margin: usize) -> String {
@@ -51,12 +96,13 @@ pub(crate) fn in_columns(text: &str, width: usize) -> String {
 fn last_column(line: &str) -> usize {
     let margin = line.len() - line.trim_start().len();
     let gap = line.rfind("  ").map_or(0, |at| at + 2);
-    line[..margin.max(gap)].width()
+    columns(&line[..margin.max(gap)])
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_width::UnicodeWidthStr as _;
 
     use super::*;
 
@@ -75,6 +121,23 @@ mod tests {
         assert_eq!(broken("    code that is long", 12, 0), ["    code", "that is long"]);
         assert_eq!(broken("日本 語の", 6, 0), ["日本", "語の"]);
         assert_eq!(broken("", 6, 2), [""]);
+    }
+
+    #[test]
+    fn a_line_of_an_answer_continues_below_its_last_column_and_keeps_commands_whole() {
+        let left = "left  claude 31c5f2e8: the file was changed since";
+        assert_eq!(folded(left, 30), ["left  claude 31c5f2e8: the", "      file was changed since"]);
+        assert_eq!(folded("a sentence of words", 12), ["a sentence", "of words"]);
+        let remedy = "    rejoin move OLD NEW --yes  records the new directory";
+        assert_eq!(
+            folded(remedy, 40),
+            ["    rejoin move OLD NEW --yes  records", "                    the new directory"]
+        );
+        let resume = "  resume        cd '/a b' && claude --resume 1";
+        assert_eq!(folded(resume, 30), ["  resume", "               cd '/a b' && claude --resume 1"]);
+        let styled = "\x1b[1mwarning\x1b[0m one two";
+        assert_eq!(folded(styled, 11), ["\x1b[1mwarning\x1b[0m one", "two"]);
+        assert_eq!(columns("\x1b[38;5;163m日\x1b[0m "), 3);
     }
 
     #[test]

@@ -17,6 +17,8 @@ const FORMAT_VERSION: &str = "1.0";
 
 /// The kind of a plan, which is shown whole in any case.
 pub(super) const CHANGE_PLAN: &str = "change-plan";
+/// The kind of the result of a change.
+pub(super) const CHANGE_OUTCOME: &str = "change-outcome";
 
 /// The answer of a command.
 pub(crate) trait Answer {
@@ -31,6 +33,11 @@ pub(crate) trait Answer {
 
     /// Returns whether a pipe gets rows by default, because the answer is a list.
     fn is_list(&self) -> bool {
+        false
+    }
+
+    /// Returns whether its lines for users are pasted or saved, and so are never broken.
+    fn is_literal(&self) -> bool {
         false
     }
 
@@ -63,7 +70,12 @@ impl Ui {
         let usual = || if env.terminal.stdout || !answer.is_list() { Format::Table } else { Format::Tsv };
         let format = format.into().unwrap_or_else(usual);
         if format == Format::Table {
-            self.page(env);
+            match answer.object().0 {
+                _ if answer.is_literal() => self.hold(env),
+                // Its totals and the command that undoes it come last, and must be seen.
+                CHANGE_OUTCOME => self.fold(env)?,
+                _ => self.page(env)?,
+            }
         }
         match format {
             Format::Table if self.is_quiet() && answer.object().0 != CHANGE_PLAN => {

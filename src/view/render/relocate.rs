@@ -44,6 +44,10 @@ impl Answer for MoveMap {
         ("move-map", self)
     }
 
+    fn is_literal(&self) -> bool {
+        true
+    }
+
     /// Writes the file that `move --apply` reads.
     fn table(&self, out: &mut impl Write, env: &Env, _styles: &Styles) -> io::Result<()> {
         if self.directories.is_empty() {

@@ -6,7 +6,7 @@ use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::change::Handed;
 use crate::change::plan::change::{Change, Item, Step, Unplanned};
 use crate::session::AgentKind;
-use crate::view::render::answer::CHANGE_PLAN;
+use crate::view::render::answer::{CHANGE_OUTCOME, CHANGE_PLAN};
 use crate::view::render::items::List;
 use crate::view::render::json::details::{Details, ItemDetails};
 
@@ -147,7 +147,7 @@ impl<'a> ItemJson<'a> {
 
 /// Returns the kind of a document.
 pub(crate) fn kind(is_plan: bool) -> &'static str {
-    if is_plan { CHANGE_PLAN } else { "change-outcome" }
+    if is_plan { CHANGE_PLAN } else { CHANGE_OUTCOME }
 }
 
 impl<'a> ChangeJson<'a> {
