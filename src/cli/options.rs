@@ -210,6 +210,14 @@ pub(crate) struct LockArgs {
     pub lock_timeout: Duration,
 }
 
+/// Options for the amount of detail about a change.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct DetailArgs {
+    /// Show every item on a terminal, too, and not only their number
+    #[arg(long)]
+    pub all_items: bool,
+}
+
 /// Options of a change.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
@@ -220,6 +228,9 @@ pub(crate) struct ChangeArgs {
     /// Carry out the plan only if it still has this fingerprint, which --dry-run prints
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
     pub apply: Option<String>,
+
+    #[command(flatten)]
+    pub detail: DetailArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     };
     let mut progress = ui.progress("Archiving", sessions.len());
     let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
-    report.unread = unread;
+    (report.unread, report.is_whole) = (unread, args.detail.all_items);
     drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);

@@ -48,6 +48,31 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
+    let (about, handed) = (sessions_text(change, env), &change.handed);
+    let removed = change.items.iter().filter(|item| is_session(item.code)).count();
+    let (what, size) = (text::count(removed, "session"), text::size(change.freed_bytes()));
+    let gone = if args.permanent {
+        format!("Delete {what} ({size}) permanently")
+    } else {
+        format!("Remove {what} ({size} to the trash)")
+    };
+    let question = match (change.items.len(), handed.len()) {
+        (_, 0) => format!("{gone}?"),
+        (0, 1) => "Archive 1 session and have its agent remove it?".to_owned(),
+        (0, count) => format!("Archive {count} sessions and have their agents remove them?"),
+        (_, count) => format!("{gone}, archive {count} more and have their agents remove these?"),
+    };
+    super::confirm_or_refuse(&about, &question, env, ui)
+}
+
+/// Returns what a terminal shows of a plan in place of its items: the same as before the question.
+pub(super) fn overview(change: &Change, args: &RemovalArgs, env: &Env) -> Vec<String> {
+    let is_wanted = env.terminal.stdout && args.change.dry_run && !args.change.detail.all_items;
+    if is_wanted { sessions_text(change, env) } else { Vec::new() }
+}
+
+/// Describes the sessions that a change removes.
+fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
     let of_items = change.items.iter().filter_map(|item| item.seen.first());
     let handed = &change.handed;
     let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
@@ -58,21 +83,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     // Sessions that are removed with another one are not asked about separately.
     let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
-    let about = confirm::removal(&sessions, env);
-    let removed = change.items.iter().filter(|item| is_session(item.code)).count();
-    let (what, size) = (text::count(removed, "session"), text::size(change.freed_bytes()));
-    let gone = if args.permanent {
-        format!("Delete {what} ({size}) for good")
-    } else {
-        format!("Move {what} ({size}) to the trash")
-    };
-    let question = match (change.items.len(), handed.len()) {
-        (_, 0) => format!("{gone}?"),
-        (0, 1) => "Archive 1 session and have its agent remove it?".to_owned(),
-        (0, count) => format!("Archive {count} sessions and have their agents remove them?"),
-        (_, count) => format!("{gone}, archive {count} more and have their agents remove these?"),
-    };
-    super::confirm_or_refuse(&about, &question, env, ui)
+    confirm::removal(&sessions, env)
 }
 
 /// Purges the trash of a run that has just removed something; a run with entries left in the trash can still be undone.

@@ -20,7 +20,7 @@ use crate::session::branches::Branch;
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::system::env::Env;
-use crate::view::render::answer::{write_line, write_object};
+use crate::view::render::document::{write_line, write_object};
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;

@@ -41,7 +41,9 @@ fn split(line: &str, width: usize, margin: usize, whole: Range<usize>) -> Vec<St
         if c == '`' && at >= quoted {
             quoted = end_of_quote(&line[at..]).map_or(at, |length| at + length);
         }
-        if c == ' ' && at >= quoted && !whole.contains(&at) && !line[start..at].trim_end().is_empty() {
+        // A break that leaves the next word in its column gains nothing.
+        let gains = used + 1 > margin && !line[start..at].trim_end().is_empty();
+        if c == ' ' && at >= quoted && !whole.contains(&at) && gains {
             gap = Some(at);
         }
         used += columns;
@@ -135,6 +137,10 @@ mod tests {
         );
         let resume = "  resume        cd '/a b' && claude --resume 1";
         assert_eq!(folded(resume, 30), ["  resume", "               cd '/a b' && claude --resume 1"]);
+        assert_eq!(
+            folded("  stored in   /a/long/path", 20),
+            ["  stored in   /a/long/path"].map(str::to_owned).to_vec()
+        );
         let styled = "\x1b[1mwarning\x1b[0m one two";
         assert_eq!(folded(styled, 11), ["\x1b[1mwarning\x1b[0m one", "two"]);
         assert_eq!(columns("\x1b[38;5;163m日\x1b[0m "), 3);

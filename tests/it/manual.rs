@@ -70,7 +70,7 @@ fn a_synopsis_has_its_own_options_before_the_global_ones() {
     assert_eq!(
         words.trim(),
         "rejoin delete [--copy N|PATH…] [-a|--agent AGENT…] [--dir DIR] [--here] [--tag WORD…] [--is MARK…] [--title TEXT] [--max-messages N] \
-         [--dry-run] [--apply FINGERPRINT] [--lock-timeout TIME] [-y|--yes] [--permanent] [--via-agent] [--format FORMAT] [--json] [GLOBAL OPTIONS] SESSION…"
+         [--dry-run] [--apply FINGERPRINT] [--all-items] [--lock-timeout TIME] [-y|--yes] [--permanent] [--via-agent] [--format FORMAT] [--json] [GLOBAL OPTIONS] SESSION…"
     );
 }
 

@@ -93,13 +93,13 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 fn undo_describes_its_outcome() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
-written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
+recorded  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (session-info: its session-info.json is unusable; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.json is missing; from metadata.json)
+recorded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (session-info: its session-info.json is missing; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-2 written, 0 already good, 0 refused.
+2 directories recorded, 0 already good, 0 refused.
 `rejoin undo 20260301-120000` undoes this.
 
 "#]]);
@@ -110,7 +110,7 @@ written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.
     world.rejoin(["undo"]).code(0).stdout_eq(snapbox::str![[r#"
 undone  amplifier 00000001-aaaa-4aaa-8aaa-000000000001
 undone  amplifier 00000002-aaaa-4aaa-8aaa-000000000002
-Run 20260301-120000 (backfill): 2 put back.
+Run 20260301-120000 (backfill): 2 undone.
 
 "#]]);
     world.rejoin(["undo", "20200101-000000"]).code(5).stderr_eq(snapbox::str![[r#"
@@ -534,7 +534,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
     let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
+    assert!(said.contains("would undo") && said.ends_with(": 2 would be undone.\n"), "{said}");
     let one: Undo = world.rejoin(["undo", "20260301-120000", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["undo", "--purge", "--every", "--dry-run", "--json"]).code(0).json();

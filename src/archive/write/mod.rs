@@ -69,6 +69,8 @@ pub(crate) struct Report<'a> {
     pub unread: Vec<Problem>,
     /// Set if nothing was written.
     pub is_dry_run: bool,
+    /// Set to show every session on a terminal, too.
+    pub is_whole: bool,
 }
 
 impl Report<'_> {
@@ -107,7 +109,7 @@ pub(crate) fn archive<'a>(
     let ArchiveOptions { is_dry_run, patience, .. } = options;
     let dir = archive.root().to_owned();
     let (items, warnings) = (Vec::new(), Vec::new());
-    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run };
+    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run, is_whole: false };
     if sessions.is_empty() && (is_dry_run || !options.forgets_missing) {
         return Ok(report);
     }
@@ -228,7 +230,7 @@ fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Re
     }
     if let Some((path, number)) = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id)).next() {
         let option = Archive::option(archive.root(), env);
-        let forget = format!("`rejoin archive --every --full{option}` forgets states that are gone for good");
+        let forget = format!("`rejoin archive --every --full{option}` forgets states that are gone");
         return Err(unread(&Problem { path, reason: format!("state {number} is missing; {forget}") }, archive, env));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());

@@ -120,9 +120,9 @@ pub(super) fn of(page: &str) -> &'static [Example] {
         ],
         "rejoin-undo" => &[
             ("rejoin undo --list", "the runs that can be undone"),
-            ("rejoin undo --dry-run", "what undoing the newest puts back"),
+            ("rejoin undo --dry-run", "what undoing the newest restores"),
             ("rejoin undo 20261121-233000 8e7d", "restore one session of that run"),
-            ("rejoin undo --purge --older-than 14d --yes", "delete older things for good"),
+            ("rejoin undo --purge --older-than 14d --yes", "delete older things permanently"),
         ],
         "rejoin-doctor" => &[
             ("rejoin doctor", "what is wrong"),

@@ -17,7 +17,7 @@ use crate::format::{command_line, shell};
 use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::undo::Which;
@@ -89,7 +89,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
     // Print the restore even if the move fails.
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
-    let report = Report { followed: run, ..Report::new(&restore.change, outcome.as_ref()) };
+    let report =
+        Report { followed: run, look: Look::of(&args.change), ..Report::new(&restore.change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;
     Ok(followed?.0)
 }
@@ -115,8 +116,7 @@ fn from_trash(args: &RestoreArgs, filter: &Filter, refusal: Refusal, env: &Env, 
     let groups = run.groups();
     let is_its =
         |other: &ItemRecord| groups[other.item] == groups[record.item] || find::is_of_same_session(record, other);
-    let how = (args.change.dry_run, args.change.lock, args.format);
-    super::undo::carry_out(&Which::Named(run.id.clone()), is_its, how, env, ui)
+    super::undo::carry_out(&Which::Named(run.id.clone()), is_its, &args.change, args.format, env, ui)
 }
 
 /// Returns the current time in the form of file times.

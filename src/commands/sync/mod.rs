@@ -14,7 +14,7 @@ use crate::format::command_line;
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::render::sync::Syncing;
 use crate::view::ui::Ui;
 use plan::Known;
@@ -49,12 +49,14 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         sent: &done.sent.items,
         report: Report {
             followed: done.followed.run.as_deref(),
+            look: Look::of(&args.change),
             ..Report::new(&plan.restore.change, done.outcome.as_ref())
         },
         brought: &plan.brought,
         left: &plan.left,
         deleted: plan.deleted,
         unchanged: plan.unchanged(&done.sent),
+        is_quiet: ui.is_quiet(),
     };
     ui.answer(args.format, env, &answer)?;
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));

@@ -11,6 +11,7 @@ use crate::doctor::survey::READ_WHOLE;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
+use crate::session::select::short_id;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
@@ -19,13 +20,11 @@ use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson,
 use crate::view::ui::Styles;
 
 /// Maximum findings of one code that are shown by default.
-pub(super) const FEW: usize = 3;
+const FEW: usize = 3;
 /// Maximum commands below the examples of a code.
 const MAX_REMEDIES: usize = 3;
 /// Maximum lines of codes that are only worth knowing.
 const MAX_BRIEF: usize = 5;
-/// Characters of an id that are shown if a command with the whole id is below.
-const SHORT_ID: usize = 8;
 /// Maximum paths of one finding that are shown to users.
 const MAX_PATHS: usize = 6;
 
@@ -87,13 +86,7 @@ impl Answer for Report<'_> {
 
 /// Writes findings grouped by severity and code, the worst first. With the detail `Letter`, a code that is only worth
 /// knowing is one line if there is anything worse.
-pub(super) fn groups(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    findings: &[Finding],
-    detail: Detail,
-) -> io::Result<()> {
+fn groups(out: &mut impl Write, env: &Env, styles: &Styles, findings: &[Finding], detail: Detail) -> io::Result<()> {
     let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
     let is_letter = detail == Detail::Letter;
     let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
@@ -189,9 +182,9 @@ fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Findin
 /// Describes the subject of a finding and its state in a few words.
 fn example(finding: &Finding, env: &Env) -> String {
     let named = |(agent, id): &(AgentKind, String)| {
-        let id: String = id.chars().take(SHORT_ID).collect();
         format!(
-            "{agent} {id}  {}",
+            "{agent} {}  {}",
+            short_id(id),
             finding.title.as_deref().map(|title| text::truncated(title, env.terminal.room(40))).unwrap_or_default()
         )
     };

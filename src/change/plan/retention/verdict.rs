@@ -48,9 +48,9 @@ impl Keep {
         self.into()
     }
 
-    /// Returns the text for display.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
+    /// Returns the number of sessions that stay for this reason, for display.
+    pub(crate) fn words(self, count: usize) -> String {
+        let what = match self {
             Self::Live => "in use",
             Self::MaybeLive => "maybe in use",
             Self::Unparsable => "unreadable",
@@ -60,14 +60,20 @@ impl Keep {
             Self::Excluded => "excluded",
             Self::Undated => "without a time of activity",
             Self::Recent => "changed within the last hour",
-            Self::NotAskedFor => "not selected",
+            Self::NotAskedFor => "not matched by the filters",
             Self::NotEmpty => "not empty",
-            Self::AmongNewest => "among the last of their project",
+            Self::AmongNewest => "newest of their project",
             Self::Rule => "kept by a rule",
             Self::Newer => "newer",
             Self::NewerFile => "with old records, but a newer file without times",
             Self::Parent => "parents of kept sessions",
             Self::ItsAgents => "in their agent's database",
+        };
+        match self {
+            Self::AmongNewest if count == 1 => "1 newest of its project".to_owned(),
+            Self::ItsAgents if count == 1 => "1 in its agent's database".to_owned(),
+            Self::Parent if count == 1 => "1 parent of a kept session".to_owned(),
+            _ => format!("{count} {what}"),
         }
     }
 }
