@@ -4,13 +4,14 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent;
+use crate::change::apply::history::Permanent;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
 use crate::change::removal::{Going, Summaries, is_session, outputs};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
 use crate::session::select::{Filter, Selector};
@@ -87,8 +88,9 @@ fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
 }
 
 /// Purges the trash of a run that has just removed something; a run with entries left in the trash can still be undone.
-pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
+pub(super) fn purge(verb: &str, outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> anyhow::Result<Purged> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
+    Permanent::note(state_dir, &run, verb)?;
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::apply::history;
+use crate::change::apply::history::{self, Permanent};
 use crate::change::apply::in_use::agent_of;
 use crate::change::apply::state_dir::{self, is_busy};
 use crate::change::apply::undo;
@@ -55,14 +55,34 @@ pub(super) fn carry_out(
         warn(&mut report, env, ui);
     }
     let overview = if how.dry_run { confirm::undo(&report.run, env) } else { Vec::new() };
-    ui.answer(format, env, &Undoing { report: &report, overview, is_whole: how.detail.all_items, way_out: None })?;
+    let way_out = way_out(&report, env)?;
+    ui.answer(format, env, &Undoing { report: &report, overview, is_whole: how.detail.all_items, way_out })?;
     Ok(exit(&report))
+}
+
+/// Names what to do about refused items: until they are undone, a bare `undo` takes this run again.
+fn way_out(report: &Report, env: &Env) -> anyhow::Result<Option<String>> {
+    if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
+        return Ok(None);
+    }
+    let id = &report.run.id;
+    let history = history::read(env)?;
+    let older = history.runs.iter().skip_while(|run| run.id != *id).skip(1).find(|run| run.is_undoable());
+    let older = older.map(|run| format!(" `rejoin undo {}` undoes the run before it, {}.", run.id, run.verb));
+    let again = format!("Move what is in the way elsewhere, and run `rejoin undo {id}` again.");
+    Ok(Some(again + &older.unwrap_or_default()))
 }
 
 /// Names the newest run that can be undone, and asks for confirmation at a terminal.
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = history::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
+    // To undo an older change in place of the newest would be a surprise.
+    if let Some(newer) = Permanent::after(&run.id, env)? {
+        let message = format!("the newest change, {} --permanent, cannot be undone", newer.verb);
+        let hint = format!("to undo the one before, {}, run `rejoin undo {}`", run.verb, run.id);
+        return Err(Refusal::new(RefusalCode::Purged, message).hint(hint).into());
+    }
     if !args.yes && !args.dry_run && env.terminal.can_ask() {
         super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
     }

@@ -95,7 +95,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             purged = trash::purge(&state_dir, env.clock.now, &Purge::Runs(plan.due.clone()))?;
         }
         if removal.permanent {
-            let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;
+            let mut failed = removal::purge("cleanup", &mut outcome, &state_dir, env)?.failed;
             is_permanent = failed.is_empty();
             purged.failed.append(&mut failed);
         }

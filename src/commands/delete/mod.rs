@@ -49,7 +49,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         }
         outcome.handed = handed;
         if args.removal.permanent {
-            failed = removal::purge(outcome, &state_dir, env)?.failed;
+            failed = removal::purge("delete", outcome, &state_dir, env)?.failed;
         }
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
