@@ -137,7 +137,11 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
         let message = format!("cannot read the archive in {}: {error}", root.display());
         return Err(Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message) });
     }
-    Err(Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
+    let refusal = Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display()));
+    Err(match root.parent().filter(|parent| reach::is_dir(parent) == Some(false)) {
+        Some(parent) => refusal.hint(format!("{} does not exist; mount the disk that it is on", parent.display())),
+        None => refusal,
+    })
 }
 
 /// Lists what is archived, with the filters and orders of `list`.

@@ -1051,3 +1051,31 @@ fn sessions_of_real_clients_are_restored_byte_for_byte() {
         assert_sound(&world, agent);
     }
 }
+
+#[test]
+fn an_archive_without_its_parent_directory_is_refused_with_the_command_that_makes_it() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let dir = world.home().join("back up/sessions");
+    let dir_text = dir.to_str().expect("a path");
+    put(&world.home().join(".config/rejoin/config.toml"), "archive.dir = \"~/back up/sessions\"\n");
+    let (shown, parent) = ("[ROOT]/home/back up/sessions", "[ROOT]/home/back up");
+    for args in [
+        &["archive", "--every"][..],
+        &["archive", "--every", "--archive-dir", dir_text],
+        &["sync"],
+        &["cleanup", "--any-age", "--allow-all", "--archive", "--yes"],
+    ] {
+        world.rejoin(args).code(1).stderr_eq(format!(
+            "error: cannot create the archive {shown}: {parent} does not exist\nhint: mount the disk that it is on, or \
+             create it with `mkdir -p '{parent}'`\n"
+        ));
+    }
+    // There is nothing to read, so a new directory would not help.
+    let args = ["restore", &id(1), "--archive-dir", dir_text];
+    world.rejoin(args).code(5).stderr_eq(format!(
+        "error: there is no archive in {shown}\nhint: {parent} does not exist; mount the disk that it is on\n"
+    ));
+    std::fs::create_dir(world.home().join("back up")).expect("a directory");
+    world.rejoin(["archive", "--every"]).code(0);
+}

@@ -39,7 +39,14 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     super::refuse_number(&args.session)?;
     relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
-    let states = match find::archived(&args.session, &filter, (&archive, &holdings), env) {
+    let found = find::archived(&args.session, &filter, (&archive, &holdings), env);
+    let found = found.map_err(|refusal| match refusal.code {
+        RefusalCode::NotFound if holdings.sessions.is_empty() && names_the_archive(args) => {
+            super::archive::must_be_there(&archive, env).err().unwrap_or(refusal)
+        }
+        _ => refusal,
+    });
+    let states = match found {
         Err(refusal) if refusal.code == RefusalCode::NotFound && !names_the_archive(args) => {
             return from_trash(args, &filter, refusal, env, ui);
         }
