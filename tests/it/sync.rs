@@ -152,6 +152,31 @@ fn sessions_continued_on_both_machines_are_kept_and_named() {
     assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
 }
 
+/// Cron mails every output, so a conflict is one mail; the exit code says that it is still there.
+#[test]
+fn a_quiet_sync_reports_a_conflict_once() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("ana", "on the laptop");
+    machines.say("bob", "on the desktop");
+    machines.sync("ana").code(0);
+    let plan: Sync = machines.sync_with("bob", &["--dry-run", "--json"]).code(3).json();
+    assert_eq!((plan.details.left, plan.not_planned.len()), (1, 1));
+    let quiet = || machines.sync_with("bob", &["--quiet"]).code(3).stderr_eq("").stdout();
+    let said = quiet();
+    assert!(said.starts_with("left  claude ") && said.contains("1 left as it is"), "{said}");
+    assert_eq!(quiet(), "");
+    // A run that is not quiet reports it every time.
+    assert!(machines.sync("bob").code(3).stdout().contains("it was continued separately"));
+    assert_eq!(quiet(), "");
+    machines.say("ana", "on the laptop again");
+    machines.sync("ana").code(3);
+    let said = quiet();
+    assert!(said.starts_with("left  claude "), "{said}");
+    assert_eq!(quiet(), "");
+}
+
 #[test]
 fn the_plan_of_a_sync_names_the_command_that_carries_it_out() {
     let machines = Machines::new();
