@@ -113,7 +113,14 @@ pub(crate) struct PlaceArgs {
 impl PlaceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.agents.agent.is_empty() || self.dir.is_some() || self.here || !self.tag.is_empty()
+        self.options().next().is_some()
+    }
+
+    /// Returns the options that leave out sessions.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let (agent, tag) = (!self.agents.agent.is_empty(), !self.tag.is_empty());
+        let used = [(agent, "--agent"), (self.dir.is_some(), "--dir"), (self.here, "--here"), (tag, "--tag")];
+        used.into_iter().filter(|(is_used, _)| *is_used).map(|(_, option)| option)
     }
 }
 
@@ -156,7 +163,14 @@ pub(crate) struct ChoiceArgs {
 impl ChoiceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.is.is_empty() || self.title.is_some() || self.max_messages.is_some()
+        self.options().next().is_some()
+    }
+
+    /// Returns the options that leave out sessions.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let (title, messages) = (self.title.is_some(), self.max_messages.is_some());
+        let used = [(!self.is.is_empty(), "--is"), (title, "--title"), (messages, "--max-messages")];
+        used.into_iter().filter(|(is_used, _)| *is_used).map(|(_, option)| option)
     }
 
     /// Returns the filters as words of a query.

@@ -905,3 +905,12 @@ fn the_answer_in_lines_says_the_same_as_the_one_object() {
     let one: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
 }
+
+#[test]
+fn a_plan_says_why_sessions_are_kept() {
+    let world = world();
+    let said = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
+    assert!(said.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{said}");
+    let said = world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(said.contains(" newest of "), "{said}");
+}

@@ -286,6 +286,7 @@ impl Planned {
             archive: self.archive.as_deref(),
             archived: self.archived,
             kept: &self.kept,
+            filters: settings.args.place.options().chain(settings.args.choice.options()).collect(),
             its_agents: &self.its_agents,
             unplanned: &self.unplanned,
             refused: self.refusal(settings, env).map(|refusal| refusal.code),

@@ -43,6 +43,8 @@ pub(crate) struct Report<'a> {
     pub archived: Archived,
     /// Number of sessions that stay, by reason.
     pub kept: &'a BTreeMap<Keep, usize>,
+    /// The options that choose sessions.
+    pub filters: Vec<&'static str>,
     /// Sessions that only their agent can remove.
     pub its_agents: &'a [LeftToAgent],
     /// Sessions whose removal could not be planned.
@@ -98,7 +100,7 @@ impl Answer for Report<'_> {
     fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
         let is_plan = self.change.outcome.is_none();
         let mut text = self.change.text(Some(self.unplanned), env);
-        let kept: Vec<String> = self.kept.iter().map(|(keep, count)| keep.words(*count)).collect();
+        let kept: Vec<String> = self.kept.iter().map(|(keep, count)| keep.words(*count, &self.filters)).collect();
         if !kept.is_empty() {
             text.notes.push(format!("Kept: {}.", kept.join(", ")));
         }

@@ -1,5 +1,7 @@
 //! The decision about a family and its reasons, each with its name for scripts and its text.
 
+use crate::format::text;
+
 /// Reason for a family to stay, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -48,8 +50,8 @@ impl Keep {
         self.into()
     }
 
-    /// Returns the number of sessions that stay for this reason, for display.
-    pub(crate) fn words(self, count: usize) -> String {
+    /// Returns the number of sessions that stay for this reason, for display; `filters` are the options that chose others.
+    pub(crate) fn words(self, count: usize, filters: &[&str]) -> String {
         let what = match self {
             Self::Live => "in use",
             Self::MaybeLive => "maybe in use",
@@ -60,7 +62,7 @@ impl Keep {
             Self::Excluded => "excluded",
             Self::Undated => "without a time of activity",
             Self::Recent => "changed within the last hour",
-            Self::NotAskedFor => "not matched by the filters",
+            Self::NotAskedFor => return format!("{count} not matched by {}", text::list(filters)),
             Self::NotEmpty => "not empty",
             Self::AmongNewest => "newest of their project",
             Self::Rule => "kept by a rule",
