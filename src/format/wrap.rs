@@ -1,6 +1,6 @@
 //! Wraps text to a width, between words.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -9,12 +9,12 @@ use unicode_width::UnicodeWidthChar as _;
 /// A command in backquotes is one word, so that it can be pasted. A word that is longer than a line is not split. The
 /// codes of styles take no room.
 pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
-    split(line, width, margin, 0..0)
+    split(line, width, (0, margin), 0..0)
 }
 
 /// Wraps a line of an answer; continuation lines are indented to its last column. A command is not split.
 pub(crate) fn folded(line: &str, width: usize) -> Vec<String> {
-    split(line, width, last_column(line), command(line))
+    split(line, width, last_column(line, width), command(line))
 }
 
 /// Returns the width of a text in columns, without the codes of its styles.
@@ -32,8 +32,8 @@ fn widths(text: &str) -> impl Iterator<Item = (usize, char, usize)> {
     })
 }
 
-/// Like [`broken`]; does not break inside the range `whole`.
-fn split(line: &str, width: usize, margin: usize, whole: Range<usize>) -> Vec<String> {
+/// Like [`broken`]; breaks neither before the offset `from`, where it would gain nothing, nor inside the range `whole`.
+fn split(line: &str, width: usize, (from, margin): (usize, usize), whole: Range<usize>) -> Vec<String> {
     let margin = margin.min(width / 2);
     let mut lines = Vec::new();
     let (mut start, mut used, mut gap, mut quoted) = (0, 0, None, 0);
@@ -41,9 +41,8 @@ fn split(line: &str, width: usize, margin: usize, whole: Range<usize>) -> Vec<St
         if c == '`' && at >= quoted {
             quoted = end_of_quote(&line[at..]).map_or(at, |length| at + length);
         }
-        // A break that leaves the next word in its column gains nothing.
-        let gains = used + 1 > margin && !line[start..at].trim_end().is_empty();
-        if c == ' ' && at >= quoted && !whole.contains(&at) && gains {
+        let is_whole = at < from || whole.contains(&at);
+        if c == ' ' && at >= quoted && !is_whole && !line[start..at].trim_end().is_empty() {
             gap = Some(at);
         }
         used += columns;
@@ -58,14 +57,14 @@ fn split(line: &str, width: usize, margin: usize, whole: Range<usize>) -> Vec<St
     lines
 }
 
-/// Finds a command or path to paste that is not quoted: the first column of a line that is indented far, or a column
+/// Finds a command or path to paste that is not quoted: the first column of a line below an item, or a column
 /// that begins as a command for a shell does.
 fn command(line: &str) -> Range<usize> {
-    /// Least number of blanks before a column that is not split.
-    const FAR: usize = 4;
+    /// Indents of the paths and commands below an item.
+    const BELOW: RangeInclusive<usize> = 4..=8;
     let indent = line.len() - line.trim_start().len();
     let end = |start: usize| line[start..].find("  ").map_or(line.len(), |gap| start + gap);
-    if indent >= FAR {
+    if BELOW.contains(&indent) {
         return indent..end(indent);
     }
     let starts = line.match_indices("  ").map(|(at, gap)| at + gap.len());
@@ -84,21 +83,11 @@ fn end_of_quote(text: &str) -> Option<usize> {
     text[1..].find('`').map(|end| end + 2)
 }
 
-/// Wraps each line of a text; continuation lines are indented to the last column of their line.
-pub(crate) fn in_columns(text: &str, width: usize) -> String {
-    let mut wrapped = String::new();
-    for line in text.split_inclusive('\n') {
-        let own = line.trim_end_matches('\n');
-        wrapped.extend([broken(own, width, last_column(own)).join("\n").as_str(), &line[own.len()..]]);
-    }
-    wrapped
-}
-
-/// Returns the column after the last gap of several blanks in a line, or after its indent.
-fn last_column(line: &str) -> usize {
-    let margin = line.len() - line.trim_start().len();
-    let gap = line.rfind("  ").map_or(0, |at| at + 2);
-    columns(&line[..margin.max(gap)])
+/// Returns the offset and the column after the last gap of several blanks in the left half of a line, or after its indent.
+fn last_column(line: &str, width: usize) -> (usize, usize) {
+    let end = |at: usize| line.len() - line[at..].trim_start_matches(' ').len();
+    let gaps = line.match_indices("  ").map(|(at, _)| (end(at), columns(&line[..end(at)])));
+    gaps.take_while(|(_, column)| *column <= width / 2).last().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -131,16 +120,10 @@ mod tests {
         assert_eq!(folded(left, 30), ["left  claude 31c5f2e8: the", "      file was changed since"]);
         assert_eq!(folded("a sentence of words", 12), ["a sentence", "of words"]);
         let remedy = "    rejoin move OLD NEW --yes  records the new directory";
-        assert_eq!(
-            folded(remedy, 40),
-            ["    rejoin move OLD NEW --yes  records", "                    the new directory"]
-        );
+        assert_eq!(folded(remedy, 40), ["    rejoin move OLD NEW --yes  records", "    the new directory"]);
         let resume = "  resume        cd '/a b' && claude --resume 1";
-        assert_eq!(folded(resume, 30), ["  resume", "               cd '/a b' && claude --resume 1"]);
-        assert_eq!(
-            folded("  stored in   /a/long/path", 20),
-            ["  stored in   /a/long/path"].map(str::to_owned).to_vec()
-        );
+        assert_eq!(folded(resume, 30), ["  resume", "  cd '/a b' && claude --resume 1"]);
+        assert_eq!(folded("  in     /a/long/path", 18), ["  in     /a/long/path"]);
         let styled = "\x1b[1mwarning\x1b[0m one two";
         assert_eq!(folded(styled, 11), ["\x1b[1mwarning\x1b[0m one", "two"]);
         assert_eq!(columns("\x1b[38;5;163m日\x1b[0m "), 3);
@@ -148,11 +131,13 @@ mod tests {
 
     #[test]
     fn a_column_continues_below_its_first_line() {
-        let text = "A topic:\n\n  ab    one two three\n  c     four\n\nplain words that are long\n";
-        let expected = "A topic:\n\n  ab    one two\n        three\n  c     four\n\nplain words that\nare long\n";
-        assert_eq!(in_columns(text, 17), expected);
-        assert_eq!(in_columns(text, 80), text);
-        assert_eq!(in_columns("/a/path/that/is/too/long/to/fit\n", 10), "/a/path/that/is/too/long/to/fit\n");
+        assert_eq!(folded("  ab    one two three", 17), ["  ab    one two", "        three"]);
+        assert_eq!(folded("plain words that are long", 17), ["plain words that", "are long"]);
+        assert_eq!(
+            folded("moved  a title  (a reason of words)", 26),
+            ["moved  a title  (a reason", "       of words)"]
+        );
+        assert_eq!(folded("/a/path/that/is/too/long/to/fit", 10), ["/a/path/that/is/too/long/to/fit"]);
     }
 
     proptest! {

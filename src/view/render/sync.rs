@@ -168,7 +168,7 @@ impl<'a> Syncing<'a> {
 impl Syncing<'_> {
     /// Returns the sessions that stay for a reason to look at, without those that need no second report.
     fn faults(&self) -> impl Iterator<Item = &LeftRow> {
-        self.left.iter().filter(|row| !row.is_usual() && !(self.is_quiet && row.is_known))
+        self.left.iter().filter(|row| !(row.is_usual() || self.is_quiet && row.is_known))
     }
 
     /// Names the commands for the first session whose other state can be taken here.

@@ -214,6 +214,10 @@ impl Ui {
         self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
     }
 
+    fn say_fitted(&mut self, line: &str) {
+        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.say(format_args!("{line}")));
+    }
+
     /// Prints a message after a label in a style.
     fn say_labelled(&mut self, label: &str, style: Style, message: &str) {
         let text = format!("{label} {}", indented(&self.pasteable(message)));
@@ -252,11 +256,11 @@ impl Ui {
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
             let line =
                 format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
-            self.say(format_args!("{}", text::unbroken(&line)));
+            self.say_fitted(&line);
             let messages = candidate.messages.map(|count| format!(", {count} messages")).unwrap_or_default();
             let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
             let line = format!("      {}{messages}{differs}", candidate.path);
-            self.say(format_args!("{}", text::unbroken(&line)));
+            self.say_fitted(&line);
         }
         if let Some(hint) = &refusal.hint {
             self.say_labelled("hint:", self.err_styles.strong, hint);
