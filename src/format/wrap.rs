@@ -14,7 +14,10 @@ pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
 
 /// Wraps a line of an answer; continuation lines are indented to its last column. A command is not split.
 pub(crate) fn folded(line: &str, width: usize) -> Vec<String> {
-    split(line, width, last_column(line, width), command(line))
+    let (whole, (from, margin)) = (command(line), last_column(line, width));
+    // The rest of a line below an item must not look like the next command.
+    let more = if whole.start == margin && !whole.is_empty() { whole.start } else { 0 };
+    split(line, width, (from, margin + more), whole)
 }
 
 /// Returns the width of a text in columns, without the codes of its styles.
@@ -120,7 +123,7 @@ mod tests {
         assert_eq!(folded(left, 30), ["left  claude 31c5f2e8: the", "      file was changed since"]);
         assert_eq!(folded("a sentence of words", 12), ["a sentence", "of words"]);
         let remedy = "    rejoin move OLD NEW --yes  records the new directory";
-        assert_eq!(folded(remedy, 40), ["    rejoin move OLD NEW --yes  records", "    the new directory"]);
+        assert_eq!(folded(remedy, 40), ["    rejoin move OLD NEW --yes  records", "        the new directory"]);
         let resume = "  resume        cd '/a b' && claude --resume 1";
         assert_eq!(folded(resume, 30), ["  resume", "  cd '/a b' && claude --resume 1"]);
         assert_eq!(folded("  in     /a/long/path", 18), ["  in     /a/long/path"]);

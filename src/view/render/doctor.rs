@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
@@ -166,12 +165,11 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
 /// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are
 /// below it.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-    let width = env.terminal.room(env.terminal.columns().saturating_sub(2));
     let first = &examples[0].remedies;
     let is_shared = examples.iter().all(|finding| finding.remedies == *first);
     let last = if is_shared { examples.len() - 1 } else { 0 };
     for (at, finding) in examples.iter().enumerate() {
-        writeln!(out, "  {}", text::truncated(&example(finding, env), width))?;
+        writeln!(out, "  {}", example(finding, env))?;
         if at == last {
             first.iter().take(MAX_REMEDIES).try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))?;
         }
@@ -217,7 +215,7 @@ fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Find
     finding.remedies.iter().try_for_each(|remedy| remedy_text(out, env, styles, 6, remedy))
 }
 
-/// Writes a command, followed by its effect if there is room.
+/// Writes a command, followed by its effect.
 fn remedy_text(
     out: &mut impl Write,
     env: &Env,
@@ -225,8 +223,6 @@ fn remedy_text(
     indent: usize,
     Remedy { command, effect }: &Remedy,
 ) -> io::Result<()> {
-    /// Minimum columns for an effect.
-    const LEAST: usize = 12;
     let Styles { strong, faint, .. } = styles;
     // An escape inside quotes would name another path, so a command that cannot be printed is left out.
     let is_printable = *text::unbroken(command) == **command;
@@ -237,15 +233,7 @@ fn remedy_text(
     };
     let unprintable = if is_printable { "" } else { "has the command, which cannot be printed here: " };
     let effect = text::one_line(&format!("{unprintable}{effect}")).into_owned();
-    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
-    write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
-    match room {
-        Some(room) if room < LEAST.min(effect.width()) => writeln!(out),
-        room => {
-            let effect = text::truncated(&effect, room.unwrap_or(usize::MAX));
-            writeln!(out, "  {faint}{effect}{faint:#}")
-        }
-    }
+    writeln!(out, "{:indent$}{strong}{command}{strong:#}  {faint}{effect}{faint:#}", "")
 }
 
 fn summary(report: &Report<'_>, env: &Env) -> String {
