@@ -96,6 +96,9 @@ pub(crate) struct Noted {
     /// Set while a sync brings a state here, until the session has its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_arriving: bool,
+    /// A digest of the reason why the session stayed as it is, when a sync last reported that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<String>,
 }
 
 /// The sessions that this machine archived in one archive, by agent and full id.

@@ -6,7 +6,7 @@ use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 use jiff::SignedDuration;
 
-use crate::cli::options::{ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::options::{ChangeArgs, DetailArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::{parse_days, parse_mapping};
 use crate::session::select::Selector;
 use crate::session::state_name::StateName;
@@ -56,6 +56,9 @@ pub(crate) struct ArchiveArgs {
     /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    pub detail: DetailArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

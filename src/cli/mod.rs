@@ -34,7 +34,9 @@ pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use groups::{all_commands, command, global_options};
 pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
-pub(crate) use options::{ChangeArgs, ChoiceArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs};
+pub(crate) use options::{
+    ChangeArgs, ChoiceArgs, DetailArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs,
+};
 pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs};
 pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};

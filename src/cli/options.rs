@@ -113,7 +113,14 @@ pub(crate) struct PlaceArgs {
 impl PlaceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.agents.agent.is_empty() || self.dir.is_some() || self.here || !self.tag.is_empty()
+        self.options().next().is_some()
+    }
+
+    /// Returns the options that leave out sessions.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let (agent, tag) = (!self.agents.agent.is_empty(), !self.tag.is_empty());
+        let used = [(agent, "--agent"), (self.dir.is_some(), "--dir"), (self.here, "--here"), (tag, "--tag")];
+        used.into_iter().filter(|(is_used, _)| *is_used).map(|(_, option)| option)
     }
 }
 
@@ -169,7 +176,14 @@ pub(crate) struct ChoiceArgs {
 impl ChoiceArgs {
     /// Returns whether it leaves out any session.
     pub(crate) fn is_narrow(&self) -> bool {
-        !self.is.is_empty() || self.title.is_some() || self.max_messages.is_some()
+        self.options().next().is_some()
+    }
+
+    /// Returns the options that leave out sessions.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'static str> {
+        let (title, messages) = (self.title.is_some(), self.max_messages.is_some());
+        let used = [(!self.is.is_empty(), "--is"), (title, "--title"), (messages, "--max-messages")];
+        used.into_iter().filter(|(is_used, _)| *is_used).map(|(_, option)| option)
     }
 
     /// Returns whether prompts and replies must be counted for it.
@@ -228,6 +242,14 @@ pub(crate) struct LockArgs {
     pub lock_timeout: Duration,
 }
 
+/// Options for the amount of detail about a change.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct DetailArgs {
+    /// Show every item on a terminal, too, and not only their number
+    #[arg(long)]
+    pub all_items: bool,
+}
+
 /// Options of a change.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChangeArgs {
@@ -238,6 +260,9 @@ pub(crate) struct ChangeArgs {
     /// Carry out the plan only if it still has this fingerprint, which --dry-run prints
     #[arg(long, value_name = "FINGERPRINT", conflicts_with = "dry_run")]
     pub apply: Option<String>,
+
+    #[command(flatten)]
+    pub detail: DetailArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::ValueHint;
 use clap::{ArgAction, Args};
 
-use crate::cli::options::{AgentArgs, ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::options::{AgentArgs, ChangeArgs, DetailArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::{parse_mapping, parse_title};
 use crate::session::select::Selector;
 
@@ -62,6 +62,9 @@ pub(crate) struct MoveArgs {
     pub apply: Option<String>,
 
     #[command(flatten)]
+    pub detail: DetailArgs,
+
+    #[command(flatten)]
     pub lock: LockArgs,
 
     #[command(flatten)]
@@ -77,7 +80,7 @@ impl MoveArgs {
     /// Returns how the change is made.
     pub(crate) fn change(&self) -> ChangeArgs {
         let apply = self.apply.clone().filter(|_| self.file().is_none());
-        ChangeArgs { dry_run: self.dry_run, apply, lock: self.lock }
+        ChangeArgs { dry_run: self.dry_run, apply, detail: self.detail, lock: self.lock }
     }
 }
 

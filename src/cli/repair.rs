@@ -6,7 +6,7 @@ use clap::builder::ValueHint;
 use clap::{ArgAction, ArgGroup, Args};
 use jiff::SignedDuration;
 
-use crate::cli::options::{BranchArg, ChangeArgs, FormatArgs, LockArgs, PlaceArgs};
+use crate::cli::options::{BranchArg, ChangeArgs, DetailArgs, FormatArgs, LockArgs, PlaceArgs};
 use crate::cli::values::{parse_days, parse_from_one};
 use crate::doctor::code::Code;
 use crate::session::select::{CopySelector, Selector};
@@ -132,6 +132,9 @@ pub(crate) struct BackfillArgs {
     /// Print what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    pub detail: DetailArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

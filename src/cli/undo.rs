@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::cli::options::{FormatArgs, LockArgs};
+use crate::cli::options::{DetailArgs, FormatArgs, LockArgs};
 use crate::session::select::Selector;
 use crate::session::when::When;
 
@@ -22,7 +22,7 @@ pub(crate) struct UndoArgs {
     #[arg(long, conflicts_with = "run")]
     pub list: bool,
 
-    /// Delete for good what a run removed; it cannot be undone then
+    /// Delete permanently what a run removed; it cannot be undone then
     #[arg(long, requires = "purged", conflicts_with_all = ["list", "session"])]
     pub purge: bool,
 
@@ -43,6 +43,9 @@ pub(crate) struct UndoArgs {
     /// Print what would be done; change nothing
     #[arg(long, conflicts_with = "list")]
     pub dry_run: bool,
+
+    #[command(flatten)]
+    pub detail: DetailArgs,
 
     #[command(flatten)]
     pub lock: LockArgs,

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     };
     let mut progress = ui.progress("Archiving", sessions.len());
     let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
-    report.unread = unread;
+    (report.unread, report.is_whole) = (unread, args.detail.all_items);
     drop(progress);
     for warning in &report.warnings {
         ui.warn(warning);
@@ -137,7 +137,11 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
         let message = format!("cannot read the archive in {}: {error}", root.display());
         return Err(Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message) });
     }
-    Err(Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display())))
+    let refusal = Refusal::new(RefusalCode::NoArchive, format!("there is no archive in {}", root.display()));
+    Err(match root.parent().filter(|parent| reach::is_dir(parent) == Some(false)) {
+        Some(parent) => refusal.hint(format!("{} does not exist; mount the disk that it is on", parent.display())),
+        None => refusal,
+    })
 }
 
 /// Lists what is archived, with the filters and orders of `list`.
@@ -185,7 +189,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let wants = Messages::of(args);
     let format = args.format.for_text();
     if format == Format::Table {
-        ui.page(env);
+        ui.page(env)?;
     }
     if let Messages::None = wants {
         match format {

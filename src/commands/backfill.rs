@@ -68,7 +68,13 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     ui.answer(
         args.format,
         env,
-        &Report { is_dry_run: args.dry_run, plan: &plan, outcome: &outcome, problems: &problems },
+        &Report {
+            is_dry_run: args.dry_run,
+            plan: &plan,
+            outcome: &outcome,
+            problems: &problems,
+            is_whole: args.detail.all_items,
+        },
     )?;
     Ok(if outcome.done.iter().any(|result| result.why().is_some()) { Exit::Partial } else { Exit::Ok })
 }

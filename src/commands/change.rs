@@ -10,7 +10,7 @@ use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::ui::Ui;
 
 /// Shows a change or applies it, and prints the result.
@@ -22,7 +22,7 @@ pub(super) fn carry_out(
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
     let outcome = apply(change, args, env)?;
-    print(change, outcome.as_ref(), format, env, ui)?;
+    print(change, outcome.as_ref(), args, format, env, ui)?;
     Ok(exit(outcome.as_ref()))
 }
 
@@ -43,7 +43,7 @@ pub(super) fn carry_out_locked(
     let change = plan()?;
     let outcome = apply_with(&change, args, env, |_| Ok(run::run_locked(&state_dir, &change, env, &mut |_| {})?))?;
     drop(state_dir);
-    print(&change, outcome.as_ref(), format, env, ui)?;
+    print(&change, outcome.as_ref(), args, format, env, ui)?;
     Ok(exit(outcome.as_ref()))
 }
 
@@ -51,11 +51,13 @@ pub(super) fn carry_out_locked(
 pub(super) fn print(
     change: &Change,
     outcome: Option<&Outcome>,
+    args: &ChangeArgs,
     format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    Ok(ui.answer(format, env, &Report::new(change, outcome))?)
+    let report = Report { look: Look::of(args), ..Report::new(change, outcome) };
+    Ok(ui.answer(format, env, &report)?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::change::apply::state_dir;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::change::state_file;
-use crate::cli::{ChangeArgs, DoctorArgs};
+use crate::cli::{ChangeArgs, DetailArgs, DoctorArgs};
 use crate::commands::{find, no_match};
 use crate::doctor::accepted::{Accepted, FILE_NAME};
 use crate::doctor::check::{self, Finding};
@@ -20,9 +20,9 @@ use crate::scan;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::stamp;
-use crate::view::render::change::Fix;
 use crate::view::render::doctor::{Checks, Detail, Report};
-use crate::view::render::json::change::Report as ChangeReport;
+use crate::view::render::json::change::{Look, Report as ChangeReport};
+use crate::view::render::report::{Fix, repairs as overview};
 use crate::view::ui::Ui;
 use changes::journal::State;
 
@@ -92,16 +92,18 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 /// Makes the lossless repairs, and lists the other findings.
 fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let repairs = repair::of_findings(&findings, survey);
-    let change = ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), lock: args.lock };
+    let change =
+        ChangeArgs { dry_run: args.dry_run, apply: args.apply.clone(), detail: DetailArgs::default(), lock: args.lock };
     super::change::check_fingerprint(&repairs.change, &change, env)?;
-    let asks = env.terminal.can_ask();
+    let (asks, overview) = (env.terminal.can_ask(), overview(&repairs.change, env));
     if asks && !args.yes && !args.dry_run && args.apply.is_none() && !repairs.change.items.is_empty() {
-        super::confirm_or_refuse(&ChangeReport::new(&repairs.change, None).lines(env), "Do this?", env, ui)?;
+        super::confirm_or_refuse(&overview, "Do this?", env, ui)?;
     }
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
-    let report = ChangeReport::new(&repairs.change, outcome.as_ref());
+    let look = Look { overview: &overview, is_whole: args.all_findings, ..Look::default() };
+    let report = ChangeReport { look, ..ChangeReport::new(&repairs.change, outcome.as_ref()) };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
     ui.answer(args.format, env, &fix)?;
     Ok(match super::change::exit(outcome.as_ref()) {
@@ -157,7 +159,8 @@ pub(super) fn accept(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let args_of_change = ChangeArgs { dry_run: args.dry_run, apply: None, lock: args.lock };
+    let args_of_change =
+        ChangeArgs { dry_run: args.dry_run, apply: None, detail: DetailArgs::default(), lock: args.lock };
     let plan = || plan_accept(code, findings, env);
     super::change::carry_out_locked("doctor --accept", plan, &args_of_change, args.format, env, ui)
 }

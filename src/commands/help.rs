@@ -6,7 +6,6 @@ use std::iter;
 use crate::cli::{self, HelpArgs};
 use crate::config::{KEYS, example};
 use crate::error::{EXIT_CODES, Exit, Refusal, RefusalCode};
-use crate::format::wrap::in_columns;
 use crate::session::marks::Mark;
 use crate::session::nearly::nearest;
 use crate::system::env::Env;
@@ -14,18 +13,11 @@ use crate::verbs::Verb;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::ui::Ui;
 
-/// A narrower screen breaks the lines of a topic itself.
-const NARROWEST: usize = 40;
-
 pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let mut command = cli::command().bin_name("rejoin");
     command.build();
     let help = match args.topic.as_slice() {
-        [topic] if of(topic).is_some() => {
-            let text = of(topic).unwrap_or_default();
-            let width = env.terminal.screen_width();
-            width.map_or(text.clone(), |width| in_columns(&text, usize::from(width).max(NARROWEST)))
-        }
+        [topic] if of(topic).is_some() => of(topic).unwrap_or_default(),
         // A command may be divided: `help hook install`.
         words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
             Some(command) => command.render_long_help().to_string(),
@@ -46,7 +38,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
             }
         },
     };
-    ui.page(env);
+    ui.page(env)?;
     write!(ui.data(), "{help}")?;
     ui.flush()?;
     Ok(Exit::Ok)

@@ -15,7 +15,7 @@ use crate::format::shell;
 use crate::scan::off_branch::OffBranch;
 use crate::session::branches::{ACTIVE, Branch, BranchFilter};
 use crate::session::{Message, SessionCopy};
-use crate::view::render::answer::{write_line, write_summary};
+use crate::view::render::document::{write_line, write_summary};
 use crate::view::ui::Ui;
 
 /// The requested messages.

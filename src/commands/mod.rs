@@ -200,8 +200,8 @@ fn recover_first(verb: &str, lock: LockArgs, env: &Env, ui: &mut Ui) -> anyhow::
 fn warn_of_interrupted(env: &Env, ui: &mut Ui) {
     for Run { id, verb, .. } in history::interrupted(env) {
         ui.warn(&format!(
-            "run {id} ({verb}) was interrupted, so its sessions may be missing or out of place; `rejoin undo {id}` puts \
-             back what it did"
+            "run {id} ({verb}) was interrupted, so its sessions may be missing or out of place; `rejoin undo {id}` \
+             undoes what it did"
         ));
     }
 }

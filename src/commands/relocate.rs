@@ -23,7 +23,7 @@ use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::render::relocate::{MoveMap, MoveReport, about};
 use crate::view::ui::Ui;
 
@@ -47,9 +47,9 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return Err(no_sessions(&mapping));
     }
     change::check_fingerprint(&planned.change, &args.change(), env)?;
-    let sessions = planned.sessions();
+    let (sessions, overview) = (planned.sessions(), about(&planned.change, &planned.left, env));
     if !is_agreed && sessions > 0 {
-        super::confirm_or_refuse(&about(&planned.change, &planned.left, env), &question(sessions, &mapping), env, ui)?;
+        super::confirm_or_refuse(&overview, &question(sessions, &mapping), env, ui)?;
     }
     let mut outcome = None;
     if !args.dry_run && !planned.change.items.is_empty() {
@@ -57,7 +57,8 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let mut progress = ui.progress("Moving", planned.change.items.len());
         outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
     }
-    let report = Report::new(&planned.change, outcome.as_ref());
+    let look = Look { overview: &overview, ..Look::of(&args.change()) };
+    let report = Report { look, ..Report::new(&planned.change, outcome.as_ref()) };
     ui.answer(args.format, env, &MoveReport { report, mapping: &mapping, left: &planned.left })?;
     for (_, to) in mapping.pairs() {
         if reach::is_dir(to) == Some(false) {

@@ -4,13 +4,14 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent;
+use crate::change::apply::history::Permanent;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::pins::Pins;
 use crate::change::plan::change::{About, Change};
 use crate::change::removal::{Going, Summaries, is_session, outputs};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
 use crate::scan::{Places, Wanted};
 use crate::session::select::{Filter, Selector};
@@ -48,23 +49,13 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
-    let of_items = change.items.iter().filter_map(|item| item.seen.first());
-    let handed = &change.handed;
-    let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
-    let places = seen.map(|seen| Located::clone(&seen.place)).collect();
-    let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
-    let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
-    let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
-    // Sessions that are removed with another one are not asked about separately.
-    let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
-    let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
-    let about = confirm::removal(&sessions, env);
+    let (about, handed) = (sessions_text(change, env), &change.handed);
     let removed = change.items.iter().filter(|item| is_session(item.code)).count();
     let (what, size) = (text::count(removed, "session"), text::size(change.freed_bytes()));
     let gone = if args.permanent {
-        format!("Delete {what} ({size}) for good")
+        format!("Delete {what} ({size}) permanently")
     } else {
-        format!("Move {what} ({size}) to the trash")
+        format!("Remove {what} ({size} to the trash)")
     };
     let question = match (change.items.len(), handed.len()) {
         (_, 0) => format!("{gone}?"),
@@ -75,9 +66,31 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     super::confirm_or_refuse(&about, &question, env, ui)
 }
 
+/// Returns what a terminal shows of a plan in place of its items: the same as before the question.
+pub(super) fn overview(change: &Change, args: &RemovalArgs, env: &Env) -> Vec<String> {
+    let is_wanted = env.terminal.stdout && args.change.dry_run && !args.change.detail.all_items;
+    if is_wanted { sessions_text(change, env) } else { Vec::new() }
+}
+
+/// Describes the sessions that a change removes.
+fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
+    let of_items = change.items.iter().filter_map(|item| item.seen.first());
+    let handed = &change.handed;
+    let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
+    let places = seen.map(|seen| Located::clone(&seen.place)).collect();
+    let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
+    let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
+    let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
+    // Sessions that are removed with another one are not asked about separately.
+    let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
+    let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
+    confirm::removal(&sessions, env)
+}
+
 /// Purges the trash of a run that has just removed something; a run with entries left in the trash can still be undone.
-pub(super) fn purge(outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> Result<Purged, PathError> {
+pub(super) fn purge(verb: &str, outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> anyhow::Result<Purged> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
+    Permanent::note(state_dir, &run, verb)?;
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;

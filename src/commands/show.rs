@@ -20,7 +20,7 @@ use crate::session::branches::Branch;
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::system::env::Env;
-use crate::view::render::answer::{write_line, write_object};
+use crate::view::render::document::{write_line, write_object};
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
 use crate::view::render::rows::Rows;
 use crate::view::render::show;
@@ -147,7 +147,7 @@ fn write_text(
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let styles = ui.styles;
-    ui.page(env);
+    ui.page(env)?;
     if !messages_only {
         let ready = find::ready(session, &Request::default(), env);
         show::session(ui.data(), env, &styles, session, &ready)?;
@@ -161,7 +161,7 @@ fn write_text(
 fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let styles = ui.styles;
     if format == Format::Table {
-        ui.page(env);
+        ui.page(env)?;
         show::branches(ui.data(), env, &styles, branches)?;
     } else {
         let mut rows = Rows::new(ui.data(), format);

@@ -1,7 +1,7 @@
 //! `rejoin tag`
 
 use crate::change::outcome::ItemResult;
-use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::plan::change::{About, Change, Contents, Item, Step, short_title};
 use crate::change::state_file;
 use crate::change::tags::{FILE_NAME, Tags};
 use crate::cli::{TagArgs, TagArgument};
@@ -62,7 +62,7 @@ fn plan(mut changed: Vec<Session>, added: &[Tag], removed: &[Tag], env: &Env) ->
             many => About::Other(text::count(many.len(), "session").into()),
         };
         let mut item = Item::new(about, "tag", in_words(added, removed), vec![step]);
-        item.title = first.label().filter(|_| changed.len() == 1).map(Into::into);
+        item.title = first.label().filter(|_| changed.len() == 1).map(short_title);
         change.items.push(item);
     }
     Ok(change)

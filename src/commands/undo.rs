@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use crate::change::apply::history::{self, Permanent};
 use crate::change::apply::in_use::agent_of;
 use crate::change::apply::state_dir::{self, is_busy};
-use crate::change::apply::{history, undo};
+use crate::change::apply::undo;
 use crate::change::outcome::ItemResult;
-use crate::cli::{FormatArgs, LockArgs, UndoArgs};
+use crate::cli::{ChangeArgs, FormatArgs, UndoArgs};
 use crate::commands::find;
 use crate::doctor::survey::sweeps;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::render::confirm;
-use crate::view::render::undo::Runs;
+use crate::view::render::undo::{Runs, Undoing};
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::trash::{self, Purge};
@@ -30,36 +31,58 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Some(run) => Which::Named(run.clone()),
         None => newest(args, env, ui)?,
     };
-    let how = (args.dry_run, args.lock, args.format);
-    let Some(session) = &args.session else { return carry_out(&which, |_| true, how, env, ui) };
+    let how = ChangeArgs { dry_run: args.dry_run, apply: None, detail: args.detail, lock: args.lock };
+    let Some(session) = &args.session else { return carry_out(&which, |_| true, &how, args.format, env, ui) };
     // The undo itself reports a run that is missing or unreadable.
     let history = history::read(env)?;
     let run = history.runs.iter().find(|run| which == Which::Named(run.id.clone()) && !run.is_purged);
     let items = run.map(|run| find::items_of_run(run, session, env)).transpose()?.unwrap_or_default();
-    carry_out(&which, |record| items.contains(&record.item), how, env, ui)
+    carry_out(&which, |record| items.contains(&record.item), &how, args.format, env, ui)
 }
 
 /// Undoes the wanted items of a run, or only shows what that would do.
 pub(super) fn carry_out(
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
-    (is_dry_run, lock, format): (bool, LockArgs, FormatArgs),
+    how: &ChangeArgs,
+    format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let mut report = undo::undo(which, wanted, is_dry_run, env, lock.lock_timeout)?;
-    if !is_dry_run {
+    let mut report = undo::undo(which, wanted, how.dry_run, env, how.lock.lock_timeout)?;
+    if !how.dry_run {
         super::note_recovered(ui, &report.recovered);
         warn(&mut report, env, ui);
     }
-    ui.answer(format, env, &report)?;
+    let overview = if how.dry_run { confirm::undo(&report.run, env) } else { Vec::new() };
+    let way_out = way_out(&report, env)?;
+    ui.answer(format, env, &Undoing { report: &report, overview, is_whole: how.detail.all_items, way_out })?;
     Ok(exit(&report))
+}
+
+/// Names what to do about refused items: until they are undone, a bare `undo` takes this run again.
+fn way_out(report: &Report, env: &Env) -> anyhow::Result<Option<String>> {
+    if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
+        return Ok(None);
+    }
+    let id = &report.run.id;
+    let history = history::read(env)?;
+    let older = history.runs.iter().skip_while(|run| run.id != *id).skip(1).find(|run| run.is_undoable());
+    let older = older.map(|run| format!(" `rejoin undo {}` undoes the run before it, {}.", run.id, run.verb));
+    let again = format!("Move what is in the way elsewhere, and run `rejoin undo {id}` again.");
+    Ok(Some(again + &older.unwrap_or_default()))
 }
 
 /// Names the newest run that can be undone, and asks for confirmation at a terminal.
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = history::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
+    // To undo an older change in place of the newest would be a surprise.
+    if let Some(newer) = Permanent::after(&run.id, env)? {
+        let message = format!("the newest change, {} --permanent, cannot be undone", newer.verb);
+        let hint = format!("to undo the one before, {}, run `rejoin undo {}`", run.verb, run.id);
+        return Err(Refusal::new(RefusalCode::Purged, message).hint(hint).into());
+    }
     if !args.yes && !args.dry_run && env.terminal.can_ask() {
         super::confirm_or_refuse(&confirm::undo(run, env), "Undo this run?", env, ui)?;
     }
@@ -103,7 +126,7 @@ fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Deletes for good what runs removed.
+/// Deletes permanently what runs removed.
 fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
         Some(when) => Purge::Before(env.clock.before(when)),
@@ -125,7 +148,7 @@ fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         if !doomed.is_empty() && !args.yes {
             let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
             let runs = text::count(doomed.len(), "run");
-            super::confirm_or_refuse(&about, &format!("Delete for good what {runs} removed?"), env, ui)?;
+            super::confirm_or_refuse(&about, &format!("Delete permanently what {runs} removed?"), env, ui)?;
         }
         trash::purge(&state_dir::open(env, "undo --purge", args.lock.lock_timeout)?, env.clock.now, &which)?
     };

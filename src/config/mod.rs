@@ -9,6 +9,8 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use jiff::ToSpan as _;
+
 use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::session::fields::Field;
@@ -74,6 +76,13 @@ pub(crate) struct CleanupConfig {
     pub archives: bool,
     /// Sessions that stay, regardless of options.
     pub keep: Vec<KeepRule>,
+}
+
+impl CleanupConfig {
+    /// Returns the time that removed files stay in the trash, by default 14 days.
+    pub(crate) fn trash_keep(&self) -> When {
+        self.trash_keep.unwrap_or_else(|| When::Ago(14.days()))
+    }
 }
 
 /// A further store of an agent.

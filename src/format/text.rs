@@ -196,6 +196,14 @@ pub(crate) fn sentence(clause: &str) -> String {
     first.chain(letters).chain(['.']).collect()
 }
 
+/// Formats a length of time: "14 days", "1 month, 2 days".
+pub(crate) fn span(span: jiff::Span) -> String {
+    let printer = jiff::fmt::friendly::SpanPrinter::new().designator(jiff::fmt::friendly::Designator::Verbose);
+    let printer =
+        printer.spacing(jiff::fmt::friendly::Spacing::BetweenUnitsAndDesignators).comma_after_designator(true);
+    printer.span_to_string(&span)
+}
+
 /// Joins names for a sentence: "gemini, qwen and copilot".
 pub(crate) fn list(names: &[&str]) -> String {
     match names {

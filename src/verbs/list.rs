@@ -123,9 +123,9 @@ macro_rules! verbs {
                 in_place_of ["trash" => "undo --list"],
                 examples [
                     "rejoin undo --list" => "the runs that can be undone",
-                    "rejoin undo --dry-run" => "what undoing the newest puts back",
+                    "rejoin undo --dry-run" => "what undoing the newest restores",
                     "rejoin undo 20261121-233000 8e7d" => "restore one session of that run",
-                    "rejoin undo --purge --older-than 14d --yes" => "delete older things for good",
+                    "rejoin undo --purge --older-than 14d --yes" => "delete older things permanently",
                 ]
             }
             /// Copy sessions to an archive, where no agent deletes them
@@ -146,7 +146,7 @@ macro_rules! verbs {
             /// archived is undone, if the trash still has it.
             Restore(RestoreArgs) restore {
                 Keep main changes, see [Archive Undo],
-                examples ["rejoin restore 8e7d" => "put an archived session back"]
+                examples ["rejoin restore 8e7d" => "restore an archived session"]
             }
             /// Protect sessions from `cleanup` and `delete`
             Pin(PinArgs) pin {

@@ -320,8 +320,8 @@ fn a_second_archive_stores_only_new_data() {
 
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((second.items[0].result, second.details.stored_bytes), (ChangeResult::Unchanged, 0));
-    for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "to archive")] {
-        let said = format!("0 {verb}, 1 unchanged. Nothing new in ~/.local/share/rejoin/archive.\n");
+    for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "would be archived")] {
+        let said = format!("0 sessions {verb}, 1 unchanged. Nothing is new in ~/.local/share/rejoin/archive.\n");
         world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
     }
     assert_eq!(archive_bytes(&dir), before);
@@ -649,8 +649,11 @@ fn archive_reports_paths_that_it_could_not_read() {
         let args = || ["archive"].iter().chain(choice);
         let quiet = world.rejoin(args().chain(&["--quiet"])).code(3);
         let said = quiet.stdout();
-        assert!(said.starts_with("rejoin archive: 0 archived, 1 unchanged, 2 paths could not be read (~/."), "{said}");
-        assert_eq!((said.lines().count(), quiet.stderr()), (1, String::new()), "{choice:?}");
+        assert!(
+            said.contains("\nrejoin archive: 0 sessions archived, 1 unchanged, 2 paths could not be read."),
+            "{said}"
+        );
+        assert_eq!((said.matches("left  ").count(), quiet.stderr()), (2, String::new()), "{choice:?}");
         for plan in [&[][..], &["--dry-run"]] {
             let answer: Archive = world.rejoin(args().chain(plan).chain(&["--json"])).code(3).json();
             let about: Vec<&str> = answer.not_planned.iter().map(|one| one.about.as_str()).collect();
@@ -1047,4 +1050,32 @@ fn sessions_of_real_clients_are_restored_byte_for_byte() {
         assert_same(&only(&before, &paths), &only(&stores(&world), &paths), agent);
         assert_sound(&world, agent);
     }
+}
+
+#[test]
+fn an_archive_without_its_parent_directory_is_refused_with_the_command_that_makes_it() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let dir = world.home().join("back up/sessions");
+    let dir_text = dir.to_str().expect("a path");
+    put(&world.home().join(".config/rejoin/config.toml"), "archive.dir = \"~/back up/sessions\"\n");
+    let (shown, parent) = ("[ROOT]/home/back up/sessions", "[ROOT]/home/back up");
+    for args in [
+        &["archive", "--every"][..],
+        &["archive", "--every", "--archive-dir", dir_text],
+        &["sync"],
+        &["cleanup", "--any-age", "--allow-all", "--archive", "--yes"],
+    ] {
+        world.rejoin(args).code(1).stderr_eq(format!(
+            "error: cannot create the archive {shown}: {parent} does not exist\nhint: mount the disk that it is on, or \
+             create it with `mkdir -p '{parent}'`\n"
+        ));
+    }
+    // There is nothing to read, so a new directory would not help.
+    let args = ["restore", &id(1), "--archive-dir", dir_text];
+    world.rejoin(args).code(5).stderr_eq(format!(
+        "error: there is no archive in {shown}\nhint: {parent} does not exist; mount the disk that it is on\n"
+    ));
+    std::fs::create_dir(world.home().join("back up")).expect("a directory");
+    world.rejoin(["archive", "--every"]).code(0);
 }

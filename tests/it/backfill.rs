@@ -51,9 +51,9 @@ fn a_missing_file_is_written_once_and_then_kept() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.rejoin(["backfill", &id(1)]).code(0).stderr_eq("").stdout_eq(snapbox::str![[r#"
-written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is missing; from metadata.json)
+recorded  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (session-info: its session-info.json is missing; from metadata.json)
       /home/ana/app  (metadata.json; counts)
-1 written, 0 already good, 0 refused.
+1 directory recorded, 0 already good, 0 refused.
 `rejoin undo 20260301-120000` undoes this.
 
 "#]]);

@@ -210,7 +210,9 @@ fn sessions_of_a_moved_project_follow_to_each_candidate() {
     world.add(Claude::session(id(4)).in_dir(&plain).turn("paint it", "done"));
     world.add(Claude::session(id(5)).in_dir(world.dir("a")).turn("x", "y"));
     world.add(Claude::session(id(6)).in_dir(world.dir("b")).turn("x", "y"));
-    [&shop, &plain].map(|dir| std::fs::remove_dir(dir).expect("a removal"));
+    for dir in [&shop, &plain] {
+        std::fs::remove_dir(dir).expect("a removal");
+    }
     let candidates = [world.dir("a/shop"), world.dir("b/shop")];
     let moves = candidates.each_ref().map(|to| format!("rejoin move {} {}", shop.display(), to.display()));
     let anywhere = format!("rejoin move {} NEW_DIR", plain.display());

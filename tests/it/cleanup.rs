@@ -200,8 +200,9 @@ removed  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last
 removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  1.5 KiB  Old 2  (old: last active 2025-11-01)
 removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last active 2025-11-01)
 Kept: 6 newer.
-3 sessions moved to the trash, 4.5 KiB.
+3 sessions removed, 4.5 KiB to the trash.
 `rejoin undo 20260301-120000` undoes this.
+The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge 20260301-120000`.
 
 "#]]);
     world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
@@ -467,9 +468,9 @@ fn cleanup_refuses_a_likely_mistake() {
     world.rejoin(["cleanup", "--yes"]).code(0);
     let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--yes"]).code(7);
     later.stderr_eq(snapbox::str![[r#"
-warning: the trash was not purged: no session was active since its contents were removed, so the clock may be wrong
+warning: nothing in the trash was deleted permanently: no session was active since its contents were removed, so the clock may be wrong
 error: no session was active since 2026-02-20, so all of them count as old; the clock of this machine may be wrong
-hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove them all, run `rejoin cleanup --yes --allow-all`
+hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove these 7, run `rejoin cleanup --yes --allow-all`
 
 "#]]);
     world.rejoin(["undo"]).code(0);
@@ -521,7 +522,7 @@ fn cleanup_permanent_leaves_nothing_in_the_trash() {
     let world = world();
     let done: Cleanup = world.rejoin(["cleanup", "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.details.permanent, done.run), (3, true, None));
-    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to do.\n");
     world.rejoin(["undo"]).code(5);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 6);
 }
@@ -612,7 +613,9 @@ fn a_cleanup_that_skips_everything_says_so() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "rejoin cleanup: 3 skipped.\n");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said.matches("skipped  claude ").count(), 3, "{said}");
+    assert!(said.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{said}");
     assert_eq!(output.status.code(), Some(3));
 }
 
@@ -680,7 +683,7 @@ fn cleanup_touches_nothing_outside_the_store() {
     world.rejoin(["cleanup", "--yes"]).code(3).stdout_eq(snapbox::str![[r#"
 left  claude 00000001-aaaa-4aaa-8aaa-000000000001  [ROOT]/home/.claude/file-history is a link that leads out of the store, so what is behind it is not changed
 Kept: 1 in an unknown format, 6 newer.
-1 failed (claude 00000001-aaaa-4aaa-8aaa-000000000001: [ROOT]/home/.claude/file-history is a link that leads out of the store, so what is behind it is not changed).
+1 left as it is.
 
 "#]]);
     world.rejoin(["undo"]).code(0);
@@ -901,4 +904,13 @@ fn the_answer_in_lines_says_the_same_as_the_one_object() {
     assert_eq!((&lines[4]["kind"], &lines[4]["totals"]["planned"]), (&json!("summary"), &json!(3)));
     let one: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
+}
+
+#[test]
+fn a_plan_says_why_sessions_are_kept() {
+    let world = world();
+    let said = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
+    assert!(said.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{said}");
+    let said = world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(said.contains(" newest of "), "{said}");
 }

@@ -61,7 +61,7 @@ Kept: 6 newer.
 
 "#]]);
     world.rejoin(["cleanup", "--archive", "--yes", "--quiet"]).code(0).stdout_eq(snapbox::str![[r#"
-rejoin cleanup: 3 sessions moved to the trash, 4.5 KiB; 3 archived, 8.0 KiB new. `rejoin undo 20260301-120000` undoes this.
+rejoin cleanup: 3 sessions removed, 4.5 KiB to the trash, 3 archived; the archive grew by 8.0 KiB. `rejoin undo 20260301-120000` undoes this.
 
 "#]]);
 }

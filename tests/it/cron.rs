@@ -51,7 +51,7 @@ fn the_documented_crontab_line_removes_old_sessions() {
     let said = String::from_utf8(output.stdout).expect("text");
     assert_eq!(
         said,
-        "rejoin cleanup: 1 session moved to the trash, 697 B. `rejoin undo 20260301-120000` undoes this.\n"
+        "rejoin cleanup: 1 session removed, 697 B to the trash. `rejoin undo 20260301-120000` undoes this.\n"
     );
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
     // Nothing is left to do, so cron sends no mail.
@@ -71,7 +71,10 @@ fn the_documented_crontab_line_archives_expiring_sessions() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
     let said = String::from_utf8(output.stdout).expect("text");
-    assert!(said.starts_with("rejoin archive: 2 archived, 0 unchanged. ") && said.lines().count() == 1, "{said}");
+    assert!(
+        said.starts_with("rejoin archive: 2 sessions archived, 0 unchanged. ") && said.lines().count() == 1,
+        "{said}"
+    );
     let output = as_cron(&world, &command);
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
 }
@@ -106,7 +109,7 @@ fn while_another_run_changes_something_cron_hears_nothing() {
 }
 
 #[test]
-fn a_failure_is_in_the_one_line_and_in_the_exit_code() {
+fn a_failure_has_a_line_and_an_exit_code() {
     let world = world();
     std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
     let history = world.dir("elsewhere/history");
@@ -114,7 +117,8 @@ fn a_failure_is_in_the_one_line_and_in_the_exit_code() {
     crate::fixtures::link(&history, &world.home().join(".claude/file-history"));
     let answer = world.rejoin(["cleanup", "--yes", "--quiet"]).code(3);
     let said = answer.stdout();
-    assert!(said.starts_with("rejoin cleanup: 1 failed (claude 00000001-") && said.lines().count() == 1, "{said}");
+    assert!(said.starts_with("left  claude 00000001-") && said.lines().count() == 2, "{said}");
+    assert!(said.ends_with("\nrejoin cleanup: 1 left as it is.\n"), "{said}");
     assert_eq!(answer.stderr(), "");
 }
 

@@ -77,7 +77,7 @@ fn doctor_and_cleanup_move_debris_to_the_trash() {
     }
     let answer = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--yes"]).code(0);
     assert!(
-        answer.stdout().contains("0 sessions and 10 files without a session moved to the trash"),
+        answer.stdout().contains("0 sessions and 10 files without a session removed, 310 B to the trash"),
         "{}",
         answer.stdout()
     );

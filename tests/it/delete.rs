@@ -96,17 +96,18 @@ fn delete_permanent_cannot_be_undone() {
     let done: Change = world.rejoin(["delete", &id(2), "--permanent", "--yes", "--json"]).code(0).json();
     assert_eq!((done.done, done.run), (1, None));
     world.rejoin(["undo"]).code(5);
-    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to purge.\n");
+    world.rejoin(["undo", "--purge", "--every", "--dry-run"]).code(0).stdout_eq("Nothing to do.\n");
 }
 
 #[test]
 fn delete_describes_its_outcome() {
     let world = world();
     world.rejoin(["delete", &id(2), "--yes"]).code(0).stdout_eq(snapbox::str![[r#"
-removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  (named: x)
+removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  697 B  x
       ~/.claude/projects/-usr-bin/00000002-aaaa-4aaa-8aaa-000000000002.jsonl  (to the trash, 697 B)
-1 done, 697 B to the trash.
+1 session removed, 697 B to the trash.
 `rejoin undo 20260301-120000` undoes this.
+The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge 20260301-120000`.
 
 "#]]);
 }

@@ -793,7 +793,7 @@ fn an_accepted_finding_is_quiet_until_it_is_undone() {
     }
     world.rejoin(["doctor"]).code(4);
     let plan = world.rejoin(["doctor", "--accept", "missing-directory", &id(1), "--dry-run"]).code(0).stdout();
-    assert!(plan.contains("would write  1 finding of missing-directory"), "{plan}");
+    assert!(plan.contains("would accept  1 finding of missing-directory"), "{plan}");
     world.rejoin(["doctor", "--accept", "missing-directory", &id(1)]).code(0);
     let letter = world.rejoin(["doctor"]).code(4).stdout();
     assert!(letter.contains("/gone/2") && !letter.contains("/gone/1"), "{letter}");

@@ -236,7 +236,8 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     let map = format!("{}={}", app.display(), moved.display());
     let printed = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
     assert!(
-        printed.starts_with("refused  opencode ") && printed.ends_with("0 to do. Nothing was changed.\n"),
+        printed.starts_with("refused  opencode ")
+            && printed.ends_with("0 sessions would be restored, 1 refused. Nothing was changed.\n"),
         "{printed}"
     );
     let plan: Change = world.rejoin(["restore", &id, "--map", &map, "--dry-run", "--json"]).code(0).json();

@@ -80,7 +80,7 @@ fn a_repair_shows_its_plan_and_asks_on_a_terminal() {
     let session = world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let (status, said) = answering(&world, "n\n", &["doctor", "--fix"]);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("would write  amplifier") && said.contains("session-info.json"), "{said}");
+    assert!(said.contains("would repair  amplifier") && said.contains("session-info.json"), "{said}");
     assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
     assert!(!session.join("session-info.json").exists());
     let (status, said) = answering(&world, "y\n", &["doctor", "--fix"]);
@@ -97,13 +97,13 @@ fn delete_names_the_sessions_before_it_asks() {
     }
     let (status, said) = answering(&world, "n\n", &["delete", &id(3)]);
     assert_eq!(status, Some(1), "{said}");
-    for part in ["claude", "Number 3", "/app", "2026-02-01", "Move 1 session"] {
+    for part in ["claude", "Number 3", "/app", "2026-02-01", "Remove 1 session"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
     let (_, said) = answering(&world, "n\n", &["cleanup", "--any-age", "--allow-all"]);
     assert_eq!(said.matches("Number ").count(), 10, "{said}");
-    for part in ["and 2 more", "By agent: claude 12 (", "By project: ", "Move 12 sessions"] {
+    for part in ["and 2 more", "By agent: claude 12 (", "By project: ", "Remove 12 sessions"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let refused = world.rejoin(["delete", "latest", "--yes"]).code(2).stderr();
@@ -117,7 +117,7 @@ fn undo_without_a_run_names_the_newest_one_and_asks() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let (status, said) = answering(&world, "n\n", &["undo"]);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("(rejoin delete)") && said.contains(&id(1)), "{said}");
+    assert!(said.contains("(rejoin delete)") && said.contains(&id(1)[..8]), "{said}");
     assert!(!session.exists());
     let (status, said) = answering(&world, "y\n", &["undo"]);
     assert_eq!(status, Some(0), "{said}");

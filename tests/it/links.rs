@@ -183,7 +183,7 @@ fn accounts_with_common_projects_have_one_copy() {
         let said = format!("claude shares sessions in ~/.claude with ~/{account} through links");
         assert!(agents.contains(&said), "{agents}");
     }
-    assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("1 archived"));
+    assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("1 session archived"));
     world.rejoin(["rename", &session, "Another title"]).code(0);
     world.rejoin(["cleanup", "--older-than", "1d", "--allow-all", "--yes"]).code(0);
     assert!(!path.exists());
@@ -220,7 +220,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
         assert!(resumed.contains(&format!("/{name} && ")) && resumed.contains(&id(n)), "{resumed}");
     }
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
-    assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 archived"));
+    assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 sessions archived"));
     // The target of a link is not changed through the link, and a dry run says so.
     for (n, link) in [(1, &projects.join(slug("shop"))), (3, &cart)] {
         let session = id(n);

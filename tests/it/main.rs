@@ -26,6 +26,7 @@ mod bad_input;
 mod branches;
 mod broken_chain;
 mod cannot_open;
+mod change_screens;
 mod choosing;
 mod claude_desktop;
 mod cleanup;

@@ -296,7 +296,10 @@ fn a_session_in_use_is_left_and_the_others_go() {
     put(&world.home().join(".claude/sessions").join(format!("{pid}.json")), registration.to_string());
     let answer = world.rejoin(args(&old, &new, &["--yes"])).code(3);
     let said = answer.stdout();
-    assert!(said.contains(&format!("left  claude {}", id(1))) && said.contains("1 session moved, 1 left."), "{said}");
+    assert!(
+        said.contains(&format!("left  claude {}", id(1))) && said.contains("1 session moved, 1 left as it is."),
+        "{said}"
+    );
     let dirs = launch_dirs(&world);
     assert_eq!(dirs[0].2, old.display().to_string());
     assert_eq!(dirs[1].2, new.display().to_string());
@@ -593,7 +596,7 @@ fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
 }
 
 #[test]
-fn a_large_move_is_grouped_and_its_question_names_the_rest() {
+fn a_large_move_is_counted_and_its_question_names_the_rest() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old"), world.dir("new"));
     for n in 1..=20 {
@@ -604,10 +607,13 @@ fn a_large_move_is_grouped_and_its_question_names_the_rest() {
     let registration = json!({"pid": pid, "sessionId": id(21), "procStart": start_of(pid)});
     put(&world.home().join(format!(".claude/sessions/{pid}.json")), registration.to_string());
     let args = ["move", old.to_str().expect("a path"), new.to_str().expect("a path")];
+    // A pipe gets every session, a terminal their number.
     let plan = world.rejoin(args.iter().chain(&["--dry-run"])).code(3).stdout();
-    let reason = format!("{} is now {}", old.display(), new.display());
-    assert_eq!(plan.matches(&reason).count(), 1, "{plan}");
-    assert!(plan.contains("\n      and 17 more of claude\n"), "{plan}");
+    assert_eq!(plan.matches("would move  claude ").count(), 20, "{plan}");
+    let plan = world.on_terminal(100, args.iter().chain(&["--dry-run"])).code(3).stdout();
+    assert!(plan.starts_with(&format!("Moving: claude 20.\nStaying: claude {}", id(21))), "{plan}");
+    let all = world.on_terminal(100, args.iter().chain(&["--dry-run", "--all-items"])).code(3).stdout();
+    assert_eq!(all.matches("would move  claude ").count(), 20, "{all}");
 
     let mut command = world.from(world.root().join("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(args).args(["--color", "never"]);
@@ -618,7 +624,7 @@ fn a_large_move_is_grouped_and_its_question_names_the_rest() {
     seat.types("y\r");
     let (status, said) = seat.ends();
     assert_eq!(status, Some(3), "{said}");
-    assert!(said.contains("and 17 more of claude") && said.contains("20 sessions moved, 1 left."), "{said}");
+    assert!(said.contains("20 sessions moved, 1 left as it is.") && !said.contains(&id(2)), "{said}");
 }
 
 #[test]

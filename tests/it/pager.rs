@@ -58,6 +58,22 @@ fn a_short_answer_needs_no_pager() {
     assert!(status == Some(0) && sent.contains(&id(1)[..8]) && !shown.exists(), "{sent}");
 }
 
+/// With `q` in a pager, the totals and the command that undoes the change would never be seen.
+#[test]
+fn the_result_of_a_change_is_never_paged() {
+    let (world, shown) = with_pager();
+    for number in 2..9 {
+        world.add(Claude::session(id(number)).in_dir("/usr").turn("old", "gone"));
+    }
+    let ids: Vec<String> = (2..9).map(id).collect();
+    let removal: Vec<&str> = ["delete", "--yes"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    for args in [removal.as_slice(), &["undo", "--yes"]] {
+        let (status, sent) = open(&world, "look", args, (60, 4)).ends();
+        assert_eq!(status, Some(0), "{sent}");
+        assert!(!shown.exists() && sent.contains("20260301-120000"), "{args:?}: {sent}");
+    }
+}
+
 #[test]
 fn without_a_pager_everything_is_printed() {
     let (world, shown) = with_pager();

@@ -475,7 +475,7 @@ fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
     seat.types("\x18");
     seat.shows("Delete 1 session");
     seat.types("y");
-    seat.shows("1 session moved to the trash; `rejoin undo` brings back what went");
+    seat.shows("1 session removed; `rejoin undo` restores it");
     seat.types("\x15");
     seat.shows("1 of 1 session");
     leaves(seat, "\x1b", 130);

@@ -22,9 +22,9 @@ fn rename_appends_a_record_for_claude_and_undo_removes_it() {
     world.rejoin(["rename", &id(1), "Say \"hi\"", "--dry-run"]).code(0);
     assert_eq!(picture_of_stores(&world.home()), before, "a dry run writes nothing");
     world.rejoin(["rename", &id(1), "Say \"hi\""]).code(0).stdout_eq(str![[r#"
-renamed  claude 00000001-aaaa-4aaa-8aaa-000000000001  (title: Say "hi")
+renamed  claude 00000001-aaaa-4aaa-8aaa-000000000001  Say "hi"
       ~/.claude/projects/-usr/00000001-aaaa-4aaa-8aaa-000000000001.jsonl  (replaced, the old version goes to the trash)
-1 done.
+1 session renamed.
 `rejoin undo 20260301-120000` undoes this.
 
 "#]]);

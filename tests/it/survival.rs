@@ -375,7 +375,7 @@ fn files_left_by_a_failed_purge_are_reported_and_restorable() {
         let (answer, _) = world.from(world.root()).under_strace(&failing, args);
         let said = format!("{}{}", answer.stdout(), answer.stderr());
         assert_eq!(missing(&world, &before), 0, "{said}");
-        assert!(!said.contains("deleted for good") && said.contains("in the trash"), "{said}");
+        assert!(!said.contains("session deleted permanently") && said.contains("in the trash"), "{said}");
         world.rejoin(["undo"]).code(0);
         assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{said}");
     }

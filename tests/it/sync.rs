@@ -96,19 +96,19 @@ pub(crate) fn picture(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_session_is_continued_in_turn_on_two_machines() {
     let machines = Machines::new();
     let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("1 archived, 0 new here, 0 updated, 0 unchanged"), "{said}");
+    assert!(said.contains("1 archived, 0 brought, 0 updated, 0 unchanged"), "{said}");
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("fix the cart") && said.contains("0 archived, 1 new here"), "{said}");
+    assert!(said.contains("fix the cart") && said.contains("0 archived, 1 brought"), "{said}");
     for (turn, name, other) in [(1, "bob", "ana"), (2, "ana", "bob"), (3, "bob", "ana"), (4, "ana", "bob")] {
         for _ in 0..2 {
             let said = machines.sync(other).code(0).stdout();
-            assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+            assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
         }
         machines.say(name, &format!("turn {turn} {}", "x".repeat(turn)));
         let said = machines.sync(name).code(0).stdout();
-        assert!(said.contains("1 archived, 0 new here, 0 updated"), "{said}");
+        assert!(said.contains("1 archived, 0 brought, 0 updated"), "{said}");
         let said = machines.sync(other).code(0).stdout();
-        assert!(said.contains("0 archived, 0 new here, 1 updated, 0 unchanged"), "{said}");
+        assert!(said.contains("0 archived, 0 brought, 1 updated, 0 unchanged"), "{said}");
         assert_eq!(machines.said("ana"), machines.said("bob"));
         assert!(machines.said(other).contains(&format!("turn {turn}")));
         for name in ["ana", "bob"] {
@@ -128,7 +128,7 @@ fn sessions_continued_on_both_machines_are_kept_and_named() {
     let before = std::fs::read(machines.transcript("bob")).expect("a transcript");
     let said = machines.sync("bob").code(3).stdout();
     assert!(said.contains("it was continued separately here and on "), "{said}");
-    assert!(said.contains("1 archived, 0 new here, 0 updated, 1 left as they are"), "{said}");
+    assert!(said.contains("1 archived, 0 brought, 0 updated, 1 left as it is"), "{said}");
     assert_eq!(std::fs::read(machines.transcript("bob")).expect("a transcript"), before);
     assert!(!machines.said("ana").contains("desktop"));
     // Both are in the archive, and each sync names them.
@@ -149,7 +149,42 @@ fn sessions_continued_on_both_machines_are_kept_and_named() {
     machines.sync("bob").code(0);
     machines.sync("ana").code(0);
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
+}
+
+/// Cron mails every output, so a conflict is one mail; the exit code says that it is still there.
+#[test]
+fn a_quiet_sync_reports_a_conflict_once() {
+    let machines = Machines::new();
+    machines.sync("ana").code(0);
+    machines.sync("bob").code(0);
+    machines.say("ana", "on the laptop");
+    machines.say("bob", "on the desktop");
+    machines.sync("ana").code(0);
+    let plan: Sync = machines.sync_with("bob", &["--dry-run", "--json"]).code(3).json();
+    assert_eq!((plan.details.left, plan.not_planned.len()), (1, 1));
+    let quiet = || machines.sync_with("bob", &["--quiet"]).code(3).stderr_eq("").stdout();
+    let said = quiet();
+    assert!(said.starts_with("left  claude ") && said.contains("1 left as it is"), "{said}");
+    assert_eq!(quiet(), "");
+    // A run that is not quiet reports it every time.
+    assert!(machines.sync("bob").code(3).stdout().contains("it was continued separately"));
+    assert_eq!(quiet(), "");
+    machines.say("ana", "on the laptop again");
+    machines.sync("ana").code(3);
+    let said = quiet();
+    assert!(said.starts_with("left  claude "), "{said}");
+    assert_eq!(quiet(), "");
+}
+
+#[test]
+fn the_plan_of_a_sync_names_the_command_that_carries_it_out() {
+    let machines = Machines::new();
+    let plan = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
+    let command = plan.split('`').find(|part| part.contains(" --apply ")).expect("a command");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let said = machines.on("ana", &words).code(0).stdout();
+    assert!(said.contains("1 archived, 0 brought, 0 updated"), "{said}");
 }
 
 #[test]
@@ -159,13 +194,13 @@ fn a_session_deleted_here_stays_deleted_here() {
     machines.sync("bob").code(0);
     machines.on("bob", &["delete", &id(1), "--yes"]).code(0);
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("1 session deleted here before; --restore-deleted brings such sessions back"), "{said}");
+    assert!(said.contains("1 session removed here before; --restore-deleted restores such sessions"), "{said}");
     machines.say("ana", "more");
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
     assert!(!machines.transcript("bob").exists() && machines.transcript("ana").exists());
     let said = machines.sync_with("bob", &["--restore-deleted"]).code(0).stdout();
-    assert!(said.contains("1 new here"), "{said}");
+    assert!(said.contains("1 brought"), "{said}");
     assert!(machines.said("bob").contains("more"));
 }
 
@@ -191,7 +226,7 @@ fn sessions_of_a_missing_store_do_not_count_as_deleted() {
     std::fs::remove_file(&store).expect("a link");
     std::fs::rename(&away, &store).expect("a move");
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
 }
 
 #[test]
@@ -302,7 +337,7 @@ fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
             }
         }
         let said = machines.sync("ana").code(0).stdout();
-        assert!(said.contains("0 archived, 0 new here, 0 updated, 3 unchanged"), "{fault} ({point}): {said}");
+        assert!(said.contains("0 archived, 0 brought, 0 updated, 3 unchanged"), "{fault} ({point}): {said}");
         killed
     });
 }
@@ -419,10 +454,10 @@ fn agents_and_directories_are_chosen_and_mapped() {
     let machines = Machines::new();
     machines.sync_with("ana", &["--agent", "codex"]).code(0);
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 new here"), "{said}");
+    assert!(said.contains("0 brought"), "{said}");
     machines.sync("ana").code(0);
     let said = machines.sync_with("bob", &["--dir", "/nowhere"]).code(0).stdout();
-    assert!(said.contains("0 new here"), "{said}");
+    assert!(said.contains("0 brought"), "{said}");
     let (from, to) = (machines.home("ana").join("app"), machines.home("bob").join("shop"));
     let config = format!("[sync]\nmap = [\"{}={}\"]\n", from.display(), to.display());
     put(&machines.home("bob").join(".config/rejoin/config.toml"), &config);
@@ -441,7 +476,7 @@ fn a_session_in_a_database_is_archived_and_left_to_its_agent() {
     let said = machines.sync("ana").code(0).stdout();
     assert!(said.contains("1 archived"), "{said}");
     let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("0 archived, 0 new here, 0 updated, 1 unchanged"), "{said}");
+    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
     let said = machines.sync("bob").code(0).stdout();
     assert!(said.contains("only opencode writes into its database"), "{said}");
     assert!(said.contains("`rejoin restore opencode:ses_1 --state 1@"), "{said}");
@@ -462,11 +497,11 @@ fn sessions_with_a_common_file_come_in_one_sync() {
     fork.turn("fork it", "forked").write_to(&ana);
     machines.sync("ana").code(0);
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("6 new here"), "{said}");
+    assert!(said.contains("6 brought"), "{said}");
     let said = machines.on("bob", &["show", &id(6), "--transcript"]).code(0).stdout();
     assert!(said.contains("first") && said.contains("forked"), "{said}");
     let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 new here, 0 updated, 6 unchanged"), "{said}");
+    assert!(said.contains("0 archived, 0 brought, 0 updated, 6 unchanged"), "{said}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_tag_is_added_removed_and_undone() {
     let world = world();
     world.rejoin(["tag", "--list"]).code(0).stdout_eq("").stderr_eq("Nothing is tagged.\n");
     let plan = world.rejoin(["tag", &id(1), "+Relay", "--dry-run"]).code(0).stdout();
-    assert!(plan.contains(&format!("would tag  claude {}  (tag: +relay)", id(1))), "{plan}");
+    assert!(plan.contains(&format!("would tag  claude {}  +relay", id(1))), "{plan}");
     assert!(tags(&world, 1).is_empty());
     world.rejoin(["tag", &id(1), "+Relay", "+shop"]).code(0);
     let more: Change = world.rejoin(["tag", &id(1), &id(3), "-shop", "+later", "--json"]).code(0).json();

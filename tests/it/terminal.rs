@@ -401,7 +401,10 @@ fn a_long_cleanup_shows_progress_and_removes_the_line() {
     assert_eq!(status, Some(0), "{output}");
     assert!(output.contains("\r\x1b[KRemoving [") && output.contains("/60"), "{output:.2000}");
     let (_, after) = output.rsplit_once("\r\x1b[K").expect("a line that is taken away");
-    assert!(after.contains("60 sessions moved to the trash") && !after.contains("Removing ["), "{after:.2000}");
+    assert!(
+        after.contains("60 sessions removed, 57 KiB to the trash") && !after.contains("Removing ["),
+        "{after:.2000}"
+    );
 }
 
 #[test]
@@ -442,7 +445,7 @@ fn a_declined_confirmation_changes_nothing() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/w/app").turn("add a test", "Added."));
     let mut seat = shell(&world, &format!("delete {}", id(1)));
-    seat.sees("Move 1 session");
+    seat.sees("Remove 1 session");
     seat.types("n\r");
     let (status, output) = seat.ends();
     assert_eq!(status, Some(1), "{output}");

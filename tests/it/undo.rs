@@ -89,17 +89,59 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
     assert_same(&before, &stores(&world), "after a second undo");
 }
 
+/// A script that undoes its clean-up must not lose another change in its place.
+#[test]
+fn undo_takes_no_older_run_in_place_of_one_that_was_deleted_permanently() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    world.rejoin(["delete", &id(2), "--permanent", "--yes"]).code(0);
+    for args in [&["undo"][..], &["undo", "--yes"], &["undo", "--dry-run"]] {
+        world.rejoin(args).code(7).stderr_eq(
+            "error: the newest change, delete --permanent, cannot be undone\n\
+             hint: to undo the one before, delete, run `rejoin undo 20260301-120000`\n",
+        );
+    }
+    world.rejoin(["undo", "20260301-120000"]).code(0);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+    // A later change is undone as ever.
+    world.rejoin(["tag", &id(1), "+shop"]).code(0);
+    world.rejoin(["undo"]).code(0);
+    // Nothing is left, and no list of it is worth a look.
+    world.rejoin(["undo"]).code(5).stderr_eq("error: there is no run to undo\n");
+}
+
+#[test]
+fn a_refused_undo_names_the_way_out() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let path = world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    world.rejoin(["delete", &id(2), "--yes"]).code(0);
+    std::fs::write(&path, "newer\n").expect("a file");
+    let said = world.rejoin(["undo", "--yes"]).code(7).stdout();
+    assert!(said.contains("refused  claude ") && said.contains("exists again"), "{said}");
+    let way_out = "Move what is in the way elsewhere, and run `rejoin undo 20260301-120000-2` again. `rejoin undo \
+                   20260301-120000` undoes the run before it, delete.\n";
+    assert!(said.ends_with(way_out), "{said}");
+    std::fs::rename(&path, world.root().join("newer")).expect("a move");
+    world.rejoin(["undo", "20260301-120000-2"]).code(0);
+    world.rejoin(["undo", "20260301-120000"]).code(0);
+    assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
+}
+
 #[test]
 fn undo_describes_its_outcome() {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0).stdout_eq(snapbox::str![[r#"
-written  00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (its session-info.json is unusable; from metadata.json)
+recorded  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (session-info: its session-info.json is unusable; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.json is missing; from metadata.json)
+recorded  amplifier 00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (session-info: its session-info.json is missing; from metadata.json)
       /home/ana/app  (metadata.json; counts)
       /home/ana/app  (another session of its project; counts)
-2 written, 0 already good, 0 refused.
+2 directories recorded, 0 already good, 0 refused.
 `rejoin undo 20260301-120000` undoes this.
 
 "#]]);
@@ -110,7 +152,7 @@ written  00000002-aaaa-4aaa-8aaa-000000000002  /home/ana/app  (its session-info.
     world.rejoin(["undo"]).code(0).stdout_eq(snapbox::str![[r#"
 undone  amplifier 00000001-aaaa-4aaa-8aaa-000000000001
 undone  amplifier 00000002-aaaa-4aaa-8aaa-000000000002
-Run 20260301-120000 (backfill): 2 put back.
+Run 20260301-120000 (backfill): 2 undone.
 
 "#]]);
     world.rejoin(["undo", "20200101-000000"]).code(5).stderr_eq(snapbox::str![[r#"
@@ -534,7 +576,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
     let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("would undo") && said.ends_with(": 2 would be put back.\n"), "{said}");
+    assert!(said.contains("would undo") && said.ends_with(": 2 would be undone.\n"), "{said}");
     let one: Undo = world.rejoin(["undo", "20260301-120000", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["undo", "--purge", "--every", "--dry-run", "--json"]).code(0).json();

@@ -85,7 +85,7 @@ pub enum Error {
     #[error("there is no run {0}")]
     NoSuchRun(String),
     /// The trash of the run of this name was deleted.
-    #[error("what run {0} removed was purged from the trash")]
+    #[error("what run {0} removed was deleted permanently")]
     Purged(String),
 }
 

@@ -209,7 +209,7 @@ impl Work<'_> {
             if let Err(error) = reverted {
                 let (ItemResult::Skipped(why) | ItemResult::Failed(why)) = &done else { return done };
                 self.is_stuck = true;
-                let reason = format!("{why}; and it could not be put back: {error}");
+                let reason = format!("{why}; and it could not be undone: {error}");
                 let failed = format!("{reason}; `rejoin undo {}` tries again", self.context.run);
                 let _ = self.journal.write(&Event::Stuck { item: number, reason });
                 return ItemResult::Failed(failed);

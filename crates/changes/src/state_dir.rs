@@ -107,7 +107,7 @@ pub const READY: &str = "ready";
 
 /// Returns the sort key of a run's name: the second that the name begins with, and its number among the runs of that
 /// second. `None` if it is not the name of a run.
-pub(super) fn order(run: &str) -> Option<(&str, u64)> {
+pub fn order(run: &str) -> Option<(&str, u64)> {
     let (second, rest) = run.split_at_checked(SECOND.len())?;
     let is_second = second.bytes().zip(SECOND).all(|(byte, pattern)| match pattern {
         b'0' => byte.is_ascii_digit(),

@@ -24,7 +24,8 @@ use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
 use crate::change::apply::{refusal, state_dir};
 use crate::change::outcome::ItemResult;
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::{Exit, PathError, Refusal, RefusalCode};
+use crate::format::shell;
 use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
@@ -69,6 +70,8 @@ pub(crate) struct Report<'a> {
     pub unread: Vec<Problem>,
     /// Set if nothing was written.
     pub is_dry_run: bool,
+    /// Set to show every session on a terminal, too.
+    pub is_whole: bool,
 }
 
 impl Report<'_> {
@@ -107,7 +110,7 @@ pub(crate) fn archive<'a>(
     let ArchiveOptions { is_dry_run, patience, .. } = options;
     let dir = archive.root().to_owned();
     let (items, warnings) = (Vec::new(), Vec::new());
-    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run };
+    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run, is_whole: false };
     if sessions.is_empty() && (is_dry_run || !options.forgets_missing) {
         return Ok(report);
     }
@@ -211,8 +214,20 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
         _ => Ok(()),
     };
     let dir = made.and_then(|()| disk::make_dirs(disk, own.dir(), Access::Private));
-    let dir = dir.map_err(|error| PathError::new("create", root, error))?;
+    let is_missing = |dir: &Path| reach::is_dir(dir) == Some(false);
+    let dir = dir.map_err(|error| match root.parent() {
+        Some(parent) if error.kind() == io::ErrorKind::NotFound && is_missing(parent) => no_parent(root, parent).into(),
+        _ => anyhow::Error::from(PathError::new("create", root, error)),
+    })?;
     Lock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
+}
+
+/// Refuses an archive whose parent directory is missing.
+fn no_parent(root: &Path, parent: &Path) -> Refusal {
+    let message = format!("cannot create the archive {}: {} does not exist", root.display(), parent.display());
+    let make = format!("mkdir -p {}", shell::word(&parent.to_string_lossy()));
+    let hint = format!("mount the disk that it is on, or create it with `{make}`");
+    Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message).hint(hint) }
 }
 
 /// Removes blobs of this machine that none of its manifests needs, and leftovers of interrupted runs; returns their size
@@ -228,7 +243,7 @@ fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Re
     }
     if let Some((path, number)) = notes.missing(&own, |agent, id| holdings.own_number(archive, agent, id)).next() {
         let option = Archive::option(archive.root(), env);
-        let forget = format!("`rejoin archive --every --full{option}` forgets states that are gone for good");
+        let forget = format!("`rejoin archive --every --full{option}` forgets states that are gone");
         return Err(unread(&Problem { path, reason: format!("state {number} is missing; {forget}") }, archive, env));
     }
     let chunks = holdings.snapshots().flat_map(|snapshot| snapshot.manifest.files());

@@ -3,13 +3,43 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::change::apply::bounds::is_agent;
 use crate::change::apply::state_dir::is_busy;
+use crate::change::state_file;
 use crate::error::PathError;
-use crate::system::disk::{self, SYSTEM};
+use crate::system::disk::{self, Access, SYSTEM};
 use crate::system::env::Env;
 use changes::history::History;
 use changes::journal::{ItemRecord, Run, State, StepRecord};
+use changes::state_dir::{StateDir, order};
+
+/// The file with the newest run whose trash was deleted at once: its journal is gone, so `undo` would take the run before
+/// it.
+const PERMANENT: &str = "permanent.json";
+
+/// A run that cannot be undone, because `--permanent` deleted its trash.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Permanent {
+    run: String,
+    /// The command.
+    pub verb: String,
+}
+
+impl Permanent {
+    /// Notes a run before its trash is deleted.
+    pub(crate) fn note(state_dir: &StateDir, run: &str, verb: &str) -> anyhow::Result<()> {
+        let noted = state_file::to_json(&Self { run: run.to_owned(), verb: verb.to_owned() })?;
+        Ok(disk::save(state_dir.disk(), &state_dir.path().join(PERMANENT), Access::Private, &noted)?)
+    }
+
+    /// Returns the newest such run if it is later than another run.
+    pub(crate) fn after(run: &str, env: &Env) -> anyhow::Result<Option<Self>> {
+        let noted: Self = state_file::read(&SYSTEM, &env.state_dir().join(PERMANENT)).map_err(anyhow::Error::msg)?;
+        Ok(Some(noted).filter(|noted| order(&noted.run) > order(run)))
+    }
+}
 
 /// Reads the journals; needs no lock and writes nothing.
 pub(crate) fn read(env: &Env) -> Result<History, PathError> {

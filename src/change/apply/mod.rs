@@ -34,9 +34,7 @@ pub(crate) fn refusal(error: Error) -> anyhow::Error {
         Error::UnreadableRun(_) => {
             Refusal::new(RefusalCode::UnreadableRun, message).hint("`rejoin undo --list` shows the other runs")
         }
-        Error::NothingToUndo => {
-            Refusal::new(RefusalCode::NothingToUndo, message).hint("run `rejoin undo --list` to see the runs")
-        }
+        Error::NothingToUndo => Refusal::new(RefusalCode::NothingToUndo, message),
         Error::NoSuchRun(_) => {
             Refusal::new(RefusalCode::NoSuchRun, message).hint("run `rejoin undo --list` to see the runs")
         }

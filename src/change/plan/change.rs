@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use smallvec::SmallVec;
 
+use crate::format::text;
 use crate::session::{AgentKind, Located, Problem, Session, SessionCopy};
 pub(crate) use changes::plan::{Contents, Step};
 
@@ -49,6 +50,13 @@ impl Item {
         let (seen, reason) = (SmallVec::new(), reason.into());
         Self { about, seen, code, reason, steps, needs: None, after: None, title: None, subagents: 0 }
     }
+}
+
+/// Returns a title that is short enough for a list of many items.
+pub(crate) fn short_title(title: &str) -> Box<str> {
+    /// Maximum columns of a title.
+    const TITLE: usize = 60;
+    text::truncated(&title.chars().take(4 * TITLE).collect::<String>(), TITLE).into()
 }
 
 /// A session to be removed by its agent.

@@ -16,7 +16,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove};
 use crate::agent::{self, Agent, Unable};
 use crate::change::hindrance::left_alone;
-use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned};
+use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned, short_title};
 use crate::scan::relocated::Relocated;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
@@ -284,7 +284,8 @@ impl<'s> Part<'s> {
         // If no file of the agent is touched, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
         let seen = touched.iter().map(|going| Seen::of(going.copy)).collect();
-        let item = Item { seen, ..Item::new(session.into(), MOVED, reason, steps) };
+        let title = session.label().map(short_title);
+        let item = Item { seen, title, ..Item::new(session.into(), MOVED, reason, steps) };
         self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));
         if is_kept {
             let copies = moving_session.copies.iter();

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::format::text;
+use crate::change::plan::change::short_title;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Health, Liveness, Located, SessionCopy, SessionKind};
 
-/// Maximum columns of a title.
-const TITLE: usize = 60;
 /// Problems that make a session incomprehensible.
 const UNPARSABLE: [Health; 4] =
     [Health::InvalidContent, Health::MissingFields, Health::UnsupportedVersion, Health::Oversize];
@@ -56,8 +54,7 @@ impl Summary {
         let created_at = copy.created_at.as_ref().map(|at| at.value);
         let active_at = copy.active_at.as_ref().map(|at| at.value);
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref());
-        let title =
-            label.map(|label| text::truncated(&label.value.chars().take(4 * TITLE).collect::<String>(), TITLE).into());
+        let title = label.map(|label| short_title(&label.value));
         // Only agents without projects are distinguished by directories.
         let dir = copy.launch_dir.as_ref().filter(|_| copy.place.project.is_none());
         Self {

@@ -57,7 +57,10 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let refusal = plan.refusal(settings, env);
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
-        plan.print(settings, &plan.report(settings, None, &purged, env), env, ui)?;
+        let overview = removal::overview(&plan.change, removal, env);
+        let mut report = plan.report(settings, None, &purged, env);
+        report.change.look.overview = &overview;
+        plan.print(settings, &report, env, ui)?;
         let has_findings = plan.has_work() || !purged.runs.is_empty();
         // As in `list`: freeing the memory of each session takes longer than it is worth.
         std::mem::forget(plan);
@@ -92,7 +95,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             purged = trash::purge(&state_dir, env.clock.now, &Purge::Runs(plan.due.clone()))?;
         }
         if removal.permanent {
-            let mut failed = removal::purge(&mut outcome, &state_dir, env)?.failed;
+            let mut failed = removal::purge("cleanup", &mut outcome, &state_dir, env)?.failed;
             is_permanent = failed.is_empty();
             purged.failed.append(&mut failed);
         }
@@ -120,8 +123,6 @@ fn remove_briefings(env: &Env, ui: &mut Ui) {
 
 /// Default age from which sessions are removed, in days.
 const DEFAULT_DAYS: i32 = 30;
-/// Default time that removed files stay in the trash, in days.
-const TRASH_DAYS: i32 = 14;
 
 /// The options combined with the config file.
 #[derive(Debug)]
@@ -164,7 +165,7 @@ impl<'a> Settings<'a> {
             policy,
             rules: config.keep.iter().map(filter).collect(),
             archives: args.archive || config.archives,
-            trash_keep: args.trash_keep.or(config.trash_keep).unwrap_or(When::Ago(TRASH_DAYS.days())),
+            trash_keep: args.trash_keep.unwrap_or_else(|| config.trash_keep()),
             note: note(args, env),
         }
     }

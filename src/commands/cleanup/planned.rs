@@ -24,7 +24,7 @@ use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
 use crate::view::render::cleanup::{Archived, Report};
-use crate::view::render::json::change::Report as ChangeReport;
+use crate::view::render::json::change::{Look, Report as ChangeReport};
 use crate::view::render::json::details::LeftToAgent;
 use crate::view::ui::Ui;
 use changes::state_dir::StateDir;
@@ -139,7 +139,7 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
         return Ok(due);
     }
     ui.warn(
-        "the trash was not purged: no session was active since its contents were removed, so the clock may be wrong",
+        "nothing in the trash was deleted permanently: no session was active since its contents were removed, so the clock may be wrong",
     );
     Ok(Vec::new())
 }
@@ -263,12 +263,16 @@ impl Planned {
                 (RefusalCode::MoreThanHalf, format!("this would remove {going} of {all} sessions, more than half"))
             }
         };
+        let these = match self.change.items.len() + self.change.handed.len() {
+            1 => "it".to_owned(),
+            many => format!("these {many}"),
+        };
         let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
         let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
         let hint = if settings.args.removal.change.dry_run {
-            format!("to remove them all, run `{all}`")
+            format!("to remove {these}, run `{all}`")
         } else {
-            format!("see the plan with `{plan}`; to remove them all, run `{all}`")
+            format!("see the plan with `{plan}`; to remove {these}, run `{all}`")
         };
         Some(Refusal::new(code, message).hint(hint))
     }
@@ -283,11 +287,13 @@ impl Planned {
         Report {
             change: ChangeReport {
                 is_permanent: settings.args.removal.permanent,
+                look: Look { trash_keep: Some(settings.trash_keep), ..Look::of(&settings.args.removal.change) },
                 ..ChangeReport::new(&self.change, outcome)
             },
             archive: self.archive.as_deref(),
             archived: self.archived,
             kept: &self.kept,
+            filters: settings.args.place.options().chain(settings.args.choice.options()).collect(),
             its_agents: &self.its_agents,
             unplanned: &self.unplanned,
             refused: self.refusal(settings, env).map(|refusal| refusal.code),

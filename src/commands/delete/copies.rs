@@ -89,9 +89,9 @@ fn ask(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> an
     let question = match others.as_slice() {
         [one] => {
             let name = name(one);
-            format!("Move {} to the trash?", name.split(':').next().unwrap_or_default())
+            format!("Remove {}?", name.split(':').next().unwrap_or_default())
         }
-        others => format!("Move {} copies to the trash?", others.len()),
+        others => format!("Remove {} copies?", others.len()),
     };
     commands::confirm_or_refuse(&about, &question, env, ui)
 }

@@ -12,7 +12,7 @@ use crate::commands::find;
 use crate::error::Exit;
 use crate::scan::Wanted;
 use crate::system::env::Env;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -49,13 +49,15 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         }
         outcome.handed = handed;
         if args.removal.permanent {
-            failed = removal::purge(outcome, &state_dir, env)?.failed;
+            failed = removal::purge("delete", outcome, &state_dir, env)?.failed;
         }
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
-    let report = Report { is_permanent, ..Report::new(&change, outcome.as_ref()) };
+    let overview = removal::overview(&change, &args.removal, env);
+    let look = Look { overview: &overview, ..Look::of(&args.removal.change) };
+    let report = Report { is_permanent, look, ..Report::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;
     outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));
-    failed.iter().for_each(|why| ui.warn(&format!("the trash could not be purged: {why}")));
+    failed.iter().for_each(|why| ui.warn(&format!("what was removed is not deleted permanently: {why}")));
     Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
 }

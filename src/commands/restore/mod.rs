@@ -17,7 +17,7 @@ use crate::format::{command_line, shell};
 use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::undo::Which;
@@ -39,7 +39,14 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     super::refuse_number(&args.session)?;
     relocate::check_map(&args.map, env)?;
     let holdings = archive.holdings();
-    let states = match find::archived(&args.session, &filter, (&archive, &holdings), env) {
+    let found = find::archived(&args.session, &filter, (&archive, &holdings), env);
+    let found = found.map_err(|refusal| match refusal.code {
+        RefusalCode::NotFound if holdings.sessions.is_empty() && names_the_archive(args) => {
+            super::archive::must_be_there(&archive, env).err().unwrap_or(refusal)
+        }
+        _ => refusal,
+    });
+    let states = match found {
         Err(refusal) if refusal.code == RefusalCode::NotFound && !names_the_archive(args) => {
             return from_trash(args, &filter, refusal, env, ui);
         }
@@ -89,7 +96,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
     // Print the restore even if the move fails.
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
-    let report = Report { followed: run, ..Report::new(&restore.change, outcome.as_ref()) };
+    let report =
+        Report { followed: run, look: Look::of(&args.change), ..Report::new(&restore.change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;
     Ok(followed?.0)
 }
@@ -115,8 +123,7 @@ fn from_trash(args: &RestoreArgs, filter: &Filter, refusal: Refusal, env: &Env, 
     let groups = run.groups();
     let is_its =
         |other: &ItemRecord| groups[other.item] == groups[record.item] || find::is_of_same_session(record, other);
-    let how = (args.change.dry_run, args.change.lock, args.format);
-    super::undo::carry_out(&Which::Named(run.id.clone()), is_its, how, env, ui)
+    super::undo::carry_out(&Which::Named(run.id.clone()), is_its, &args.change, args.format, env, ui)
 }
 
 /// Returns the current time in the form of file times.

@@ -26,7 +26,7 @@ use crate::session::{Located, Store};
 use crate::system::disk::{self, Access};
 use crate::system::env::{Env, Program};
 use crate::system::reach;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::ui::Ui;
 
 /// Maximum length of an id in the name of a file.
@@ -80,7 +80,7 @@ pub(super) fn run(
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change::new("restore", Vec::new());
-        change::print(&nothing, Some(&Outcome::default()), args.format, env, ui)?;
+        change::print(&nothing, Some(&Outcome::default()), &args.change, args.format, env, ui)?;
         return Ok(Exit::Ok);
     }
     let mut returns = vec![first];
@@ -118,7 +118,7 @@ pub(super) fn run(
         Some(_) => Vec::new(),
         None => returns.iter().map(|one| one.obstacle(&known, env).map(ItemResult::Refused)).collect(),
     };
-    let report = Report { refused: &refused, ..Report::new(&change, outcome.as_ref()) };
+    let report = Report { refused: &refused, look: Look::of(&args.change), ..Report::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;
     let is_refused = refused.iter().any(Option::is_some);
     Ok(if is_refused { Exit::Partial } else { change::exit(outcome.as_ref()) })

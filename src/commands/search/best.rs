@@ -294,7 +294,7 @@ impl<'a> Best<'a> {
         let form = Form::of(args);
         let styles = ui.styles;
         if short.is_some() {
-            ui.page(self.env);
+            ui.page(self.env)?;
         }
         match self.format() {
             Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,

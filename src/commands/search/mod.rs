@@ -186,7 +186,7 @@ impl Search<'_> {
             format => render::head(ui.data(), Form::of(args), *format, false)?,
         }
         if short.is_some() {
-            ui.page(env);
+            ui.page(env)?;
         }
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();

@@ -14,10 +14,11 @@ use crate::format::command_line;
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::json::change::Report;
+use crate::view::render::json::change::{Look, Report};
 use crate::view::render::sync::Syncing;
 use crate::view::ui::Ui;
-use plan::Known;
+use changes::state_dir::StateDir;
+use plan::{Known, Plan};
 
 pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     relocate::check_map(&args.map, env)?;
@@ -36,7 +37,10 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     super::warn_of_problems(ui, env, &holdings.problems);
     let mapping = plan::mapping(args, &holdings, env);
     let known = Known { archive: &archive, holdings: &holdings, notes: &notes, mapping };
-    let (sessions, plan) = plan::plan(args, &known, env, ui)?;
+    let (sessions, mut plan) = plan::plan(args, &known, env, ui)?;
+    for row in &mut plan.left {
+        row.is_known = notes.get(row.agent, &row.id).and_then(|noted| noted.reported.as_ref()) == Some(&row.digest());
+    }
     super::change::check_fingerprint(&plan.restore.change, &args.change, env)?;
     let sent: Vec<Session> = sessions.into_iter().filter(|session| plan.sent.contains(&session.key())).collect();
     let mut done = match &state_dir {
@@ -49,14 +53,19 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         sent: &done.sent.items,
         report: Report {
             followed: done.followed.run.as_deref(),
+            look: Look::of(&args.change),
             ..Report::new(&plan.restore.change, done.outcome.as_ref())
         },
         brought: &plan.brought,
         left: &plan.left,
         deleted: plan.deleted,
         unchanged: plan.unchanged(&done.sent),
+        is_quiet: ui.is_quiet(),
     };
     ui.answer(args.format, env, &answer)?;
+    if let Some(state_dir) = &state_dir {
+        note_reported(&plan, &archive, state_dir)?;
+    }
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));
     if let [first, rest @ ..] = plan.restore.left_out.as_slice() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
@@ -69,6 +78,18 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let is_whole = done.sent.is_whole() && done.outcome.as_ref().is_none_or(Outcome::is_whole);
     let is_in_step = !done.followed.is_partial && plan.left.iter().all(|left| left.is_usual());
     Ok(if is_whole && is_in_step { Exit::Ok } else { Exit::Partial })
+}
+
+/// Notes which sessions were reported as left, so that a quiet sync reports each once.
+fn note_reported(plan: &Plan<'_>, archive: &Archive, state_dir: &StateDir) -> anyhow::Result<()> {
+    let mut notes = Notes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
+    for (agent, id) in plan.compared.keys().filter(|(agent, id)| notes.get(*agent, id).is_some()).collect::<Vec<_>>() {
+        notes.entry(*agent, id).reported = None;
+    }
+    for row in plan.left.iter().filter(|row| !row.is_usual()) {
+        notes.entry(row.agent, &row.id).reported = Some(row.digest());
+    }
+    notes.save(state_dir)
 }
 
 /// Refuses an archive that lacks the directory of this machine although there was one: its disk may not be mounted.

@@ -213,7 +213,14 @@ impl<'a> Plan<'a> {
                 Ok(None) => continue,
                 Ok(Some(found)) => found,
                 Err(left) => {
-                    self.left.push(LeftRow { agent: kind, id: id.to_owned(), title: None, is_here: false, left });
+                    self.left.push(LeftRow {
+                        agent: kind,
+                        id: id.to_owned(),
+                        title: None,
+                        is_here: false,
+                        left,
+                        is_known: false,
+                    });
                     continue;
                 }
             };
@@ -231,7 +238,14 @@ impl<'a> Plan<'a> {
             });
             if let Err(left) = added {
                 let title = snapshot.manifest.facts.title.clone();
-                self.left.push(LeftRow { agent: kind, id: id.to_owned(), title, is_here: false, left });
+                self.left.push(LeftRow {
+                    agent: kind,
+                    id: id.to_owned(),
+                    title,
+                    is_here: false,
+                    left,
+                    is_known: false,
+                });
             }
         }
         unknown

@@ -48,7 +48,7 @@ fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
     if !is_idle {
         return finding;
     }
-    finding.remedy(format!("rm -r {}", word(dir)), "removes the output for good; the conversation stays")
+    finding.remedy(format!("rm -r {}", word(dir)), "deletes the output permanently; the conversation stays")
 }
 
 /// Reports the sessions that their agent will delete soon and that the archive lacks, grouped by store and day.
@@ -150,7 +150,7 @@ fn interrupted(run: &InterruptedRun) -> Finding {
         .path(journal)
         .measured(format!("{done} of {all} steps"), "all or none")
         .subject(id)
-        .remedy(format!("rejoin undo {id}"), "puts back what it did")
+        .remedy(format!("rejoin undo {id}"), "undoes what it did")
 }
 
 #[cfg(test)]

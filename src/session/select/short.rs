@@ -27,6 +27,11 @@ impl ShortIds {
     }
 }
 
+/// Returns the beginning of an id, which names its session nearly always.
+pub(crate) fn short_id(id: &str) -> &str {
+    &id[..id.char_indices().nth(SHORTEST_ID).map_or(id.len(), |(at, _)| at)]
+}
+
 /// Returns the length of the unique prefix of each id; the ids are in any order.
 ///
 /// Sub-agents do not make the short id of a session longer, because a prefix prefers sessions.

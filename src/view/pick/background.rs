@@ -232,8 +232,11 @@ fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
             Some(why) => left.push(format!("{} stays: {why}", item.about)),
         }
     }
-    let mut words =
-        vec![format!("{} moved to the trash; `rejoin undo` brings back what went", text::count(gone.len(), "session"))];
+    let mut words = vec![format!(
+        "{} removed; `rejoin undo` restores {}",
+        text::count(gone.len(), "session"),
+        if gone.len() == 1 { "it" } else { "them" }
+    )];
     words.append(&mut left);
     (gone, words.join("; "))
 }

@@ -36,10 +36,10 @@ pub(super) fn question(state: &State, items: &[usize], bytes: u64, body: Area, s
     let what = text::count(items.len(), "session");
     let mut lines = vec![
         Line::styled(styles.warning, &format!("Delete {what} ({})?  y/N", text::size(bytes))),
-        Line::plain("It goes to the trash; `rejoin undo` brings it back."),
+        Line::plain("It goes to the trash; `rejoin undo` restores it."),
     ];
     if items.len() > 1 {
-        lines[1] = Line::plain("They go to the trash; `rejoin undo` brings them back.");
+        lines[1] = Line::plain("They go to the trash; `rejoin undo` restores them.");
     }
     let room = body.rows.saturating_sub(lines.len()).max(1);
     let named = if items.len() > room { room - 1 } else { items.len() };

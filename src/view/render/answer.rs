@@ -4,19 +4,15 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::items::Compact;
+use super::change::Text;
+use super::document::{Document, write_object};
+use super::json::change::{CHANGE_OUTCOME, CHANGE_PLAN};
 use super::ndjson;
 use super::rows::Rows;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
 use crate::view::ui::{Styles, Ui};
-
-/// The version of the JSON contract (docs/json.md). Additive change is a minor version.
-const FORMAT_VERSION: &str = "1.0";
-
-/// The kind of a plan, which is shown whole in any case.
-pub(super) const CHANGE_PLAN: &str = "change-plan";
 
 /// The answer of a command.
 pub(crate) trait Answer {
@@ -37,6 +33,11 @@ pub(crate) trait Answer {
         false
     }
 
+    /// Returns whether its lines for users are pasted or saved, and so are never broken.
+    fn is_literal(&self) -> bool {
+        false
+    }
+
     /// Writes the answer as tsv or csv: one row per item.
     fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
         let (kind, fields) = self.object();
@@ -49,12 +50,22 @@ pub(crate) trait Answer {
         rows.finish()
     }
 
+    /// Returns the text of a plan or of a result of a change; `None` for other answers.
+    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+        None
+    }
+
     /// Writes the answer for users.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        self.change(env).map_or(Ok(()), |text| text.table(out, env, styles))
+    }
 
     /// Writes the answer with `--quiet`: for a change that was made, one line and the failures; else the whole answer.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.table(out, env, styles)
+        match self.change(env) {
+            Some(text) => text.brief(out, env, styles),
+            None => self.table(out, env, styles),
+        }
     }
 }
 
@@ -70,7 +81,12 @@ impl Ui {
         let usual = || if env.terminal.stdout || !answer.is_list() { Format::Table } else { Format::Tsv };
         let format = format.into().unwrap_or_else(usual);
         if format == Format::Table {
-            self.page(env);
+            match answer.object().0 {
+                _ if answer.is_literal() => self.hold(env),
+                // Its totals and the command that undoes it come last, and must be seen.
+                CHANGE_OUTCOME => self.fold(env)?,
+                _ => self.page(env)?,
+            }
         }
         match format {
             Format::Table if self.is_quiet() && answer.object().0 != CHANGE_PLAN => {
@@ -101,55 +117,6 @@ fn write<A: Answer + ?Sized>(
             write_object(out, kind, fields)
         }
     }
-}
-
-/// The common fields of every answer.
-#[derive(Debug, Serialize)]
-struct Document<T> {
-    format_version: &'static str,
-    kind: &'static str,
-    #[serde(flatten)]
-    fields: T,
-}
-
-impl<T> Document<T> {
-    fn new(kind: &'static str, fields: T) -> Self {
-        Self { format_version: FORMAT_VERSION, kind, fields }
-    }
-}
-
-/// Writes one object, on a line.
-pub(crate) fn write_object(out: &mut impl Write, kind: &'static str, fields: impl Serialize) -> io::Result<()> {
-    write_line(out, &Document::new(kind, fields))
-}
-
-/// Writes the first line of an ndjson answer whose items follow one by one.
-pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Nothing {}
-    write_object(out, kind, Nothing {})
-}
-
-/// Writes an object up to the beginning of its list, whose items are written when they are known.
-pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
-    write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
-}
-
-/// Writes the last line of an ndjson answer.
-pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Summary<T> {
-        kind: &'static str,
-        #[serde(flatten)]
-        fields: T,
-    }
-    write_line(out, &Summary { kind: "summary", fields })
-}
-
-/// Writes a value as one line of JSON.
-pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(Harmless(&mut *out), Compact))?;
-    writeln!(out)
 }
 
 #[cfg(test)]

@@ -1,345 +1,357 @@
-//! A change of files, before it is made and after.
+//! The one renderer of changes: each command that changes something fills in a [`Text`], and all are written alike.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
-
-use crate::agent;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{Change, Contents, Handed, Item, Step, Unplanned};
-use crate::doctor::check::Finding;
-use crate::format::command_line::{self, in_home};
-use crate::format::text;
+use crate::change::plan::change::{Contents, Step, Unplanned};
+use crate::format::command_line::{self, all_in_home, in_home};
+use crate::format::{shell, text};
+use crate::session::AgentKind;
+use crate::session::select::short_id;
 use crate::system::env::Env;
-use crate::view::render::answer::Answer;
-use crate::view::render::doctor::{self, Detail, FEW};
-use crate::view::render::json::change::{ChangeJson, Report, Totals};
-use crate::view::render::json::details::{Details, FixDetails, RestoreDetails};
-use crate::view::render::json::doctor::FindingJson;
+use crate::view::render::json::change::{ChangeJson, ItemJson, Totals};
+use crate::view::render::json::details::{ArchiveItem, ItemDetails};
+use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
-impl Answer for Report<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        self.document(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })))
+/// Maximum items, and sessions that stay, that a terminal shows by default.
+pub(super) const MANY: usize = 10;
+/// Maximum columns of a title on a terminal.
+const TITLE: usize = 60;
+
+/// The words of a command for its items.
+pub(super) struct Words {
+    /// The verb for an item of a plan.
+    would: &'static str,
+    /// The verb for an item that was done.
+    pub did: &'static str,
+    /// The kind of its items.
+    pub unit: &'static str,
+    /// Set to show the size of an item.
+    has_sizes: bool,
+    /// Set to show the paths of an item; a cleanup has many items, and removes everything of each.
+    has_paths: bool,
+}
+
+impl Words {
+    pub(super) fn of(verb: &str) -> Self {
+        let (would, did, unit) = match verb {
+            "archive" => ("archive", "archived", "session"),
+            "backfill" => ("record", "recorded", "directory"),
+            "cleanup" | "delete" => ("remove", "removed", "session"),
+            "doctor --accept" => ("accept", "accepted", "check"),
+            "doctor --fix" => ("repair", "repaired", "problem"),
+            "move" => ("move", "moved", "session"),
+            "pin" => ("pin", "pinned", "session"),
+            "pin --remove" => ("unpin", "unpinned", "session"),
+            "rename" => ("rename", "renamed", "session"),
+            "restore" => ("restore", "restored", "session"),
+            "rewind" => ("make", "made", "session"),
+            "sync" => ("bring", "brought", "session"),
+            "tag" => ("tag", "tagged", "session"),
+            "undo" => ("undo", "undone", "change"),
+            _ => ("change", "changed", "item"),
+        };
+        Self { would, did, unit, has_sizes: did == "removed", has_paths: verb != "cleanup" }
     }
 
-    /// Writes one line per item with its paths below, and a summary.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
-        self.handed().try_for_each(|(one, done)| handed_text(out, styles, one, done))?;
-        summary_text(out, env, styles, self)
-    }
-
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.in_brief(out, env, styles)
+    /// Returns the word of an item.
+    pub(super) fn word(&self, is_plan: bool) -> Cow<'static, str> {
+        if is_plan { format!("would {}", self.would).into() } else { self.did.into() }
     }
 }
 
-impl Report<'_> {
-    /// Writes the items that were not done, and one line about the others.
-    fn in_brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.undone_text(out, env, styles)?;
-        if self.change.is_empty() {
-            return Ok(());
+/// A plan or a result for users.
+pub(crate) struct Text<'a> {
+    /// The document for scripts.
+    pub document: ChangeJson<'a>,
+    pub is_plan: bool,
+    /// Set to show every item with its paths on a terminal, too; a pipe gets them all.
+    pub is_whole: bool,
+    /// Set if a result with only one item needs no summary.
+    pub is_said_by_item: bool,
+    /// Set if `--quiet` prints nothing.
+    pub is_no_news: bool,
+    /// Lines that a terminal shows in place of a plan's items.
+    pub overview: &'a [String],
+    pub summary: Summary,
+    /// Sentences before the summary, and after it.
+    pub notes: Vec<String>,
+    pub hints: Vec<String>,
+    /// The run that followed that of the document.
+    pub followed: Option<&'a str>,
+}
+
+/// The last line: "3 sessions (claude 2, kimi 1) moved, 1 failed. Nothing was changed."
+#[derive(Default)]
+pub(crate) struct Summary {
+    /// The subject, after which a terminal names the sessions of each agent.
+    pub subject: String,
+    /// The counts; nothing happened if there are none.
+    pub parts: Vec<String>,
+    pub tail: String,
+}
+
+impl Summary {
+    /// Adds a count of items that were not done.
+    pub(super) fn add(&mut self, count: usize, what: &str) {
+        if count > 0 {
+            self.parts.push(format!("{count} {what}"));
         }
-        let verb = self.change.verb;
-        writeln!(out, "rejoin {verb}: {}{}", self.sentence(), undo_in_line(self.run(), self.followed, env))
     }
 
-    /// Writes the items that were not done.
-    pub(super) fn undone_text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let is_left = |done: Option<&ItemResult>| done.is_none_or(|done| *done != ItemResult::Done);
-        let mut left = self.items().filter(|(_, done)| is_left(*done));
-        left.try_for_each(|(item, done)| item_text(out, env, styles, item, done, self.change.verb))?;
-        let mut left = self.handed().filter(|(_, done)| is_left(*done));
-        left.try_for_each(|(one, done)| handed_text(out, styles, one, done))
+    /// Adds the number of sessions that stay.
+    pub(super) fn add_left(&mut self, count: usize) {
+        self.add(count, if count == 1 { "left as it is" } else { "left as they are" });
     }
 
-    /// Summarizes the outcome in one sentence.
-    fn sentence(&self) -> String {
-        let Totals { done, skipped, failed, freed_bytes, .. } = self.totals();
-        let word = if self.change.verb == "doctor --fix" { "repaired" } else { "done" };
-        let mut sentence = format!("{done} {word}{}", freed(self, freed_bytes));
-        let further = [(skipped, "skipped"), (failed, "failed")];
-        for (count, what) in further.iter().filter(|(count, _)| *count > 0) {
-            sentence.push_str(&format!(", {count} {what}"));
+    fn sentence(&self, by_agent: &str) -> String {
+        if self.parts.is_empty() {
+            return format!("Nothing to do.{}", self.tail);
         }
-        sentence + "."
-    }
-
-    /// Summarizes the plan in a few lines.
-    pub(crate) fn lines(&self, env: &Env) -> Vec<String> {
-        /// Maximum items that are named, and maximum paths of each.
-        const ITEMS: usize = 10;
-        const PATHS: usize = 2;
-        let mut lines = Vec::new();
-        for item in self.change.items.iter().take(ITEMS) {
-            lines.push(format!("{}  {}  ({})", verb(item, false, self.change.verb), item.about, item.code));
-            lines.extend(item.steps.iter().take(PATHS).map(|step| format!("      {}", env.tilde(step.path()))));
-        }
-        if self.change.items.len() > ITEMS {
-            lines.push(format!("and {} more", self.change.items.len() - ITEMS));
-        }
-        let items = text::count(self.change.items.len(), "repair");
-        lines.push(format!("{items}, and nothing is lost by any; `rejoin undo` takes them back."));
-        lines
+        let blank = if self.subject.is_empty() { "" } else { " " };
+        text::one_line(&format!("{}{by_agent}{blank}{}.{}", self.subject, self.parts.join(", "), self.tail))
+            .into_owned()
     }
 }
 
-/// Writes the line of an item that was not done; returns whether it wrote one.
-pub(crate) fn not_done(out: &mut impl Write, styles: &Styles, label: &str, result: &ItemResult) -> io::Result<bool> {
-    let (warning, word) = (styles.warning, <&str>::from(result));
-    let Some(why) = result.why() else { return Ok(false) };
-    writeln!(out, "{warning}{word}{warning:#}  {}  {}", text::one_line(label), text::one_line(why))?;
-    Ok(true)
-}
-
-/// Writes the items that could not be planned.
-pub(crate) fn not_planned(out: &mut impl Write, styles: &Styles, left: &[Unplanned]) -> io::Result<()> {
-    let warning = styles.warning;
-    left.iter().try_for_each(|Unplanned { about, reason }| {
-        writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))
-    })
-}
-
-/// Writes one item of a change, with its paths below.
-pub(crate) fn item_text(
+/// Writes an item, with its paths below if there is room for everything.
+fn item_text(
     out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    item: &Item,
-    done: Option<&ItemResult>,
-    of: &str,
+    (env, styles): (&Env, &Styles),
+    item: &ItemJson<'_>,
+    words: &Words,
+    is_whole: bool,
 ) -> io::Result<()> {
-    let faint = styles.faint;
-    let label = item.about.to_string();
-    if done.map_or(Ok(false), |done| not_done(out, styles, &label, done))? {
-        return Ok(());
+    let Styles { faint, warning, .. } = styles;
+    let ItemJson { code, reason, details, shown, .. } = item;
+    let id = item.id.unwrap_or_default();
+    let agent = item.agent.map(AgentKind::name).unwrap_or_default();
+    let about = shown.about.clone().unwrap_or_else(|| format!("{agent} {id}").into());
+    let about = if is_whole || id.is_empty() { about } else { about.replacen(id, short_id(id), 1).into() };
+    let about = text::one_line(&about);
+    let mut below = Vec::new();
+    if let Some(why) = item.error {
+        writeln!(out, "{warning}{}{warning:#}  {about}  {}", item.result, text::one_line(why))?;
+    } else {
+        let size = words.has_sizes.then(|| text::size(item.size_bytes));
+        // These reasons are what the user typed.
+        let typed = reason.filter(|_| ["title", "tag"].contains(code));
+        let recorded = details.as_ref().and_then(|details| match details {
+            ItemDetails::Backfill(of) => of.working_dir.as_deref(),
+            _ => None,
+        });
+        let title = typed.or(recorded).or(shown.title.as_deref()).map(text::one_line);
+        let title = title.as_deref().map(|title| text::truncated(title, env.terminal.room(TITLE)));
+        let note = match (&shown.note, details) {
+            (Some(note), _) => note.clone(),
+            (None, Some(ItemDetails::Archive(of))) => archived(item.size_bytes, of.stored_bytes, item.result),
+            (None, _) if ["named", "title", "tag"].contains(code) => String::new(),
+            (None, _) => reason.map(|reason| format!("{code}: {reason}")).unwrap_or_default(),
+        };
+        let note = Some(text::one_line(&note)).filter(|note| !note.is_empty());
+        let note = note.map(|note| format!("{faint}({note}){faint:#}"));
+        let word = shown.word.clone().unwrap_or_else(|| words.word(item.result == "planned"));
+        let facts = [size.as_deref(), title.as_deref(), note.as_deref()].into_iter().flatten();
+        let facts: String = facts.filter(|fact| !fact.is_empty()).map(|fact| format!("  {fact}")).collect();
+        writeln!(out, "{word}  {about}{facts}")?;
+        if is_whole && words.has_paths {
+            below = steps(shown.steps, env);
+        }
     }
-    let label = text::one_line(&label);
-    let (code, reason) = (item.code, text::one_line(&item.reason));
-    writeln!(out, "{}  {label}  {faint}({code}: {reason}){faint:#}", verb(item, done.is_some(), of))?;
-    steps_text(out, env, styles, item)
+    match details {
+        Some(ItemDetails::Archive(ArchiveItem { in_use: Some(why), .. })) => {
+            below.push(format!("{why}; it is archived as it is now"));
+        }
+        Some(ItemDetails::Backfill(of)) if item.result != "unchanged" => {
+            below.extend(of.evidence.iter().map(|evidence| {
+                let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
+                format!("{}  ({}; {verdict})", env.tilde(&evidence.dir), text::one_line(&evidence.detail))
+            }));
+            below.extend(of.wants_dir.then(|| {
+                let command = format!("`rejoin backfill {} --in .`", shell::word(id));
+                format!("in the directory that it belongs to: {}", all_in_home(&command, &env.invocation.elsewhere))
+            }));
+        }
+        _ => {}
+    }
+    below.iter().try_for_each(|line| writeln!(out, "      {faint}{}{faint:#}", text::unbroken(line)))
 }
 
-/// Writes the paths of an item, each with its step.
-pub(crate) fn steps_text(out: &mut impl Write, env: &Env, styles: &Styles, item: &Item) -> io::Result<()> {
-    let faint = styles.faint;
-    let edited = item.steps.iter().filter_map(|step| match step {
+/// Describes how much of a session is new in the archive.
+fn archived(size: u64, stored: u64, result: &str) -> String {
+    let size_text = text::size(size);
+    match (result, stored) {
+        ("planned", stored) if stored == size => size_text,
+        ("planned", stored) => format!("{size_text}; the archive would grow by at most {}", text::size(stored)),
+        (_, stored) => format!("{size_text}; the archive grew by {}", text::size(stored)),
+    }
+}
+
+/// Describes the paths of steps.
+fn steps(steps: &[Step], env: &Env) -> Vec<String> {
+    let edited = steps.iter().filter_map(|step| match step {
         Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
         _ => None,
     });
     // The line of an edited copy at a new path names the old path, so that one needs no line.
     let shown: Vec<&Path> = edited.collect();
-    for step in item.steps.iter().filter(|step| !shown.contains(&step.path())) {
-        let path = text::one_line(&env.tilde(step.path())).into_owned();
+    let path = |path: &Path| text::one_line(&env.tilde(path)).into_owned();
+    let line = |step: &Step| {
         let what = match step {
             Step::Trash { stamp, .. } => format!("to the trash, {}", text::size(stamp.size)),
             Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => {
-                format!("from {}, with the new directory", text::one_line(&env.tilde(from)))
+                format!("from {}, with the new directory", path(from))
             }
             Step::Write { stamp: None, .. } => "new".to_owned(),
             Step::Write { .. } => "replaced, the old version goes to the trash".to_owned(),
             Step::MakeDir { .. } => "new directory".to_owned(),
             Step::Put { .. } => "restored".to_owned(),
-            Step::Move { from, .. } => format!("from {}", text::one_line(&env.tilde(from))),
+            Step::Move { from, .. } => format!("from {}", path(from)),
         };
-        writeln!(out, "      {faint}{path}  ({what}){faint:#}")?;
-    }
-    Ok(())
-}
-
-/// Writes the line of a session that its agent removes.
-pub(crate) fn handed_text(
-    out: &mut impl Write,
-    styles: &Styles,
-    one: &Handed,
-    done: Option<&ItemResult>,
-) -> io::Result<()> {
-    let faint = styles.faint;
-    let label = one.about.to_string();
-    if done.map_or(Ok(false), |done| not_done(out, styles, &label, done))? {
-        return Ok(());
-    }
-    let label = text::one_line(&label);
-    let program = one.command.first().map_or("", String::as_str);
-    let verb = match done {
-        Some(_) => format!("removed by {program}"),
-        None => format!("would have {program} remove"),
+        format!("{}  ({what})", path(step.path()))
     };
-    let title = one.title.as_deref().map(text::one_line).unwrap_or_default();
-    let size = text::size(one.size_bytes);
-    let store = one.seen.first().map(|seen| &seen.place.store);
-    let command = store.map_or_else(String::new, |store| agent::typed(&one.command, store));
-    let how = format!("archived first, then `{}`", text::one_line(&command));
-    writeln!(out, "{verb}  {label}  {size}  {title}  {faint}({}: {how}){faint:#}", one.code)
+    steps.iter().filter(|step| !shown.contains(&step.path())).map(line).collect()
 }
 
-/// Returns the verb for an item as a whole.
-fn verb(item: &Item, is_done: bool, of: &str) -> &'static str {
-    if of == "rename" {
-        return if is_done { "renamed" } else { "would rename" };
-    }
-    if of == "move" && item.about.session().is_some() {
-        return if is_done { "moved" } else { "would move" };
-    }
-    if of == "rewind" {
-        return if is_done { "made" } else { "would make" };
-    }
-    if of == "tag" {
-        return if is_done { "tagged" } else { "would tag" };
-    }
-    if of == "move" {
-        return if is_done { "prepared" } else { "would prepare" };
-    }
-    let has = |is: fn(&Step) -> bool| item.steps.iter().any(is);
-    let (writes, trashes) =
-        (has(|step| matches!(step, Step::Write { .. })), has(|step| matches!(step, Step::Trash { .. })));
-    match (writes, trashes, is_done) {
-        (true, true, false) => "would fold",
-        (true, true, true) => "folded",
-        (true, false, false) => "would write",
-        (true, false, true) => "wrote",
-        (false, true, false) => "would remove",
-        (false, true, true) => "removed",
-        (false, false, false) => "would restore",
-        (false, false, true) => "restored",
-    }
-}
-
-fn summary_text(out: &mut impl Write, env: &Env, styles: &Styles, report: &Report<'_>) -> io::Result<()> {
-    if report.change.is_empty() {
-        return writeln!(out, "Nothing to do.");
-    }
-    let Some(outcome) = report.outcome else {
-        let Totals { planned, freed_bytes, .. } = report.totals();
-        writeln!(out, "{planned} to do{}. Nothing was changed.", freed(report, freed_bytes))?;
-        // Nothing would be applied.
-        return if planned == 0 { Ok(()) } else { apply_hint(out, env, styles, report.change) };
-    };
-    writeln!(out, "{}", report.sentence())?;
-    end_text(out, env, styles, outcome, report.followed)
-}
-
-/// Writes the command that carries out exactly this plan.
-pub(super) fn apply_hint(out: &mut impl Write, env: &Env, styles: &Styles, change: &Change) -> io::Result<()> {
-    let (faint, command) = (styles.faint, command_line::apply(env, &change.fingerprint()));
-    writeln!(out, "{faint}`{command}` does exactly this.{faint:#}")
-}
-
-/// Writes whether an outcome may be lost, and the command that undoes it.
-pub(super) fn end_text(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    outcome: &Outcome,
-    followed: Option<&str>,
-) -> io::Result<()> {
-    if let Some(doubt) = &outcome.doubt {
-        writeln!(out, "A loss of power may still take this back: {}.", text::one_line(doubt))?;
-    }
-    undo_hint(out, outcome.run.as_deref(), followed, env, styles)
-}
-
-/// Describes the freed bytes; empty for a change that removes nothing.
-fn freed(report: &Report<'_>, bytes: u64) -> String {
-    if !report.change.items.iter().flat_map(|item| &item.steps).any(|step| matches!(step, Step::Trash { .. })) {
-        return String::new();
-    }
-    let whereto = if report.is_permanent { "deleted for good" } else { "to the trash" };
-    format!(", {} {whereto}", text::size(bytes))
-}
-
-/// The answer of `doctor --fix`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fix<'a> {
-    /// The change.
-    pub report: Report<'a>,
-    /// Repairs that could not be planned, each with the reason.
-    pub unplanned: &'a [Unplanned],
-    /// Findings that need a decision.
-    pub undecided: &'a [Finding],
-}
-
-impl Fix<'_> {
-    /// Writes the items that were not done, and the first items of each code that were.
-    fn in_groups(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let (faint, verb) = (styles.faint, self.report.change.verb);
-        let mut done: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
-        for (item, result) in self.report.items() {
-            match result {
-                Some(ItemResult::Done) => done.entry(item.code).or_default().push(item),
-                result => item_text(out, env, styles, item, result, verb)?,
-            }
+impl<'a> Text<'a> {
+    /// Makes the text of a document, with a summary of its totals.
+    pub(crate) fn new(document: ChangeJson<'a>, is_plan: bool) -> Self {
+        let (words, Totals { planned, done, skipped, refused, failed, .. }) =
+            (Words::of(document.verb), document.totals);
+        let mut summary = Summary::default();
+        if document.items.len() > 0 {
+            summary.subject = text::count(if is_plan { planned } else { done }, words.unit);
+            summary.parts.push(format!("{}{}", if is_plan { "would be " } else { "" }, words.did));
         }
-        for (code, items) in done {
-            for item in items.iter().take(FEW) {
-                item_text(out, env, styles, item, Some(&ItemResult::Done), verb)?;
-            }
-            if items.len() > FEW {
-                writeln!(out, "{faint}      and {} more of {code}{faint:#}", items.len() - FEW)?;
-            }
+        summary.add(skipped, "skipped");
+        summary.add(refused, "refused");
+        summary.add(failed, "failed");
+        Self {
+            document,
+            is_plan,
+            is_whole: false,
+            is_said_by_item: false,
+            is_no_news: false,
+            overview: &[],
+            summary,
+            notes: Vec::new(),
+            hints: Vec::new(),
+            followed: None,
         }
-        Ok(())
-    }
-}
-
-impl Answer for Fix<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let undecided = self.undecided.iter().map(FindingJson::from).collect();
-        let (kind, document) = self.report.document(Some(Details::Fix(FixDetails { undecided })));
-        (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
     }
 
-    /// Writes the change, and the findings that need a decision. Once they are done, many items of one kind are shown
-    /// as a few examples and a count.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let verb = self.report.change.verb;
-        if self.report.outcome.is_none() {
-            self.report.items().try_for_each(|(item, done)| item_text(out, env, styles, item, done, verb))?;
+    /// Writes one item.
+    fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize, is_whole: bool) -> io::Result<()> {
+        item_text(out, (env, styles), &self.document.items.item(at), &Words::of(self.document.verb), is_whole)
+    }
+
+    /// Writes the items, what stays, and the summary.
+    pub(crate) fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let faint = styles.faint;
+        let is_screen = env.terminal.stdout && !self.is_whole;
+        let mut by_agent = String::new();
+        let mut is_one = false;
+        if is_screen && self.is_plan && !self.overview.is_empty() {
+            self.overview.iter().try_for_each(|line| writeln!(out, "{}", text::unbroken(line)))?;
+        } else if is_screen {
+            (by_agent, is_one) = self.few(out, env, styles)?;
+            self.left_text(out, styles, MANY)?;
         } else {
-            self.in_groups(out, env, styles)?;
+            let items = &self.document.items;
+            let changed: Vec<usize> = (0..items.len()).filter(|at| items.item(*at).result != "unchanged").collect();
+            write_lines(out, changed.len(), |at, out| self.item(out, env, styles, changed[at], true))?;
+            self.left_text(out, styles, usize::MAX)?;
         }
-        not_planned(out, styles, self.unplanned)?;
-        summary_text(out, env, styles, &self.report)?;
-        if self.undecided.is_empty() {
+        self.notes.iter().try_for_each(|note| writeln!(out, "{faint}{}{faint:#}", text::one_line(note)))?;
+        if !is_one {
+            writeln!(out, "{}", self.summary.sentence(&by_agent))?;
+        }
+        // Nothing would be applied if no item can be.
+        let fingerprint =
+            self.document.fingerprint.as_ref().filter(|_| self.is_plan && self.document.totals.planned > 0);
+        let apply = fingerprint.map(|it| format!("`{}` does exactly this.", command_line::apply(env, it)));
+        let done = apply.or_else(|| self.undo(env));
+        let hints = self.hints.iter().map(|hint| all_in_home(hint, &env.invocation.elsewhere).into_owned());
+        done.into_iter().chain(hints).try_for_each(|hint| writeln!(out, "{faint}{}{faint:#}", text::unbroken(&hint)))
+    }
+
+    /// Writes every item.
+    pub(super) fn all(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        write_lines(out, self.document.items.len(), |at, out| self.item(out, env, styles, at, true))
+    }
+
+    /// Writes the items that were not done, and one line about the rest.
+    pub(crate) fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        // Every backfill refuses a session without a known directory.
+        let is_news =
+            |item: &ItemJson<'_>| item.error.is_some() && (self.document.verb, item.result) != ("backfill", "refused");
+        let mut undone = (0..self.document.items.len()).filter(|at| is_news(&self.document.items.item(*at)));
+        undone.try_for_each(|at| self.item(out, env, styles, at, true))?;
+        self.left_text(out, styles, usize::MAX)?;
+        if self.is_no_news || self.summary.parts.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\nThese need a decision:\n")?;
-        doctor::groups(out, env, styles, self.undecided, Detail::Letter)
+        let undo = self.undo(env).map(|undo| format!(" {undo}")).unwrap_or_default();
+        writeln!(out, "rejoin {}: {}{undo}", self.document.verb, self.summary.sentence(""))
     }
 
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        not_planned(out, styles, self.unplanned)?;
-        self.report.in_brief(out, env, styles)
+    /// Writes the items of a plan, or those that were not done, and a single one that was, as far as a terminal shows
+    /// them. Returns the other sessions by agent, and whether nothing is left to summarize.
+    fn few(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<(String, bool)> {
+        let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
+        let (mut shown, mut others, mut done) = (Vec::new(), 0, Vec::new());
+        for at in 0..self.document.items.len() {
+            let item = self.document.items.item(at);
+            match item.result {
+                "unchanged" => {}
+                "done" => {
+                    // Records that follow the sessions need no line.
+                    if let Some(agent) = item.agent {
+                        *agents.entry(agent.name()).or_default() += 1;
+                        done.push(at);
+                    }
+                }
+                _ if shown.len() < MANY => shown.push(at),
+                _ => others += 1,
+            }
+        }
+        let is_one = done.len() == 1 && shown.is_empty();
+        shown.extend(done.into_iter().filter(|_| is_one));
+        shown.into_iter().try_for_each(|at| self.item(out, env, styles, at, false))?;
+        more_text(out, styles, others)?;
+        let counts: Vec<String> = agents.iter().map(|(agent, count)| format!("{agent} {count}")).collect();
+        let by_agent = if counts.len() > 1 && !self.summary.subject.is_empty() {
+            format!(" ({})", counts.join(", "))
+        } else {
+            String::new()
+        };
+        Ok((by_agent, is_one && self.is_said_by_item && self.document.not_planned.is_empty()))
+    }
+
+    fn left_text(&self, out: &mut impl Write, styles: &Styles, most: usize) -> io::Result<()> {
+        let (warning, left) = (styles.warning, &self.document.not_planned);
+        for Unplanned { about, reason } in left.iter().take(most) {
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+        }
+        more_text(out, styles, left.len().saturating_sub(most))
+    }
+
+    /// Names the later run first, because a run is only undone after those that changed its files.
+    fn undo(&self, env: &Env) -> Option<String> {
+        let command = |run: &str| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
+        match (self.document.run, self.followed) {
+            (Some(run), Some(later)) => Some(format!("`{}` and then `{}` undo this.", command(later), command(run))),
+            (None, Some(run)) | (Some(run), None) => Some(format!("`{}` undoes this.", command(run))),
+            (None, None) => None,
+        }
     }
 }
 
-/// Writes the commands that undo a run and the one that followed it; nothing without a run.
-pub(crate) fn undo_hint(
-    out: &mut impl Write,
-    run: Option<&str>,
-    followed: Option<&str>,
-    env: &Env,
-    styles: &Styles,
-) -> io::Result<()> {
-    let Styles { faint, .. } = styles;
-    undo_sentence(run, followed, env).map_or(Ok(()), |sentence| writeln!(out, "{faint}{sentence}{faint:#}"))
-}
-
-/// Returns the sentence after a blank, or nothing without a run.
-pub(crate) fn undo_in_line(run: Option<&str>, followed: Option<&str>, env: &Env) -> String {
-    undo_sentence(run, followed, env).map(|sentence| format!(" {sentence}")).unwrap_or_default()
-}
-
-/// Names the later run first, because a run is only undone after those that changed its files.
-fn undo_sentence(run: Option<&str>, followed: Option<&str>, env: &Env) -> Option<String> {
-    let command = |run: &str| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
-    match (run, followed) {
-        (Some(run), Some(later)) => Some(format!("`{}` and then `{}` undo this.", command(later), command(run))),
-        (None, Some(run)) | (Some(run), None) => Some(format!("`{}` undoes this.", command(run))),
-        (None, None) => None,
-    }
+/// Writes the number of items that are not shown.
+fn more_text(out: &mut impl Write, styles: &Styles, count: usize) -> io::Result<()> {
+    let faint = styles.faint;
+    if count == 0 { Ok(()) } else { writeln!(out, "  {faint}and {count} more (--all-items shows them){faint:#}") }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;
-use crate::session::select::ShortIds;
+use crate::session::select::{ShortIds, short_id};
 use crate::system::env::Env;
 use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
-use changes::journal::{Run, State};
+use changes::journal::{ItemRecord, Run, State};
 
 /// Maximum sessions that are named before a question.
 const NAMED: usize = 10;
@@ -75,7 +75,11 @@ pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
     let when = text::ago(Some(run.at), env.clock.now);
     let what = text::count(done.len(), "change");
     let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];
-    lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", text::one_line(&record.named()))));
+    let named = |record: &ItemRecord| {
+        let id = record.id.as_deref().unwrap_or_default();
+        text::one_line(&record.named().replacen(id, short_id(id), 1)).into_owned()
+    };
+    lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", named(record))));
     if done.len() > ITEMS {
         lines.push(format!("  and {} more", done.len() - ITEMS));
     }

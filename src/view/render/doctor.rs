@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr as _;
 
 use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
@@ -11,6 +10,7 @@ use crate::doctor::survey::READ_WHOLE;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
+use crate::session::select::short_id;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
@@ -19,13 +19,11 @@ use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson,
 use crate::view::ui::Styles;
 
 /// Maximum findings of one code that are shown by default.
-pub(super) const FEW: usize = 3;
+const FEW: usize = 3;
 /// Maximum commands below the examples of a code.
 const MAX_REMEDIES: usize = 3;
 /// Maximum lines of codes that are only worth knowing.
 const MAX_BRIEF: usize = 5;
-/// Characters of an id that are shown if a command with the whole id is below.
-const SHORT_ID: usize = 8;
 /// Maximum paths of one finding that are shown to users.
 const MAX_PATHS: usize = 6;
 
@@ -87,13 +85,7 @@ impl Answer for Report<'_> {
 
 /// Writes findings grouped by severity and code, the worst first. With the detail `Letter`, a code that is only worth
 /// knowing is one line if there is anything worse.
-pub(super) fn groups(
-    out: &mut impl Write,
-    env: &Env,
-    styles: &Styles,
-    findings: &[Finding],
-    detail: Detail,
-) -> io::Result<()> {
+fn groups(out: &mut impl Write, env: &Env, styles: &Styles, findings: &[Finding], detail: Detail) -> io::Result<()> {
     let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
     let is_letter = detail == Detail::Letter;
     let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
@@ -173,12 +165,11 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
 /// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are
 /// below it.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
-    let width = env.terminal.room(env.terminal.columns().saturating_sub(2));
     let first = &examples[0].remedies;
     let is_shared = examples.iter().all(|finding| finding.remedies == *first);
     let last = if is_shared { examples.len() - 1 } else { 0 };
     for (at, finding) in examples.iter().enumerate() {
-        writeln!(out, "  {}", text::truncated(&example(finding, env), width))?;
+        writeln!(out, "  {}", example(finding, env))?;
         if at == last {
             first.iter().take(MAX_REMEDIES).try_for_each(|remedy| remedy_text(out, env, styles, 4, remedy))?;
         }
@@ -189,9 +180,9 @@ fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Findin
 /// Describes the subject of a finding and its state in a few words.
 fn example(finding: &Finding, env: &Env) -> String {
     let named = |(agent, id): &(AgentKind, String)| {
-        let id: String = id.chars().take(SHORT_ID).collect();
         format!(
-            "{agent} {id}  {}",
+            "{agent} {}  {}",
+            short_id(id),
             finding.title.as_deref().map(|title| text::truncated(title, env.terminal.room(40))).unwrap_or_default()
         )
     };
@@ -224,7 +215,7 @@ fn finding_text(out: &mut impl Write, env: &Env, styles: &Styles, finding: &Find
     finding.remedies.iter().try_for_each(|remedy| remedy_text(out, env, styles, 6, remedy))
 }
 
-/// Writes a command, followed by its effect if there is room.
+/// Writes a command, followed by its effect.
 fn remedy_text(
     out: &mut impl Write,
     env: &Env,
@@ -232,8 +223,6 @@ fn remedy_text(
     indent: usize,
     Remedy { command, effect }: &Remedy,
 ) -> io::Result<()> {
-    /// Minimum columns for an effect.
-    const LEAST: usize = 12;
     let Styles { strong, faint, .. } = styles;
     // An escape inside quotes would name another path, so a command that cannot be printed is left out.
     let is_printable = *text::unbroken(command) == **command;
@@ -244,15 +233,7 @@ fn remedy_text(
     };
     let unprintable = if is_printable { "" } else { "has the command, which cannot be printed here: " };
     let effect = text::one_line(&format!("{unprintable}{effect}")).into_owned();
-    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(indent + command.width() + 2));
-    write!(out, "{:indent$}{strong}{command}{strong:#}", "")?;
-    match room {
-        Some(room) if room < LEAST.min(effect.width()) => writeln!(out),
-        room => {
-            let effect = text::truncated(&effect, room.unwrap_or(usize::MAX));
-            writeln!(out, "  {faint}{effect}{faint:#}")
-        }
-    }
+    writeln!(out, "{:indent$}{strong}{command}{strong:#}  {faint}{effect}{faint:#}", "")
 }
 
 fn summary(report: &Report<'_>, env: &Env) -> String {

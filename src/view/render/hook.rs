@@ -13,7 +13,7 @@ use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::change::undo_hint;
+use crate::view::render::change::{Summary, Text};
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
 use crate::view::render::json::details::{Details, HookDetails};
@@ -100,32 +100,36 @@ impl Answer for Change<'_> {
         (kind(is_dry_run), document)
     }
 
-    /// Describes the change; a dry run includes the changed lines.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let path = text::one_line(&self.path.to_string_lossy()).into_owned();
-        let Self { is_install, is_dry_run, old, new, .. } = *self;
-        let Styles { strong, faint, .. } = styles;
-        if is_dry_run && old != new {
-            writeln!(out, "{faint}{path}{faint:#}")?;
-            for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
-                let style = if line.starts_with(' ') { faint } else { strong };
-                writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
-            }
-            return Ok(());
-        }
-        let sentence = match (is_install, old == new) {
+    fn is_literal(&self) -> bool {
+        self.is_dry_run
+    }
+
+    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+        let sentence = match (self.is_install, self.old == self.new) {
             (true, true) => "The hooks are already in",
             (true, false) => "Added the hooks to",
             (false, true) => "There are no hooks of rejoin in",
-            (false, false) if new.is_none() => "Nothing but the hooks was left, so removed",
+            (false, false) if self.new.is_none() => "Nothing but the hooks was left, so removed",
             (false, false) => "Removed the hooks from",
         };
-        writeln!(out, "{sentence} {path}")?;
-        undo_hint(out, self.run, None, env, styles)
+        let summary = Summary { parts: vec![format!("{sentence} {}", self.path.display())], ..Summary::default() };
+        let none = ChangeJson::new("hook", false, List::counted(0, |_| ItemJson::default()), []);
+        let document = ChangeJson { run: self.run, ..none };
+        Some(Text { summary, is_no_news: true, ..Text::new(document, false) })
     }
 
-    /// The user asked for the change, and knows the path.
-    fn brief(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
+    /// Describes the change; a dry run shows the changed lines.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Self { is_dry_run, old, new, .. } = *self;
+        let Styles { strong, faint, .. } = styles;
+        if !is_dry_run || old == new {
+            return self.change(env).map_or(Ok(()), |text| text.table(out, env, styles));
+        }
+        writeln!(out, "{faint}{}{faint:#}", text::one_line(&self.path.to_string_lossy()))?;
+        for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
+            let style = if line.starts_with(' ') { faint } else { strong };
+            writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
+        }
         Ok(())
     }
 }

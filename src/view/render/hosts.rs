@@ -12,7 +12,8 @@ use crate::fleet::rows::Report;
 use crate::format::json_writer::Harmless;
 use crate::format::text;
 use crate::system::env::Env;
-use crate::view::render::answer::{Answer, begin_list, write_header, write_summary};
+use crate::view::render::answer::Answer;
+use crate::view::render::document::{begin_list, write_header, write_summary};
 use crate::view::render::list;
 use crate::view::ui::{Styles, Ui};
 

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::change::outcome::ItemResult;
-use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
+use crate::view::render::change::Text;
 use crate::view::render::items::List;
 use crate::view::render::json::change::{ChangeJson, ItemJson, kind};
 use crate::view::ui::Styles;
@@ -38,6 +38,26 @@ pub(crate) struct Labelled<'a> {
 
 impl Answer for Labels<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
+        (kind(false), self.document())
+    }
+
+    fn is_list(&self) -> bool {
+        self.is_list
+    }
+
+    /// Writes one line per session, which says it all.
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        Text::new(self.document(), false).all(out, env, styles)
+    }
+
+    /// A change needs no confirmation on a terminal.
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        if self.is_list { self.table(out, env, styles) } else { Ok(()) }
+    }
+}
+
+impl Labels<'_> {
+    fn document(&self) -> ChangeJson<'_> {
         let item = |at: usize| {
             let Labelled { agent, id, result, tags } = &self.sessions[at];
             let reason = Some(tags.as_str()).filter(|tags| !tags.is_empty());
@@ -45,27 +65,6 @@ impl Answer for Labels<'_> {
             ItemJson { reason, ..ItemJson::new(Some((*agent, id)), code, result, false) }
         };
         let results = self.sessions.iter().map(|session| &session.result);
-        (kind(false), ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results))
-    }
-
-    fn is_list(&self) -> bool {
-        self.is_list
-    }
-
-    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        let verb = match self.verb {
-            "pin" => "pinned",
-            REMOVE => "unpinned",
-            _ => "tagged",
-        };
-        self.sessions.iter().try_for_each(|Labelled { agent, id, tags, .. }| {
-            let line = format!("{verb}  {agent} {}  {tags}", text::one_line(id));
-            writeln!(out, "{}", line.trim_end())
-        })
-    }
-
-    /// A change needs no confirmation on a terminal.
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_list { self.table(out, env, styles) } else { Ok(()) }
+        ChangeJson::new(self.verb, false, List::counted(self.sessions.len(), item), results)
     }
 }

@@ -91,6 +91,10 @@ impl Answer for Planned<'_> {
         ("resume-plan", fields)
     }
 
+    fn is_literal(&self) -> bool {
+        true
+    }
+
     fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
         // A command that cannot be printed was refused before.
         writeln!(out, "{}", shell_line(self.resume, env).unwrap_or_default())
@@ -102,6 +106,10 @@ impl Answer for Launch {
 
     fn object(&self) -> (&'static str, impl Serialize) {
         ("last-launch", LastLaunchJson::from(self))
+    }
+
+    fn is_literal(&self) -> bool {
+        true
     }
 
     /// Writes a launch as a line with its time and its command for a shell.

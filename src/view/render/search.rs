@@ -17,7 +17,7 @@ use crate::scan::search::{Found, Hit};
 use crate::session::terms::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::render::answer::{write_header, write_line, write_object, write_summary};
+use crate::view::render::document::{write_header, write_line, write_object, write_summary};
 use crate::view::render::list::not_done_without_all;
 use crate::view::render::{rows, table};
 use crate::view::ui::Styles;

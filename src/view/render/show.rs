@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use anstyle::Style;
 use jiff::Timestamp;
 
 use crate::agent::command::Plan;
@@ -23,8 +22,7 @@ use crate::view::ui::Styles;
 
 /// Maximum characters of the prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
-/// The columns of the names of facts, and the least width of a text.
-const MARGIN: usize = 16;
+/// The least width of a text.
 const NARROWEST: usize = 20;
 
 /// Writes all facts about a session, and its resume command or the reason why there is none.
@@ -98,7 +96,7 @@ pub(crate) fn session(
         page.warning("problem", &format!("{}: {}", health.code(), health.meaning()))?;
     }
     for note in &copy.notes {
-        page.words("note", &text::one_line(note), Style::new())?;
+        page.line("note", &text::one_line(note))?;
     }
     page.copies(session)?;
     page.evidence(copy)?;
@@ -123,7 +121,7 @@ pub(crate) fn session(
             let hint = text::printable(&hint);
             for line in hint.lines() {
                 // The list below a sentence is indented.
-                page.words("", &line.replacen("      ", "  ", 1), Style::new())?;
+                page.line("", &line.replacen("      ", "  ", 1))?;
             }
         }
     }
@@ -139,16 +137,16 @@ pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message:
     let branch = message.branch.map(|number| format!("  (branch {number})")).unwrap_or_default();
     writeln!(out, "{style}{}{style:#}{faint}{at}{branch}{faint:#}", message.role.name())?;
     for line in text::printable(message.text.trim_end()).lines() {
-        for line in wrapped(line, 2, env) {
+        for line in wrapped(line, env) {
             writeln!(out, "{style}{gutter}{style:#} {line}")?;
         }
     }
     writeln!(out)
 }
 
-/// Breaks a line between words if it does not fit the screen after a margin.
-fn wrapped(line: &str, margin: usize, env: &Env) -> Vec<String> {
-    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(margin));
+/// Breaks a line between words if it does not fit the screen after the gutter.
+fn wrapped(line: &str, env: &Env) -> Vec<String> {
+    let room = env.terminal.screen_width().map(|width| usize::from(width).saturating_sub(2));
     room.map_or_else(|| vec![line.to_owned()], |room| wrap::broken(line, room.max(NARROWEST), 0))
 }
 
@@ -165,23 +163,15 @@ impl<W: Write> Page<'_, W> {
     }
 
     fn warning(&mut self, name: &str, value: &str) -> io::Result<()> {
-        self.words(name, &text::one_line(value), self.styles.warning)
-    }
-
-    /// Writes a text, broken between words.
-    fn words(&mut self, name: &str, value: &str, style: Style) -> io::Result<()> {
-        let lines = wrapped(value, MARGIN, self.env);
-        lines
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, line)| self.line(if at == 0 { name } else { "" }, &format!("{style}{line}{style:#}")))
+        let style = self.styles.warning;
+        self.line(name, &format!("{style}{}{style:#}", text::one_line(value)))
     }
 
     fn text(&mut self, name: &str, fact: Option<&Fact<Arc<str>>>) -> io::Result<()> {
         let Some(fact) = fact else { return Ok(()) };
         let value = text::one_line(&fact.value);
         let value = text::truncated(&value, self.env.terminal.room(MAX_PROMPT));
-        self.words(name, &format!("{value}  ({})", fact.source), Style::new())
+        self.line(name, &format!("{value}  ({})", fact.source))
     }
 
     fn dir(&mut self, name: &str, fact: Option<&Fact<Arc<Path>>>) -> io::Result<()> {

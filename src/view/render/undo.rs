@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use crate::change::apply::in_use::agent_of;
 use crate::change::outcome::ItemResult;
+use crate::change::plan::change::Unplanned;
 use crate::format::text;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::change::not_done;
+use crate::view::render::change::{Summary, Text, Words};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals, kind};
 use crate::view::render::json::details::{Details, ItemDetails, PurgeItem, UndoDetails};
 use crate::view::ui::Styles;
 use changes::history::History;
@@ -21,62 +22,76 @@ use changes::journal::{ItemRecord, Run, State};
 use changes::trash::Purged;
 use changes::undo::Report;
 
-fn item<'a>(record: &'a ItemRecord, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
+fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
+    let record: &ItemRecord = &run.items[at].0;
     ItemJson {
         reason: Some(&record.reason),
         steps: record.steps.iter().map(|step| StepJson::new(step.into(), step.path())).collect(),
+        shown: ShownItem {
+            word: Some(words(&run.verb).word(is_plan)),
+            about: Some(record.label.as_str().into()),
+            title: record.title.as_deref().map(Into::into),
+            note: Some(String::new()),
+            steps: &[],
+        },
         ..ItemJson::new(agent_of(record).zip(record.id.as_deref()), &record.code, result, is_plan)
     }
 }
 
-impl Answer for Report {
+/// The answer of `undo`.
+pub(crate) struct Undoing<'a> {
+    /// The result.
+    pub report: &'a Report,
+    /// Lines that a terminal shows in place of a plan's items.
+    pub overview: Vec<String>,
+    /// Set to show every item on a terminal, too.
+    pub is_whole: bool,
+    /// The way out for refused items.
+    pub way_out: Option<String>,
+}
+
+impl Answer for Undoing<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let item = |at: usize| item(&self.run.items[at].0, &self.items[at], self.is_dry_run);
-        let items = List::counted(self.items.len(), item);
-        let run = &self.run;
-        let details = UndoDetails { run: &run.id, verb: &run.verb, at: run.at, mended: &self.recovered };
-        let document = ChangeJson {
-            warnings: self.warnings.clone(),
-            details: Some(Details::Undo(details)),
-            ..ChangeJson::new("undo", self.is_dry_run, items, &self.items)
-        };
-        (kind(self.is_dry_run), document)
+        (kind(self.report.is_dry_run), document(self.report))
     }
 
-    /// Writes one line per refused item, and the number of restored ones.
-    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
-        items(out, styles, self, true)?;
-        writeln!(out, "{}", sentence(self))
-    }
-
-    fn brief(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
-        items(out, styles, self, false)?;
-        writeln!(out, "rejoin undo: {}", sentence(self))
+    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+        let (overview, summary) = (self.overview.as_slice(), summary(self.report));
+        let text = Text::new(document(self.report), self.report.is_dry_run);
+        Some(Text { overview, is_whole: self.is_whole, summary, hints: self.way_out.iter().cloned().collect(), ..text })
     }
 }
 
-/// Writes one line per item that was refused and, with `all`, per item that was restored.
-fn items(out: &mut impl Write, styles: &Styles, report: &Report, all: bool) -> io::Result<()> {
-    for ((record, _), result) in report.run.items.iter().zip(&report.items) {
-        if !not_done(out, styles, &record.label, result)? && all && *result == ItemResult::Done {
-            let verb = if report.is_dry_run { "would undo" } else { "undone" };
-            writeln!(out, "{verb}  {}", text::one_line(&record.named()))?;
-        }
+fn document(report: &Report) -> ChangeJson<'_> {
+    let Report { run, items: results, recovered, is_dry_run, warnings, .. } = report;
+    let items = List::counted(results.len(), |at| item(run, at, &results[at], *is_dry_run));
+    let details = UndoDetails { run: &run.id, verb: &run.verb, at: run.at, mended: recovered };
+    ChangeJson {
+        warnings: warnings.clone(),
+        details: Some(Details::Undo(details)),
+        ..ChangeJson::new("undo", *is_dry_run, items, results)
     }
-    Ok(())
+}
+
+/// Returns the words for undoing a run: only what was removed is restored.
+fn words(verb: &str) -> Words {
+    Words::of(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
 }
 
 /// Summarizes the restored items, or those that would be restored.
-fn sentence(report: &Report) -> String {
+fn summary(report: &Report) -> Summary {
     let Totals { done, refused, failed, .. } = Totals::of(&report.items, false);
-    let (run, verb) = (text::one_line(&report.run.id), text::one_line(&report.run.verb));
-    let back = if report.is_dry_run { "would be put back" } else { "put back" };
+    let (run, verb) = (&report.run.id, &report.run.verb);
     if (done, refused, failed) == (0, 0, 0) {
-        return format!("Run {run} ({verb}) has nothing left to undo.");
+        let parts = vec!["has nothing left to undo".to_owned()];
+        return Summary { subject: format!("Run {run} ({verb})"), parts, ..Summary::default() };
     }
-    let others = [(failed, "undone in part"), (refused, "refused")].into_iter().filter(|(count, _)| *count > 0);
-    let others: String = others.map(|(count, what)| format!(", {count} {what}")).collect();
-    format!("Run {run} ({verb}): {done} {back}{others}.")
+    let would = if report.is_dry_run { "would be " } else { "" };
+    let parts = vec![format!("{would}{}", words(verb).did)];
+    let mut summary = Summary { subject: format!("Run {run} ({verb}): {done}"), parts, ..Summary::default() };
+    summary.add(failed, "undone in part");
+    summary.add(refused, "refused");
+    summary
 }
 
 /// The answer of `undo --list`.
@@ -195,23 +210,15 @@ impl Answer for Purged {
         (kind(is_plan), ChangeJson { totals, warnings: self.failed.clone(), ..document })
     }
 
-    /// Writes the deleted runs.
-    fn table(&self, out: &mut impl Write, _: &Env, styles: &Styles) -> io::Result<()> {
-        let Styles { warning, .. } = styles;
-        for failed in &self.failed {
-            writeln!(out, "{warning}failed{warning:#}  {}", text::one_line(failed))?;
+    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+        let mut summary = Summary::default();
+        if !self.runs.is_empty() {
+            let would = if self.is_dry_run { "would be " } else { "" };
+            summary.subject = format!("The trash of {}", text::count(self.runs.len(), "run"));
+            summary.parts.push(format!("{would}deleted permanently, {} freed", text::size(self.freed_bytes)));
         }
-        if self.runs.is_empty() {
-            return writeln!(out, "Nothing to purge.");
-        }
-        let runs = text::count(self.runs.len(), "run");
-        if self.is_dry_run {
-            return writeln!(out, "This would purge what {runs} removed: {} freed.", text::size(self.freed_bytes));
-        }
-        writeln!(out, "Purged what {runs} removed: {} freed.", text::size(self.freed_bytes))
-    }
-
-    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.runs.is_empty() && self.failed.is_empty() { Ok(()) } else { self.table(out, env, styles) }
+        let left = self.failed.iter().map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() });
+        let none = ChangeJson::new("undo --purge", self.is_dry_run, List::counted(0, |_| ItemJson::default()), []);
+        Some(Text { summary, ..Text::new(ChangeJson { not_planned: left.collect(), ..none }, self.is_dry_run) })
     }
 }

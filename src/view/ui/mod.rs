@@ -1,6 +1,7 @@
 //! The terminal: answers go to standard output, all other messages to standard error.
 
 mod bug;
+mod fold;
 mod gate;
 mod pager;
 mod pages;
@@ -20,6 +21,7 @@ use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Streams, Terminal};
 use crate::view::grid::{self, Column, Fit};
 pub(crate) use bug::tell_of_bugs;
+use fold::Fold;
 use gate::{Gate, guarded};
 pub(crate) use pager::Pager;
 use pages::Pages;
@@ -28,7 +30,7 @@ use progress::{Pauses, Progress, Showing};
 /// The streams of a run.
 pub(crate) struct Ui {
     streams: Streams,
-    out: Gate<BufWriter<Pages>>,
+    out: Fold<Gate<BufWriter<Pages>>>,
     err: Box<dyn Write + Send>,
     quiet: bool,
     columns: usize,
@@ -101,7 +103,7 @@ impl Ui {
         let is_colored = wants(is_out);
         Self {
             streams: streams.clone(),
-            out: Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(streams.out())), is_colored),
+            out: Fold::new(Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(streams.out())), is_colored)),
             err: streams.err(),
             quiet,
             columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
@@ -149,18 +151,34 @@ impl Ui {
         !self.quiet && self.streams.are_terminals()[1]
     }
 
-    /// Shows the output until the next flush in a pager, if it is longer than the screen.
-    pub(crate) fn page(&mut self, env: &Env) {
+    /// Breaks the lines of the output until the next flush between words, if it goes to a terminal.
+    pub(crate) fn fold(&mut self, env: &Env) -> io::Result<()> {
+        self.out.set_width(env.terminal.screen_width().map(usize::from))
+    }
+
+    fn pages(&mut self) -> &mut Pages {
+        self.out.inner().inner().get_mut()
+    }
+
+    /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines broken between
+    /// words.
+    pub(crate) fn page(&mut self, env: &Env) -> io::Result<()> {
+        self.hold(env);
+        self.fold(env)
+    }
+
+    /// Like [`Self::page`], with lines that stay as they are.
+    pub(crate) fn hold(&mut self, env: &Env) {
         let terminal = &env.terminal;
         let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
         if let Some(((columns, rows), pager)) = size.and_then(|size| Some((size, Pager::chosen(env)?))) {
-            self.out.inner().get_mut().hold(pager, columns.into(), rows.into());
+            self.pages().hold(pager, columns.into(), rows.into());
         }
     }
 
     /// Returns whether a pager has the screen.
     pub(crate) fn is_paged(&mut self) -> bool {
-        self.out.inner().get_ref().is_running()
+        self.pages().is_running()
     }
 
     /// Flushes the output of an unfinished answer.
@@ -170,8 +188,9 @@ impl Ui {
 
     /// Flushes the output; if a pager shows it, waits until that ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.set_width(None)?;
         self.out.flush()?;
-        self.out.inner().get_mut().end()
+        self.pages().end()
     }
 
     /// Prints a note that helps to understand the answer.
@@ -193,6 +212,10 @@ impl Ui {
     fn fitted(&self, line: &str) -> Vec<String> {
         let margin = line.len() - line.trim_start().len() + 2;
         self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
+    }
+
+    fn say_fitted(&mut self, line: &str) {
+        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.say(format_args!("{line}")));
     }
 
     /// Prints a message after a label in a style.
@@ -233,11 +256,11 @@ impl Ui {
             let title = candidate.title.as_deref().map(text::one_line).unwrap_or_default();
             let line =
                 format!("  {}  {}  {at}  {}", candidate.select, text::one_line(dir), text::truncated(&title, 60));
-            self.say(format_args!("{}", text::unbroken(&line)));
+            self.say_fitted(&line);
             let messages = candidate.messages.map(|count| format!(", {count} messages")).unwrap_or_default();
             let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
             let line = format!("      {}{messages}{differs}", candidate.path);
-            self.say(format_args!("{}", text::unbroken(&line)));
+            self.say_fitted(&line);
         }
         if let Some(hint) = &refusal.hint {
             self.say_labelled("hint:", self.err_styles.strong, hint);
@@ -267,8 +290,12 @@ impl Ui {
     /// Asks a yes-or-no question, below its explanation; no answer means no.
     pub(crate) fn confirm(&mut self, about: &[String], question: &str) -> io::Result<bool> {
         self.flush()?;
-        let about: String = about.iter().map(|line| format!("{}\n", text::unbroken(line))).collect();
-        self.err.write_all(format!("{about}{} [y/N] ", indented(question)).as_bytes())?;
+        let width = self.err_width.unwrap_or(usize::MAX);
+        let lines = about.iter().flat_map(|line| wrap::folded(&text::unbroken(line), width));
+        let about: String = lines.map(|line| line + "\n").collect();
+        let question = format!("{} [y/N] ", indented(question));
+        let question: Vec<String> = question.split('\n').flat_map(|line| wrap::folded(line, width)).collect();
+        self.err.write_all(format!("{about}{} ", question.join("\n")).as_bytes())?;
         self.err.flush()?;
         let answer = self.streams.line()?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -279,7 +306,7 @@ impl Ui {
         let has_colors = self.styles.error != Style::new();
         let text = if has_colors { help.ansi().to_string() } else { help.to_string() };
         // If the reader is gone, the help is not needed.
-        let _ = self.out.inner().write_all(text.as_bytes()).and_then(|()| self.flush());
+        let _ = self.out.inner().inner().write_all(text.as_bytes()).and_then(|()| self.flush());
     }
 
     /// Prints clap's message about wrong arguments, which quotes them.
@@ -305,7 +332,7 @@ impl Ui {
     }
 
     fn say(&mut self, line: fmt::Arguments<'_>) {
-        if self.out.inner().get_ref().is_on() {
+        if self.pages().is_on() {
             // A message would be lost on the screen of a pager.
             let _ = self.flush();
         }

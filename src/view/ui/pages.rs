@@ -4,9 +4,8 @@ use std::io::{self, Write};
 use std::mem;
 use std::process::Child;
 
-use unicode_width::UnicodeWidthChar as _;
-
 use super::pager::Pager;
+use crate::format::wrap;
 use crate::system::signals::Signals;
 
 /// As in git: quit if everything fits, pass colours, leave the text on the screen.
@@ -133,18 +132,7 @@ impl Drop for Pages {
 
 /// Returns the number of lines that a text takes on a screen of this width.
 fn height(text: &str, columns: usize) -> usize {
-    let rows = |line: &str| {
-        let (mut width, mut is_code) = (0, false);
-        for c in line.chars() {
-            match c {
-                '\x1b' => is_code = true,
-                'm' if is_code => is_code = false,
-                _ if is_code => {}
-                c => width += c.width().unwrap_or(0),
-            }
-        }
-        width.div_ceil(columns.max(1)).max(1)
-    };
+    let rows = |line: &str| wrap::columns(line).div_ceil(columns.max(1)).max(1);
     text.lines().map(rows).sum()
 }
 

@@ -87,7 +87,7 @@ answer!(RestoreDetails { followed: String });
 
 answer!(SaveItem { messages: u64; left_out: u64 });
 
-answer!(SyncDetails { archive: PathOf; stored_bytes: u64; unchanged: u64; deleted: u64; followed: Option<String> });
+answer!(SyncDetails { archive: PathOf; stored_bytes: u64; unchanged: u64; deleted: u64; followed: Option<String>; left: u64 });
 
 answer!(UndoDetails { run: String; verb: String; at: Option<Time>; mended: Vec<String> });
 

@@ -69,7 +69,7 @@ impl StepContext<'_> {
 
     /// Reverts such a step, whatever its state.
     pub(super) fn move_back(&self, from: &Path, path: &Path, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
-        let (disk, fail) = (self.disk, failed("cannot put back", from));
+        let (disk, fail) = (self.disk, failed("cannot restore", from));
         let standing = self.standing_of_move(from, path, kept, stamp).map_err(&fail)?;
         if let StepState::Blocked(why) = standing {
             return Err(StepError::Changed(why));
@@ -115,7 +115,7 @@ impl StepContext<'_> {
 
     /// Moves an entry from its new path back to the old one.
     fn bring_back(&self, old: &StepDir<'_>, new: &StepDir<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
-        let (disk, fail) = (self.disk, failed("cannot put back", old.path));
+        let (disk, fail) = (self.disk, failed("cannot restore", old.path));
         let gone = self.temporary(kept, "gone");
         let at_old = self.identity(old.at()).map_err(&fail)?;
         if at_old.is_some() && at_old == self.made(kept) {

@@ -146,7 +146,7 @@ impl StepContext<'_> {
     }
 
     fn put(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
-        let fail = failed("cannot put back", path);
+        let fail = failed("cannot restore", path);
         let (step_dir, ready) = (self.step_dir(path).map_err(&fail)?, StepDir::of(self.disk, from).map_err(&fail)?);
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
         if self.exists(step_dir.at()).map_err(&fail)? {

@@ -116,7 +116,7 @@ impl StepContext<'_> {
             return self.move_back(from, path, kept, stamp);
         }
         let path = record.path();
-        let fail = failed("cannot put back", path);
+        let fail = failed("cannot restore", path);
         if let StepRecord::Write { kept, sha256, .. } = record {
             self.give_back_newer(path, kept, sha256).map_err(&fail)?;
         }
@@ -185,7 +185,7 @@ impl StepContext<'_> {
 
     /// Moves an entry from the trash back to its path.
     fn put_back(&self, step_dir: &StepDir<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
-        let fail = failed("cannot put back", step_dir.path);
+        let fail = failed("cannot restore", step_dir.path);
         let gone = self.temporary(kept, "gone");
         // This is the original, which was about to be removed.
         if self.exists(step_dir.next_to(&gone)).map_err(&fail)? && self.is_as(step_dir.next_to(&gone), stamp) {
@@ -220,7 +220,7 @@ impl StepContext<'_> {
 
     /// Restores an old file in place of the new one.
     fn write_back(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str) -> Result<(), StepError> {
-        let (disk, fail) = (self.disk, failed("cannot put back", step_dir.path));
+        let (disk, fail) = (self.disk, failed("cannot restore", step_dir.path));
         let changed = || StepError::Changed(changed_since(step_dir.path));
         let (name, partial) = (self.temporary(kept, "tmp"), self.temporary(kept, "partial"));
         let temporary = step_dir.next_to(&name);

@@ -54,7 +54,7 @@ impl<'h> Later<'h> {
         })?;
         let Run { id, verb, .. } = later;
         Some(if later.is_purged {
-            format!("the later run {id} ({verb}) changed it, and what that removed was purged")
+            format!("the later run {id} ({verb}) changed it, and what that removed was deleted permanently")
         } else {
             format!("the later run {id} ({verb}) changed it; undo that first with `rejoin undo {id}`")
         })

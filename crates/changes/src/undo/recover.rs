@@ -88,13 +88,13 @@ fn put_back_cut_off(
         match put_back(&context, run, record, None) {
             Ok(()) => {
                 journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
-                recovered.push(format!("{what}; that item was put back"));
+                recovered.push(format!("{what}; that item was undone"));
             }
             Err(left) => {
                 let reason = left.why().unwrap_or_default().to_owned();
                 stuck = true;
                 let again = format!("`rejoin undo {}` tries again", run.id);
-                recovered.push(format!("{what}, which could not be put back: {reason}; {again}"));
+                recovered.push(format!("{what}, which could not be undone: {reason}; {again}"));
                 journal.write(&Event::Stuck { item: record.item, reason })?;
             }
         }

@@ -1,5 +1,7 @@
 //! The decision about a family and its reasons, each with its name for scripts and its text.
 
+use crate::format::text;
+
 /// Reason for a family to stay, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -48,9 +50,9 @@ impl Keep {
         self.into()
     }
 
-    /// Returns the text for display.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
+    /// Returns the number of sessions that stay for this reason, for display; `filters` are the options that chose others.
+    pub(crate) fn words(self, count: usize, filters: &[&str]) -> String {
+        let what = match self {
             Self::Live => "in use",
             Self::MaybeLive => "maybe in use",
             Self::Unparsable => "unreadable",
@@ -60,14 +62,20 @@ impl Keep {
             Self::Excluded => "excluded",
             Self::Undated => "without a time of activity",
             Self::Recent => "changed within the last hour",
-            Self::NotAskedFor => "not selected",
+            Self::NotAskedFor => return format!("{count} not matched by {}", text::list(filters)),
             Self::NotEmpty => "not empty",
-            Self::AmongNewest => "among the last of their project",
+            Self::AmongNewest => "newest of their project",
             Self::Rule => "kept by a rule",
             Self::Newer => "newer",
             Self::NewerFile => "with old records, but a newer file without times",
             Self::Parent => "parents of kept sessions",
             Self::ItsAgents => "in their agent's database",
+        };
+        match self {
+            Self::AmongNewest if count == 1 => "1 newest of its project".to_owned(),
+            Self::ItsAgents if count == 1 => "1 in its agent's database".to_owned(),
+            Self::Parent if count == 1 => "1 parent of a kept session".to_owned(),
+            _ => format!("{count} {what}"),
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::format::command_line::in_home;
 use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
 use crate::system::env::Env;
-use crate::view::render::answer::{write_line, write_object, write_summary};
 use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
+use crate::view::render::document::{write_line, write_object, write_summary};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 

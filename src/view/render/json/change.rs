@@ -1,14 +1,23 @@
 //! The one JSON document of every command that changes files: the plan, or its outcome.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
+use crate::agent;
 use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::Handed;
-use crate::change::plan::change::{Change, Item, Step, Unplanned};
+use crate::change::plan::change::{About, Change, Handed, Item, Step, Unplanned};
+use crate::change::relocation::MOVED;
+use crate::cli::ChangeArgs;
 use crate::session::AgentKind;
-use crate::view::render::answer::CHANGE_PLAN;
+use crate::session::when::When;
 use crate::view::render::items::List;
 use crate::view::render::json::details::{Details, ItemDetails};
+
+/// The kind of a plan, which is shown whole in any case.
+pub(in crate::view) const CHANGE_PLAN: &str = "change-plan";
+/// The kind of the result of a change.
+pub(in crate::view) const CHANGE_OUTCOME: &str = "change-outcome";
 
 /// The answer of a command that changes files.
 #[derive(Serialize)]
@@ -108,6 +117,24 @@ pub(crate) struct ItemJson<'a> {
     pub error: Option<&'a str>,
     /// Members that only items of this command have; `null` for most.
     pub details: Option<ItemDetails<'a>>,
+    /// Parts for users only.
+    #[serde(skip)]
+    pub shown: ShownItem<'a>,
+}
+
+/// Parts of an item for users only.
+#[derive(Debug, Default)]
+pub(crate) struct ShownItem<'a> {
+    /// The verb; `None` for that of the command.
+    pub word: Option<Cow<'static, str>>,
+    /// The subject; `None` for the agent and the id.
+    pub about: Option<Cow<'a, str>>,
+    /// The title.
+    pub title: Option<Cow<'a, str>>,
+    /// The reason; `None` for that of the item.
+    pub note: Option<String>,
+    /// The steps.
+    pub steps: &'a [Step],
 }
 
 /// One change to one path.
@@ -147,7 +174,7 @@ impl<'a> ItemJson<'a> {
 
 /// Returns the kind of a document.
 pub(crate) fn kind(is_plan: bool) -> &'static str {
-    if is_plan { CHANGE_PLAN } else { "change-outcome" }
+    if is_plan { CHANGE_PLAN } else { CHANGE_OUTCOME }
 }
 
 impl<'a> ChangeJson<'a> {
@@ -171,6 +198,24 @@ impl<'a> ChangeJson<'a> {
     }
 }
 
+/// Parts of a report for users only.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look<'a> {
+    /// Lines that a terminal shows in place of the items of a plan.
+    pub overview: &'a [String],
+    /// Set to show every item with its paths on a terminal, too.
+    pub is_whole: bool,
+    /// The time that removed sessions stay in the trash; `None` for that of the config file.
+    pub trash_keep: Option<When>,
+}
+
+impl Look<'_> {
+    /// Shows as much as the options ask for.
+    pub(crate) fn of(args: &ChangeArgs) -> Self {
+        Self { is_whole: args.detail.all_items, ..Self::default() }
+    }
+}
+
 /// A change, and its outcome if it was applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<'a> {
@@ -184,12 +229,14 @@ pub(crate) struct Report<'a> {
     pub followed: Option<&'a str>,
     /// The reasons why items of a plan cannot be done, in the order of the items; empty if all can.
     pub refused: &'a [Option<ItemResult>],
+    /// Parts for users only.
+    pub look: Look<'a>,
 }
 
 impl<'a> Report<'a> {
     /// Makes the report of a change whose removals go to the trash.
     pub(crate) fn new(change: &'a Change, outcome: Option<&'a Outcome>) -> Self {
-        Self { change, outcome, is_permanent: false, followed: None, refused: &[] }
+        Self { change, outcome, is_permanent: false, followed: None, refused: &[], look: Look::default() }
     }
 
     /// Returns each item with its result, `None` in a plan.
@@ -248,12 +295,40 @@ impl<'a> Report<'a> {
         (kind(self.outcome.is_none()), document)
     }
 
+    fn shown_item(&self, item: &'a Item) -> ShownItem<'a> {
+        // Data of the agent, and rejoin's record, follow the sessions of a move.
+        let follows = self.change.verb == "move" && item.code != MOVED;
+        let word = if self.outcome.is_none() { "would prepare" } else { "prepared" };
+        ShownItem {
+            word: follows.then(|| word.into()),
+            about: (!matches!(item.about, About::Session(..) | About::Copy(_))).then(|| item.about.to_string().into()),
+            title: item.title.as_deref().map(Into::into),
+            note: None,
+            steps: &item.steps,
+        }
+    }
+
+    fn shown_handed(&self, one: &'a Handed) -> ShownItem<'a> {
+        let program = one.command.first().map_or("", String::as_str);
+        let store = one.seen.first().map(|seen| &seen.place.store);
+        let command = store.map_or_else(String::new, |store| agent::typed(&one.command, store));
+        let is_plan = self.outcome.is_none();
+        let word = if is_plan { format!("would have {program} remove") } else { format!("removed by {program}") };
+        ShownItem {
+            word: Some(word.into()),
+            title: one.title.as_deref().map(Into::into),
+            note: Some(format!("{}: archived first, then `{command}`", one.code)),
+            ..ShownItem::default()
+        }
+    }
+
     fn item_json(&self, at: usize) -> ItemJson<'a> {
         let (item, done) = self.item(at);
         ItemJson {
             reason: Some(&item.reason),
             steps: item.steps.iter().map(|step| StepJson::new(step.into(), step.path())).collect(),
             size_bytes: item.steps.iter().map(Step::freed_bytes).sum(),
+            shown: self.shown_item(item),
             ..ItemJson::new(item.about.session(), item.code, done.unwrap_or(&ItemResult::Done), done.is_none())
         }
     }
@@ -265,6 +340,7 @@ impl<'a> Report<'a> {
             reason: Some(&one.reason),
             command: Some(&one.command),
             size_bytes: one.size_bytes,
+            shown: self.shown_handed(one),
             ..ItemJson::new(one.about.session(), one.code, done.unwrap_or(&ItemResult::Done), done.is_none())
         }
     }

@@ -161,6 +161,8 @@ pub(crate) struct SyncDetails<'a> {
     /// The run in which the sessions that came here got the directories that they have here, for `rejoin undo`; it is
     /// undone before the other one.
     pub followed: Option<&'a str>,
+    /// The number of sessions that stay as they are, although another machine has another state of them.
+    pub left: usize,
 }
 
 /// Details of `undo`.
@@ -214,6 +216,9 @@ pub(crate) struct BackfillItem<'a> {
     pub source: Option<&'a str>,
     /// The evidence for each directory, strongest first.
     pub evidence: &'a [Evidence],
+    /// Set if the user can name the directory.
+    #[serde(skip)]
+    pub wants_dir: bool,
 }
 
 /// Details of a transcript that is saved.

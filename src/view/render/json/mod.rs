@@ -25,7 +25,7 @@ use crate::session::process::Process;
 use crate::session::tag::Tag;
 use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
 use crate::system::env::Elsewhere;
-use crate::view::render::answer::write_object;
+use crate::view::render::document::write_object;
 use crate::view::render::json::doctor::SessionIdJson;
 
 /// A directory that a session is launched in.

@@ -266,7 +266,7 @@ impl Start {
                 ItemResult::Failed(why) | ItemResult::Skipped(why) | ItemResult::Refused(why) => why,
             };
             // An item that could not be restored is in the trash, according to its message.
-            if why.contains("could not be put back") {
+            if why.contains("could not be undone") {
                 has_stuck = true;
                 continue;
             }

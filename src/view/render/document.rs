@@ -1,0 +1,60 @@
+//! The JSON documents of answers: one object, or several lines of ndjson.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::items::Compact;
+use crate::format::json_writer::Harmless;
+
+/// The version of the JSON contract (docs/json.md). Additive change is a minor version.
+const FORMAT_VERSION: &str = "1.0";
+
+/// The common fields of every answer.
+#[derive(Debug, Serialize)]
+pub(super) struct Document<T> {
+    format_version: &'static str,
+    kind: &'static str,
+    #[serde(flatten)]
+    fields: T,
+}
+
+impl<T> Document<T> {
+    pub(super) fn new(kind: &'static str, fields: T) -> Self {
+        Self { format_version: FORMAT_VERSION, kind, fields }
+    }
+}
+
+/// Writes one object, on a line.
+pub(crate) fn write_object(out: &mut impl Write, kind: &'static str, fields: impl Serialize) -> io::Result<()> {
+    write_line(out, &Document::new(kind, fields))
+}
+
+/// Writes the first line of an ndjson answer whose items follow one by one.
+pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Nothing {}
+    write_object(out, kind, Nothing {})
+}
+
+/// Writes an object up to the beginning of its list, whose items are written when they are known.
+pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
+    write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
+}
+
+/// Writes the last line of an ndjson answer.
+pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Summary<T> {
+        kind: &'static str,
+        #[serde(flatten)]
+        fields: T,
+    }
+    write_line(out, &Summary { kind: "summary", fields })
+}
+
+/// Writes a value as one line of JSON.
+pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(Harmless(&mut *out), Compact))?;
+    writeln!(out)
+}

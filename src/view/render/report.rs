@@ -1,0 +1,153 @@
+//! The text of a plan of files, and of its outcome.
+
+use serde::Serialize;
+
+use crate::change::outcome::ItemResult;
+use crate::change::plan::change::{About, Change, Item, Step, Unplanned};
+use crate::change::relocation::MOVED;
+use crate::change::removal::is_session;
+use crate::doctor::check::Finding;
+use crate::format::text;
+use crate::session::select::short_id;
+use crate::session::when::When;
+use crate::system::env::Env;
+use crate::view::render::answer::Answer;
+use crate::view::render::change::{Text, Words};
+use crate::view::render::json::change::{ChangeJson, Report};
+use crate::view::render::json::details::{Details, FixDetails, RestoreDetails};
+use crate::view::render::json::doctor::FindingJson;
+
+impl Answer for Report<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        self.document(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })))
+    }
+
+    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
+        Some(self.text(None, env))
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Returns the text that the reports of all commands share.
+    pub(super) fn text(self, left: Option<&[Unplanned]>, env: &Env) -> Text<'a> {
+        let (_, document) = self.document(None);
+        let document = ChangeJson { not_planned: left.unwrap_or_default().to_vec(), ..document };
+        let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
+        let doubt = doubt.map(|why| format!("A loss of power may still take this back: {why}."));
+        // The old versions of moved files are not worth a word.
+        let freed = if self.change.verb == "move" { String::new() } else { self.freed(document.totals.freed_bytes) };
+        let free = self.free(document.totals.freed_bytes, env);
+        let text = Text::new(document, self.outcome.is_none());
+        let Text { mut summary, .. } = text;
+        if let Some(first) = summary.parts.first_mut().filter(|_| !self.change.is_empty()) {
+            let words = Words::of(self.change.verb);
+            let is_of_copies = matches!(self.change.items.first(), Some(Item { about: About::Part("a copy", ..), .. }));
+            let unit = if is_of_copies && self.is_removal() { "copy" } else { words.unit };
+            summary.subject = text::count(self.goes(), unit);
+            *first =
+                first.replace(words.did, if self.is_permanent { "deleted permanently" } else { words.did }) + &freed;
+            summary.tail = self.tail().to_owned();
+        }
+        Text {
+            is_whole: self.look.is_whole,
+            is_said_by_item: true,
+            overview: self.look.overview,
+            summary,
+            hints: doubt.into_iter().chain(free).collect(),
+            followed: self.followed,
+            ..text
+        }
+    }
+
+    /// Explains when the space of removed sessions is free.
+    fn free(&self, bytes: u64, env: &Env) -> Option<String> {
+        let run = self.run().filter(|_| bytes > 0 && self.is_removal())?;
+        let later = match self.look.trash_keep.unwrap_or_else(|| env.config.cleanup.trash_keep()) {
+            When::Ago(age) => format!("after {}, at the next `rejoin cleanup`, or ", text::span(age)),
+            _ => String::new(),
+        };
+        Some(format!("The space is free {later}now with `rejoin undo --purge {run}`."))
+    }
+
+    fn is_removal(&self) -> bool {
+        ["cleanup", "delete"].contains(&self.change.verb)
+    }
+
+    /// Counts the sessions, or other subjects, that are or would be changed.
+    pub(super) fn goes(&self) -> usize {
+        let is_counted = |item: &Item| match self.change.verb {
+            "move" => item.code == MOVED,
+            _ => !self.is_removal() || is_session(item.code),
+        };
+        let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
+        let own = self.items().filter(|(item, done)| is_counted(item) && goes(*done)).count();
+        own + self.handed().filter(|(_, done)| goes(*done)).count()
+    }
+
+    /// Returns the end of the summary of a plan.
+    pub(super) fn tail(&self) -> &'static str {
+        if self.outcome.is_none() { " Nothing was changed." } else { "" }
+    }
+
+    /// Describes the freed bytes; empty for a change that removes nothing.
+    pub(super) fn freed(&self, bytes: u64) -> String {
+        let trashes = |item: &Item| item.steps.iter().any(|step| matches!(step, Step::Trash { .. }));
+        match self.change.items.iter().any(trashes) {
+            _ if bytes == 0 => String::new(),
+            false => String::new(),
+            true if self.is_permanent => format!(", {}", text::size(bytes)),
+            true => format!(", {} to the trash", text::size(bytes)),
+        }
+    }
+}
+
+/// Summarizes the repairs in a few lines, before the question and in place of the items.
+pub(crate) fn repairs(change: &Change, env: &Env) -> Vec<String> {
+    /// Maximum repairs that are named, and maximum paths of each.
+    const ITEMS: usize = 10;
+    const PATHS: usize = 2;
+    let mut lines = Vec::new();
+    for item in change.items.iter().take(ITEMS) {
+        let id = item.about.session().map_or("", |(_, id)| id);
+        let about = item.about.to_string().replacen(id, short_id(id), 1);
+        lines.push(format!("would repair  {about}  ({})", item.code));
+        lines.extend(item.steps.iter().take(PATHS).map(|step| format!("      {}", env.tilde(step.path()))));
+    }
+    if change.items.len() > ITEMS {
+        lines.push(format!("and {} more", change.items.len() - ITEMS));
+    }
+    if !lines.is_empty() {
+        let items = text::count(change.items.len(), "repair");
+        lines.push(format!("{items} without any loss; `rejoin undo` undoes this."));
+    }
+    lines
+}
+
+/// The answer of `doctor --fix`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fix<'a> {
+    /// The change.
+    pub report: Report<'a>,
+    /// Repairs that could not be planned, each with the reason.
+    pub unplanned: &'a [Unplanned],
+    /// Findings that need a decision.
+    pub undecided: &'a [Finding],
+}
+
+impl Answer for Fix<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        let undecided = self.undecided.iter().map(FindingJson::from).collect();
+        let (kind, document) = self.report.document(Some(Details::Fix(FixDetails { undecided })));
+        (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
+    }
+
+    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
+        let mut text = self.report.text(Some(self.unplanned), env);
+        let count = self.undecided.len();
+        if count > 0 {
+            let need = if count == 1 { "problem needs" } else { "problems need" };
+            text.hints.push(format!("{count} other {need} a decision; `rejoin doctor` names them."));
+        }
+        Some(text)
+    }
+}

@@ -1,0 +1,81 @@
+//! Breaks the lines of an answer between words, so that every renderer fits a terminal of any width.
+
+use std::io::{self, Write};
+
+use crate::format::wrap;
+
+/// A stream whose lines are at most as wide as the terminal, if a width is set.
+#[derive(Debug)]
+pub(super) struct Fold<W> {
+    out: W,
+    width: Option<usize>,
+    /// The beginning of a line whose end is not written yet.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Fold<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out, width: None, line: Vec::new() }
+    }
+
+    pub(super) fn inner(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Breaks lines at this width from now on; at none without a width.
+    pub(super) fn set_width(&mut self, width: Option<usize>) -> io::Result<()> {
+        self.end_line()?;
+        self.width = width;
+        Ok(())
+    }
+
+    /// Writes the beginning of a line.
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        let (text, width) = (String::from_utf8_lossy(&line), self.width.unwrap_or(usize::MAX));
+        // A line of ASCII has at least as many bytes as columns, and so has all other text.
+        if line.len() <= width {
+            return self.out.write_all(&line);
+        }
+        let own = text.trim_end_matches('\n');
+        self.out.write_all((wrap::folded(own, width).join("\n") + &text[own.len()..]).as_bytes())
+    }
+}
+
+impl<W: Write> Write for Fold<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.width.is_none() {
+            // A partial write could end inside a character.
+            return self.out.write_all(bytes).map(|()| bytes.len());
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.end_line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.end_line()?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_the_width_until_it_is_unset() {
+        let mut fold = Fold::new(Vec::new());
+        fold.write_all(b"one two three\n").expect("a write");
+        fold.set_width(Some(8)).expect("a width");
+        fold.write_all(b"one two ").and_then(|()| fold.write_all("three\ndéjà vu\nfour".as_bytes())).expect("a write");
+        fold.set_width(None).expect("no width");
+        fold.write_all(b" five six\n").expect("a write");
+        let text = String::from_utf8(fold.out).expect("text");
+        assert_eq!(text, "one two three\none two\nthree\ndéjà vu\nfour five six\n");
+    }
+}

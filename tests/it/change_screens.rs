@@ -1,0 +1,146 @@
+//! The screens of changes: a plan is an overview, a result one or two lines, and every line breaks between words.
+
+use crate::fixtures::{Claude, Codex, id, put};
+use crate::pictures::{Size, assert_picture, at_terminal, picture};
+use crate::sample_home::sample_home;
+use crate::world::World;
+
+const WIDTHS: [u16; 4] = [60, 80, 120, 200];
+
+/// Commands whose output is written for a terminal, in an order in which each has something to do.
+const CHANGES: &[&[&str]] = &[
+    &["tag", "c7e8", "+shop"],
+    &["rename", "licence", "Licences of the packages"],
+    &["delete", "8e7d", "--dry-run"],
+    &["delete", "8e7d", "--yes"],
+    &["undo", "--dry-run"],
+    &["undo", "--yes"],
+    &["move", "/opt/shop", "/usr/share", "--dry-run"],
+    &["move", "/opt/shop", "/usr/share", "--yes"],
+    &["doctor", "--fix", "--dry-run"],
+    &["doctor", "--fix", "--yes"],
+    &["cleanup", "--any-age", "--allow-all", "--dry-run"],
+    &["cleanup", "--any-age", "--allow-all", "--yes"],
+    &["undo", "--yes"],
+    &["undo", "--purge", "--every", "--yes"],
+];
+
+#[test]
+fn screens_of_plans_and_results_are_unchanged() {
+    for columns in WIDTHS {
+        let (world, size) = (sample_home(), Size { columns, rows: 90 });
+        let mut screen = String::new();
+        for args in CHANGES {
+            let (_, sent) = at_terminal(&world, size, args).ends();
+            screen.push_str(&format!("$ rejoin {}\r\n{sent}", args.join(" ")));
+        }
+        assert_picture(&format!("tests/it/screens/changes-{columns}.svg"), &picture(&world, size, "", &screen));
+    }
+}
+
+/// Removes the codes of colours.
+fn plain(sent: &str) -> String {
+    let mut pieces = sent.split("\u{1b}[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + piece.split_once('m').map_or(piece, |(_, rest)| rest))
+}
+
+#[test]
+fn every_line_of_a_change_breaks_between_words() {
+    let others: &[&[&str]] = &[
+        &["backfill", "--every"],
+        &["archive", "--every", "--dry-run"],
+        &["sync", "--dry-run"],
+        &["cleanup", "--any-age", "--allow-all", "--dry-run", "--all-items"],
+        &["doctor"],
+        &["doctor", "--all-findings"],
+        &["show", "licence"],
+    ];
+    for columns in WIDTHS {
+        let (world, size) = (sample_home(), Size { columns, rows: 90 });
+        for args in others.iter().chain(CHANGES) {
+            let (_, sent) = at_terminal(&world, size, args).ends();
+            for line in plain(&sent).split("\r\n").filter(|line| !line.contains('\r')) {
+                // A path or a command is pasted whole, and so is a word.
+                let text = line.trim();
+                let is_whole = !text.contains(' ') || line.starts_with("    ") || text.contains(['/', '`']);
+                assert!(line.chars().count() <= columns.into() || is_whole, "{columns} {args:?}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_plan_of_a_cleanup_is_a_table_of_ten_sessions_and_totals() {
+    let world = World::new();
+    for number in 1..=40 {
+        world.add(Claude::session(id(number)).in_dir("/usr/bin").turn("an old one", "yes"));
+    }
+    for number in 41..=50 {
+        world.add(Codex::session(id(number)).in_dir("/usr/lib").turn("an old one", "yes"));
+    }
+    let plan = |columns, more: &[&str]| {
+        let args = ["cleanup", "--any-age", "--allow-all", "--dry-run"].iter().chain(more);
+        world.on_terminal(columns, args).code(0).stdout()
+    };
+    for columns in WIDTHS {
+        let shown = plan(columns, &[]);
+        assert!(shown.starts_with("AGENT") && shown.contains("\nand 40 more\n"), "{shown}");
+        assert!(
+            shown.contains("\nBy agent: claude 40 (") && shown.contains("50 sessions would be removed,"),
+            "{shown}"
+        );
+        assert!(shown.contains(" --apply ") && shown.lines().count() <= 24, "{shown}");
+        assert_eq!(plan(columns, &["--all-items"]).matches("would remove  ").count(), 50);
+    }
+    // A pipe gets all of them.
+    let piped = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert_eq!(piped.matches("would remove  ").count(), 50, "{piped}");
+}
+
+#[test]
+fn a_result_on_a_terminal_is_its_session_or_a_count_by_agent() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
+    world.add(Codex::session(id(3)).in_dir("/usr/lib").turn("last", "yes"));
+    let run = |args: &[&str]| plain(&world.on_terminal(200, args).code(0).stdout());
+    assert_eq!(
+        run(&["tag", &id(1), "+shop"]),
+        "tagged  claude 00000001  +shop\n`rejoin undo 20260301-120000` undoes this.\n"
+    );
+    let removed = run(&["delete", &id(1), "--yes"]);
+    let [line, undo, space] = removed.lines().collect::<Vec<_>>()[..] else { panic!("{removed}") };
+    assert!(line.starts_with("removed  claude 00000001  ") && line.ends_with("  first"), "{removed}");
+    assert_eq!(undo, "`rejoin undo 20260301-120000-2` undoes this.");
+    let free = "The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge ";
+    assert!(space.starts_with(free), "{removed}");
+    let restored = run(&["undo", "--yes"]);
+    assert_eq!(restored, "restored  claude 00000001  first\nRun 20260301-120000-2 (delete): 1 restored.\n");
+    let removed = run(&["delete", &id(1), &id(2), &id(3), "--yes"]);
+    assert!(removed.starts_with("3 sessions (claude 2, codex 1) removed, "), "{removed}");
+    let restored = run(&["undo", "--yes"]);
+    assert_eq!(restored, "Run 20260301-120000-3 (delete): 3 (claude 2, codex 1) restored.\n");
+    // Only what was removed is restored.
+    let undone = run(&["undo", "20260301-120000", "--yes"]);
+    assert!(undone.ends_with("Run 20260301-120000 (tag): 1 undone.\n"), "{undone}");
+}
+
+#[test]
+fn the_time_in_the_trash_is_that_of_the_config_file() {
+    let world = World::new();
+    put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let said = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
+    assert!(said.contains("The space is free after 30 days, at the next `rejoin cleanup`, or now with"), "{said}");
+}
+
+#[test]
+fn a_fix_on_a_terminal_names_neither_its_items_nor_other_findings_again() {
+    let (world, size) = (sample_home(), Size { columns: 120, rows: 50 });
+    let (_, sent) = at_terminal(&world, size, &["doctor", "--fix", "--yes"]).ends();
+    let sent = plain(&sent);
+    assert!(sent.starts_with("5 problems (amplifier 4, claude 1) repaired, "), "{sent}");
+    assert!(sent.contains("7 other problems need a decision; `rejoin doctor` names them."), "{sent}");
+    assert_eq!(sent.lines().count(), 3, "{sent}");
+}
