@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::digest;
 use super::machine_dir::MachineDir;
-use crate::change::state_file;
 use crate::session::AgentKind;
 use crate::system::disk::{self, Access, Disk};
 use crate::system::env::Env;
+use crate::system::state_file;
 use changes::path_text::PathText;
 use changes::state_dir::StateDir;
 

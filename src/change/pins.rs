@@ -6,11 +6,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::change::state_file;
 use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::system::disk::{Disk, SYSTEM};
 use crate::system::env::Env;
+use crate::system::state_file;
 
 /// The pins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::state_file;
 use crate::error::{Refusal, RefusalCode};
 use crate::session::AgentKind;
 use crate::session::tag::Tag;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
+use crate::system::state_file;
 
 /// The tags of each session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

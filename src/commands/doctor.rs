@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::change::apply::state_dir;
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
-use crate::change::state_file;
 use crate::cli::{ChangeArgs, DetailArgs, DoctorArgs};
 use crate::commands::{find, no_match};
 use crate::doctor::accepted::{Accepted, FILE_NAME};
@@ -20,6 +19,7 @@ use crate::scan;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::stamp;
+use crate::system::state_file;
 use crate::view::render::doctor::{Checks, Detail, Report};
 use crate::view::render::json::change::{Look, Report as ChangeReport};
 use crate::view::render::report::{Fix, repairs as overview};

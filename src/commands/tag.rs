@@ -2,7 +2,6 @@
 
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{About, Change, Contents, Item, Step, short_title};
-use crate::change::state_file;
 use crate::change::tags::{FILE_NAME, Tags};
 use crate::cli::{TagArgs, TagArgument};
 use crate::commands::find::Finder;
@@ -13,6 +12,7 @@ use crate::session::Session;
 use crate::session::tag::Tag;
 use crate::system::env::Env;
 use crate::system::stamp;
+use crate::system::state_file;
 use crate::view::render::labels::{Labelled, Labels};
 use crate::view::ui::Ui;
 

@@ -9,19 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent;
 use crate::session::{AgentKind, Evidence, Problem, SessionCopy};
+use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
-use crate::system::fsio;
+use crate::system::state_file;
 use changes::path_text;
 
-/// The version of the file that this program writes.
-const VERSION: u32 = 1;
-/// A session takes about two hundred bytes.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The source of a directory that comes from this file.
 pub(crate) const SOURCE: &str = "moved";
 
 /// Moved directories and sessions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Content", into = "Content")]
 pub(crate) struct Relocated {
     /// Directories, in the order of their moves.
     pub dirs: Vec<MovedDir>,
@@ -48,14 +46,13 @@ struct MovedSession {
     to: PathBuf,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Document {
-    format_version: u32,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Content {
     moves: Vec<MovedDir>,
     sessions: Vec<Entry>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     agent: AgentKind,
     id: String,
@@ -70,45 +67,30 @@ pub(crate) fn file(env: &Env) -> PathBuf {
     env.state_dir().join("moves.json")
 }
 
+impl From<Content> for Relocated {
+    fn from(content: Content) -> Self {
+        let mut relocated = Self { dirs: content.moves, ..Self::default() };
+        for Entry { agent, id, from, to } in content.sessions {
+            relocated.sessions.entry(agent).or_default().insert(id, MovedSession { from, to });
+        }
+        relocated
+    }
+}
+
+impl From<Relocated> for Content {
+    fn from(relocated: Relocated) -> Self {
+        let sessions = relocated.sessions.into_iter().flat_map(|(agent, sessions)| {
+            sessions.into_iter().map(move |(id, MovedSession { from, to })| Entry { agent, id, from, to })
+        });
+        Self { sessions: sessions.collect(), moves: relocated.dirs }
+    }
+}
+
 impl Relocated {
     /// Reads the file. One that is not understood is a problem, and counts as empty.
     pub(crate) fn read(env: &Env) -> Result<Self, Problem> {
         let path = file(env);
-        let bytes = match fsio::read_if_present(&path, MAX_BYTES) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(Self::default()),
-            Err(error) => return Err(Problem { reason: error.reason(), path }),
-        };
-        Self::parse(&bytes).map_err(|reason| Problem { path, reason })
-    }
-
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let document: Document =
-            serde_json::from_slice(bytes).map_err(|error| format!("it is not understood: {error}"))?;
-        if document.format_version != VERSION {
-            return Err(format!("its format_version is {}, not {VERSION}", document.format_version));
-        }
-        let mut relocated = Self { dirs: document.moves, ..Self::default() };
-        for Entry { agent, id, from, to } in document.sessions {
-            relocated.sessions.entry(agent).or_default().insert(id, MovedSession { from, to });
-        }
-        Ok(relocated)
-    }
-
-    /// Returns the file's contents.
-    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let sessions = self.sessions.iter().flat_map(|(agent, sessions)| {
-            sessions.iter().map(|(id, MovedSession { from, to })| Entry {
-                agent: *agent,
-                id: id.clone(),
-                from: from.clone(),
-                to: to.clone(),
-            })
-        });
-        let document = Document { format_version: VERSION, moves: self.dirs.clone(), sessions: sessions.collect() };
-        let mut text = serde_json::to_vec_pretty(&document)?;
-        text.push(b'\n');
-        Ok(text)
+        state_file::content(&SYSTEM, &path).map_err(|reason| Problem { path, reason })
     }
 
     /// Notes that a directory has moved.
@@ -199,11 +181,12 @@ mod tests {
         let mut relocated = Relocated::default();
         relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
         relocated.add_session(AgentKind::Codex, "a", Path::new("/one"), Path::new("/two"));
-        let text = relocated.to_json().expect("text");
-        assert_eq!(Relocated::parse(&text), Ok(relocated));
+        let text = state_file::to_json(&relocated).expect("text");
+        assert_eq!(state_file::parse(&text), Ok(relocated));
         let later = String::from_utf8(text).expect("text").replace("\"format_version\": 1", "\"format_version\": 2");
-        assert!(Relocated::parse(later.as_bytes()).expect_err("a refusal").contains("format_version is 2"));
-        assert!(Relocated::parse(b"{").is_err());
+        let refusal = state_file::parse::<Relocated>(later.as_bytes()).expect_err("a refusal");
+        assert!(refusal.contains("format_version 2"), "{refusal}");
+        assert!(state_file::parse::<Relocated>(b"{").is_err());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) mod process;
 pub(crate) mod reach;
 pub(crate) mod signals;
 pub(crate) mod stamp;
+pub(crate) mod state_file;
 pub(crate) mod terminal;
 pub(crate) mod trusted_file;
 pub(crate) mod watch;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::apply::bounds::is_agent;
 use crate::change::apply::state_dir::is_busy;
-use crate::change::state_file;
 use crate::error::PathError;
 use crate::system::disk::{self, Access, SYSTEM};
 use crate::system::env::Env;
+use crate::system::state_file;
 use changes::history::History;
 use changes::journal::{ItemRecord, Run, State, StepRecord};
 use changes::state_dir::{StateDir, order};

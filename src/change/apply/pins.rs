@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::change::apply::state_dir;
 use crate::change::pins::{FILE_NAME, Pins};
-use crate::change::state_file;
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
+use crate::system::state_file;
 use changes::state_dir::StateDir;
 
 /// Changes the pins with `change` under the lock, so that no change of another process is lost.

@@ -10,13 +10,13 @@ use crate::agent::{self, Found};
 use crate::change::plan::change::{About, Contents, Item, Step};
 use crate::scan::relocated::{self, Relocated};
 use crate::system::env::Env;
-use crate::system::stamp;
+use crate::system::{stamp, state_file};
 
 /// Plans to write rejoin's own record.
 pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<Item> {
     let path = relocated::file(env);
     let stamp = stamp::take_if_present(&path)?.map(Box::new);
-    let contents = Contents::Bytes(relocated.to_json()?);
+    let contents = Contents::Bytes(state_file::to_json(relocated)?);
     let step = Step::Write { path, contents, stamp };
     Ok(item("rejoin's record of moves", "record", "it says which directory has become which", vec![step]))
 }

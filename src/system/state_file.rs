@@ -1,4 +1,4 @@
-//! Documents in the state directory: pins, tags, accepted findings, and notes about archives.
+//! Documents in the state directory: pins, tags, moves, accepted findings, and notes about archives.
 
 use std::path::Path;
 
@@ -27,12 +27,17 @@ struct Document<'a, T> {
 /// Reads a document; a missing one is empty. Fails with its path and the reason if it is unreadable, or has another
 /// version.
 pub(crate) fn read<T: Default + DeserializeOwned>(disk: &dyn Disk, path: &Path) -> Result<T, String> {
-    let bytes = disk::read_if_present(disk, path, MAX_BYTES).map_err(|error| error.to_string());
-    let content = bytes.and_then(|bytes| bytes.map_or_else(|| Ok(T::default()), |bytes| parse(&bytes)));
-    content.map_err(|why| format!("{} cannot be read: {why}", path.display()))
+    content(disk, path).map_err(|why| format!("{} cannot be read: {why}", path.display()))
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+/// Like [`read`]; fails with the reason alone.
+pub(crate) fn content<T: Default + DeserializeOwned>(disk: &dyn Disk, path: &Path) -> Result<T, String> {
+    let bytes = disk::read_if_present(disk, path, MAX_BYTES).map_err(|error| error.to_string());
+    bytes.and_then(|bytes| bytes.map_or_else(|| Ok(T::default()), |bytes| parse(&bytes)))
+}
+
+/// Parses a document.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let header: Header = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if header.format_version != VERSION {
         return Err(format!("it has format_version {}, not {VERSION}", header.format_version));
