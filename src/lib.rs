@@ -97,7 +97,7 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
     }
     // Words alone are typed into the picker.
     let shown: Vec<String> = split.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    if let Some((at, inserted)) = matches.as_ref().err().and_then(|error| cli::for_picker(error, &shown))
+    if let Some((at, inserted)) = matches.as_ref().err().and_then(|error| cli::for_picker(error, &command, &shown))
         && opens_picker(surroundings)
     {
         let inserted = || inserted.iter().map(OsString::from);

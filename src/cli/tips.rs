@@ -35,15 +35,21 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
 
 /// Returns the arguments to insert, and their place, for a line without a command, so that the picker opens: with the words
 /// typed, or with the options. A mistyped command is not a word to search for.
-pub(crate) fn for_picker(error: &Error, words: &[String]) -> Option<(usize, &'static [&'static str])> {
+pub(crate) fn for_picker(
+    error: &Error,
+    command: &Command,
+    words: &[String],
+) -> Option<(usize, &'static [&'static str])> {
+    let has_command = |words: &[String]| words.iter().any(|word| command.find_subcommand(word).is_some());
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let at = words.iter().position(|word| Some(word.as_str()) == unknown_command(error))?;
             let is_meant = |name: &str| words[at] == name || nearest(&words[at], [name]).is_some();
             let is_command = Verb::ALL.iter().any(|verb| is_meant(verb.name()) || is_in_place_of(*verb, &words[at]));
-            (!is_command).then_some((at, &["search", "--pick"]))
+            // A command such as `hook` has commands of its own.
+            (!is_command && !has_command(&words[..at])).then_some((at, &["search", "--pick"]))
         }
-        ErrorKind::UnknownArgument if !Verb::ALL.iter().any(|verb| words.iter().any(|word| word == verb.name())) => {
+        ErrorKind::UnknownArgument if !has_command(words) => {
             // A word may name a session, which only the user may resume.
             let has_words = words.iter().skip(1).any(|word| !word.starts_with('-'));
             Some((1, if has_words { &["search", "--pick"] } else { &["resume"] }))
@@ -94,7 +100,7 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         return;
     }
-    if let Some((at, ["search", ..])) = for_picker(error, words) {
+    if let Some((at, ["search", ..])) = for_picker(error, command, words) {
         let quoted: Vec<_> = words[at..].iter().map(|word| shell::word(word)).collect();
         let line = format!("rejoin search {} --pick", quoted.join(" "));
         let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
