@@ -32,10 +32,20 @@ fn screens_of_plans_and_results_are_unchanged() {
         let mut screen = String::new();
         for args in CHANGES {
             let (_, sent) = at_terminal(&world, size, args).ends();
-            screen.push_str(&format!("$ rejoin {}\r\n{sent}", args.join(" ")));
+            screen.push_str(&format!("$ rejoin {}\r\n{}", args.join(" "), without_fingerprints(&sent)));
         }
         assert_picture(&format!("tests/it/screens/changes-{columns}.svg"), &picture(&world, size, "", &screen));
     }
+}
+
+/// Replaces the fingerprints of plans, which differ with every world, by zeros.
+fn without_fingerprints(sent: &str) -> String {
+    let mut pieces = sent.split("--apply ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+        text + "--apply " + &"0".repeat(piece.len() - rest.len()) + rest
+    })
 }
 
 /// Removes the codes of colours.
