@@ -190,7 +190,7 @@ fn typed_text_never_becomes_code_on_a_host() {
     hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
     let answer = hosts.rejoin(&["list", "--host", "one", "--dir", evil]).code(0);
     assert_eq!(columns(&answer, [0, 2]), pairs(&[("one", 4)]));
-    hosts.rejoin(&["search", "--host", "one", "$(touch PWNED)'; touch PWNED #"]).code(0).stdout_eq("");
+    hosts.rejoin(&["search", "--exact", "--host", "one", "$(touch PWNED)'; touch PWNED #"]).code(0).stdout_eq("");
     hosts.rejoin(&["show", "--host", "one", "--", "-x'; touch PWNED; echo '"]).code(5);
     for host in ["-oProxyCommand=touch PWNED", "one;touch PWNED", "$(touch PWNED)", "a b", ""] {
         let answer = hosts.rejoin(&["list", &format!("--host={host}")]).code(2);
