@@ -9,7 +9,9 @@ use crate::fixtures::{Claude, Fixture as _, id, put};
 use crate::sync::{Machines, picture};
 use crate::world::Answer;
 
-/// Number of schedules that are played if REJOIN_SYNC_SCHEDULES does not set another one.
+/// Number of schedules between two lines of progress.
+const PROGRESS: u64 = 500;
+/// Number of schedules that are played if REJOIN_SYNC_SCHEDULES does not set another one; REJOIN_SYNC_FIRST is the first.
 const SCHEDULES: u64 = 40;
 const NAMES: [&str; 3] = ["ana", "bob", "cat"];
 /// Sessions are numbered from 1.
@@ -249,21 +251,27 @@ fn play(seed: u64) {
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 #[expect(clippy::disallowed_macros, reason = "a long run says what it played")]
 fn no_schedule_of_machines_loses_a_turn() {
-    let count = std::env::var("REJOIN_SYNC_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(SCHEDULES);
-    let next = AtomicU64::new(0);
+    let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let first = number("REJOIN_SYNC_FIRST").unwrap_or(0);
+    let end = first + number("REJOIN_SYNC_SCHEDULES").unwrap_or(SCHEDULES);
+    let next = AtomicU64::new(first);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= count {
+                    if seed >= end {
                         break;
                     }
                     play(seed);
+                    // A run that is stopped has played all schedules before this one.
+                    if seed % PROGRESS == 0 && seed > first {
+                        println!("schedule {seed} is played");
+                    }
                 }
             });
         }
     });
-    println!("{count} schedules were played");
+    println!("schedules {first} to {end} were played");
 }
