@@ -34,6 +34,9 @@ pub(crate) struct Left {
     pub may_move: Vec<(String, String)>,
     /// The command that creates the directory again, for an agent that resumes the session only there.
     pub made: Option<String>,
+    /// The command that moves the sessions to a directory that the user must name, and its effect; `None` if there is a
+    /// candidate.
+    pub anywhere: Option<(String, String)>,
 }
 
 /// The facts about a missing launch directory.
@@ -384,15 +387,17 @@ impl Resume {
         };
         let is_best = |found: &&Instead| best.as_ref() == Some(&found.dir);
         let moved = instead.iter().find(is_best).map(follow);
-        let mut may_move: Vec<_> =
+        let may_move: Vec<_> =
             instead.iter().filter(|found| found.why.may_be_it() && !is_best(found)).map(follow).collect();
-        if moved.is_none() && may_move.is_empty() && worktree.is_none() && reach::exists(gone) == Some(false) {
+        let has_none =
+            moved.is_none() && may_move.is_empty() && worktree.is_none() && reach::exists(gone) == Some(false);
+        let anywhere = has_none.then(|| {
             let command = format!("rejoin move {} NEW_DIR", shell::word(&gone.to_string_lossy()));
-            may_move.push((command, format!("lets {all} follow to where it is now")));
-        }
+            (command, format!("lets {all} follow to where it is now"))
+        });
         instead.retain(|found| self.starts_in(&found.dir));
         let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
-        Left { moved, worktree, instead, may_move, made }
+        Left { moved, worktree, instead, may_move, made, anywhere }
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -436,13 +441,13 @@ impl Resume {
         if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
         }
-        let Left { moved, worktree, instead, may_move, made } = self.left(env);
-        if moved.is_none() && may_move.is_empty() && instead.is_empty() && worktree.is_none() {
+        let Left { moved, worktree, instead, may_move, made, anywhere } = self.left(env);
+        if moved.is_none() && may_move.is_empty() && instead.is_empty() && worktree.is_none() && anywhere.is_none() {
             return refusal;
         }
         let command = self.session.as_ref().map_or_else(|| command_line::again(env, &[], &[]), checks::resume);
         let line = |(command, why)| format!("\n      `{command}`  ({why})");
-        let (moved, may_move) = (moved.map(line), may_move.into_iter().map(line));
+        let (moved, may_move, anywhere) = (moved.map(line), may_move.into_iter().map(line), anywhere.map(line));
         let worktree = worktree.map(|lost| {
             let (head, main) = (lost.head_in_words(), lost.main.display().to_string());
             format!("\n      `{command} --recreate-worktree`  (makes the git worktree again on {head} of {main})")
@@ -460,7 +465,7 @@ impl Resume {
         } else {
             format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:")
         };
-        let lines = moved.into_iter().chain(worktree).chain(instead).chain(may_move).chain(made);
+        let lines = moved.into_iter().chain(worktree).chain(instead).chain(may_move).chain(made).chain(anywhere);
         let hint = lines.fold(head, |hint, line| hint + &line);
         self.naming_agent(refusal.hint(hint))
     }

@@ -271,7 +271,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         // A `doctor` that runs again finds the rest, and an archive lacks what cannot be read.
         let is_fine = match status {
             Some(3) => command.contains(" archive "),
-            Some(4) => command.contains(" doctor "),
+            Some(4) => command.contains(" doctor"),
             Some(130) => is_picker,
             status => status == Some(0),
         };

@@ -199,7 +199,7 @@ impl SessionBackend {
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
                 let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let Left { moved, worktree, instead, may_move, made } = left;
+                let Left { moved, worktree, instead, may_move, made, anywhere } = left;
                 let made = made.map(|made| (made, "creates it again, empty".to_owned()));
                 let command = |(line, why)| Ready { line, why, how: None };
                 let (moved, made) = (moved.map(command), made.map(command));
@@ -209,7 +209,8 @@ impl SessionBackend {
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
                 let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
-                moved.into_iter().chain(worktree).chain(found).chain(here()).chain(may_move).chain(made).collect()
+                let ways = moved.into_iter().chain(worktree).chain(found).chain(here()).chain(may_move);
+                ways.chain(made).chain(anywhere.map(command)).collect()
             }
             RefusalCode::Live => {
                 vec![ready(How { force: true, ..how.clone() }, "takes it over; end it there first".to_owned())]
