@@ -18,6 +18,7 @@ pub(crate) enum SearchOrder {
     #[default]
     Score,
     /// The newest activity first
+    #[value(name = "active_at", alias = "active")]
     Active,
 }
 

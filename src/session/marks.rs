@@ -185,10 +185,15 @@ pub(crate) fn tags(word: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn words(session: &Session) -> Vec<String> {
     let word = |mark| match mark {
         Mark::Health(Health::DuplicateSession) => format!("{} copies", session.copies.len()),
-        Mark::Tagged => session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Mark::Tagged => tag_words(session),
         mark => mark.word().to_owned(),
     };
     Mark::of(session).into_iter().map(word).collect()
+}
+
+/// Returns the tags of a session as they are typed: `+relay +urgent`.
+pub(crate) fn tag_words(session: &Session) -> String {
+    session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -202,14 +202,22 @@ AGENT   ID        TITLE            DIRECTORY  ACTIVE       SIZE  MARKS
 claude  00000001  say "hi", twice  /usr       2026-02-01  [..] B
 
 "#]]);
-    world.rejoin(["list", "--format", "csv", "--fields", "id,title,dir,prompts"]).code(0).stdout_eq(str![[r#"
-id,title,dir,prompts
+    world.rejoin(["list", "--format", "csv", "--fields", "id,title,launch_dir,prompts"]).code(0).stdout_eq(str![[r#"
+id,title,launch_dir,prompts
 00000001-aaaa-4aaa-8aaa-000000000001,"say ""hi"", twice",/usr,1
 
 "#]]);
     world.rejoin(["list", "--fields", "agent,title,copies"]).code(0).stdout_eq("claude\tsay \"hi\", twice\t1\n");
     let csv = world.rejoin(["list", "--format", "csv"]).code(0).stdout();
-    assert!(csv.starts_with("agent,id,title,dir,active,size,problems\n"), "{csv}");
+    assert!(csv.starts_with("agent,id,title,launch_dir,active_at,size_bytes,health\n"), "{csv}");
+    let [new, old] = ["launch_dir,active_at,size_bytes,health,created_at,git_branch", "dir,active,size,problems,created,branch"]
+        .map(|fields| world.rejoin(["list", "--format", "csv", "--fields", fields]).code(0).stdout());
+    assert!(new.starts_with("launch_dir,active_at,size_bytes,health,created_at,git_branch\n"), "{new}");
+    assert_eq!(new, old, "the earlier names are synonyms");
+    let stats = world.rejoin(["stats", "--format", "csv"]).code(0).stdout();
+    assert!(stats.starts_with("by,key,sessions,prompts,replies,size_bytes,active_days,"), "{stats}");
+    let stores = world.rejoin(["agents", "--format", "csv"]).code(0).stdout();
+    assert!(stores.starts_with("agent,store,sessions,others,size_bytes,active_at,version\n"), "{stores}");
     let counted = world.rejoin(["list", "--counts"]).code(0).stdout();
     assert!(counted.trim_end_matches('\n').ends_with("\t1\t1"), "{counted}");
     world.rejoin(["list", "--fields", "agent,colour"]).code(2);

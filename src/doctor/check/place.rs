@@ -235,7 +235,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
             dirs.len(),
             named.join(", ")
         );
-        let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
+        let mut finding = Finding::new(Code::SlugCollision, Severity::Note, evidence)
             .measured(count(dirs.len(), "directory"), "one directory");
         let sessions = sessions.remove(&(agent, root, project)).unwrap_or_default();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());

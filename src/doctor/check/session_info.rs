@@ -16,7 +16,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         let health = &session.copy().health;
         let has = |problem: Health| health.contains(problem);
         if has(Health::SessionInfoMissing) {
-            Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
+            Some(unusable(session, Health::SessionInfoMissing, Severity::Note))
         } else if has(Health::SessionInfoInvalid) {
             Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
         } else if has(Health::SessionInfoMismatch) {

@@ -38,7 +38,7 @@ fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
         "Background tasks of {subject} {agent} {id} left {size} of output in {}; none of it changed since {day}{whose}.",
         dir.display()
     );
-    let finding = Finding::new(Code::LargeOutput, Severity::Info, evidence).path(dir).measured(size, "less than 1 GiB");
+    let finding = Finding::new(Code::LargeOutput, Severity::Note, evidence).path(dir).measured(size, "less than 1 GiB");
     let finding = match session {
         Some(session) => finding.session(session),
         None => finding.id(*agent, id),
@@ -102,7 +102,7 @@ fn expiry_finding(
     };
     // A store that the agent does not use by default is a backup, or rarely swept.
     let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
-    let severity = if is_default { Severity::Warning } else { Severity::Info };
+    let severity = if is_default { Severity::Warning } else { Severity::Note };
     let measured = match (&retention.refused, day) {
         (Some(value), _) => format!("{key} is {value}"),
         (None, Some(day)) => format!("deleted from {day} on"),

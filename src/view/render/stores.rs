@@ -52,7 +52,7 @@ impl Answer for Agents {
     }
 
     fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
-        lines::head(out, format, ["agent", "store", "sessions", "others", "size_bytes", "active", "version"])?;
+        lines::head(out, format, ["agent", "store", "sessions", "others", "size_bytes", "active_at", "version"])?;
         for store in &self.stores {
             let StoreFacts { agent, sessions, others, size_bytes, .. } = store;
             let root = store.root.to_string_lossy().into_owned();
