@@ -27,7 +27,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
-    /// Include sub-agents, archived and empty sessions
+    /// Include sub-agents, sessions closed by their agent, and empty ones
     #[arg(long)]
     pub all: bool,
 

@@ -126,7 +126,7 @@ impl Code {
             Self::OtherBranches => {
                 (&[Warning, Note], "its agent's resume shows one of its branches, and not the messages on others")
             }
-            Self::StuckSession => (&[Warning], "its last replies are errors of the API, which a retry does not cure"),
+            Self::StuckSession => (&[Warning], "its last replies are API errors that a retry does not fix"),
             Self::OrphanBelongings => (&[Warning, Note], "files of a session are not next to its transcript"),
             Self::DanglingPointer => (&[Warning, Note], "a file names a session but does not lead to it"),
             Self::StaleCwdRecord => (&[Note], "a record of a session's directory is no longer needed"),
@@ -147,7 +147,7 @@ impl Code {
             }
             Self::GoneSession => (&[Note], "a list of its agent names sessions that have no files"),
             Self::LargeOutput => (&[Note], "its background tasks left much output outside of its agent's store"),
-            Self::ExpiresSoon => (&[Warning, Note], "its agent will soon delete it"),
+            Self::ExpiresSoon => (&[Warning, Note], "its agent deletes it soon"),
             Self::Unreadable => (&[Error], "it could not be read"),
             Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),
         }

@@ -75,8 +75,7 @@ impl Field {
     pub(crate) const OF_RUNNING: [Self; 8] =
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
     /// The columns of a list of tagged sessions, and the fields of their lines: the tags stay on a narrow screen.
-    pub(crate) const OF_TAGGED: [Self; 6] =
-        [Self::Agent, Self::Id, Self::Title, Self::Tags, Self::Dir, Self::Active];
+    pub(crate) const OF_TAGGED: [Self; 6] = [Self::Agent, Self::Id, Self::Title, Self::Tags, Self::Dir, Self::Active];
     /// The fields about the process.
     const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
     /// Fields that exist only after counting.

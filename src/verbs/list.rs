@@ -270,7 +270,7 @@ macro_rules! verbs {
             /// Show which agents have sessions here, and where rejoin looked
             ///
             /// In a pipe, this prints one line per store. Tabs separate the fields: agent, store, sessions, other sessions
-            /// (sub-agents, archived and empty ones), bytes, last activity, version of the agent.
+            /// (sub-agents, closed and empty ones), bytes, last activity, version of the agent.
             Agents(AgentsArgs) agents {
                 Integrate main reads, see [List Stats Doctor],
                 examples ["rejoin agents" => "which agents keep sessions here, and where rejoin looked in vain"]

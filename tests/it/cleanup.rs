@@ -544,7 +544,7 @@ fn pins_are_shown_and_removed_again() {
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
     assert!(shown.contains("pinned        yes"), "{shown}");
     let list = world.rejoin(["pin", "--list", "--json"]).code(0).sessions();
-    assert_eq!(list.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(2), id(1)]);
+    assert_eq!(list.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1), id(2)]);
     assert!(list.iter().all(|session| session.pinned && session.title.is_some()));
     world.rejoin(["pin", "--remove", "0000000"]).code(6);
     world.rejoin(["pin", "--remove", "00000003"]).code(5);

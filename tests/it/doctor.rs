@@ -256,8 +256,8 @@ fn a_session_in_a_foreign_project_is_misfiled() {
     world.add(Claude::session(id(3)).in_dir(&state_dir).turn("x", "y"));
     check(&world, "misfiled-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","effect":"resumes it where the others of its project are started"},{"command":"rejoin show claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows what speaks for either directory"}],"repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows the evidence for each directory"}],"repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","effect":"resumes it where the others of its project are started"},{"command":"rejoin show claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows the evidence for each directory"}],"repair":null}
 {"kind":"summary","errors":0,"warnings":2,"notes":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
@@ -352,7 +352,7 @@ fn an_unusable_session_info_is_reported_and_repaired() {
     world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
     check(&world, "session-info-invalid").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","remedies":[{"command":"rejoin doctor --fix --check session-info-invalid","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"its working_dir is not a string","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","remedies":[{"command":"rejoin doctor --fix --check session-info-invalid","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
 {"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
@@ -367,7 +367,7 @@ fn a_session_info_of_another_project_is_reported() {
     world.add(elsewhere.turn("x", "y"));
     check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","remedies":[{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","effect":"resumes it in the directory of its project"},{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
+{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","remedies":[{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","effect":"resumes it in the directory of its project"},{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows the evidence for each directory"}],"repair":null}
 {"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
@@ -665,7 +665,7 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     std::fs::File::options()
         .append(true)
         .open(fresh)
-        .and_then(|file| file.set_modified(std::time::SystemTime::now()))
+        .and_then(|file| file.set_modified("2026-03-01T11:00:00Z".parse::<jiff::Timestamp>().expect("a time").into()))
         .expect("a time");
     check(&world, "expires-soon").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
@@ -682,7 +682,7 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     world.rejoin(["archive", &id(2)]).code(0);
     let findings = found(&world, "expires-soon");
     assert_eq!((findings[0].sessions.len(), &*findings[0].sessions[0].id), (1, &*id(1)), "the archive holds the other");
-    assert_eq!(findings[0].measured, "deleted at its next start");
+    assert_eq!(findings[0].measured, "deleted when the agent next starts");
     assert!(findings[0].evidence.contains("cleanupPeriodDays in "), "{}", findings[0].evidence);
     put(&world.home().join(".claude/settings.json"), "{");
     assert!(found(&world, "expires-soon").is_empty(), "with settings that it cannot read, the client deletes nothing");
@@ -866,7 +866,7 @@ torn-transcript        warning, note         the last line of its transcript was
 bad-lines              warning               its transcript has lines that cannot be read
 broken-chain           warning               a record names a parent that is missing, so a resume loses the messages before it
 other-branches         warning, note         its agent's resume shows one of its branches, and not the messages on others
-stuck-session          warning               its last replies are errors of the API, which a retry does not cure
+stuck-session          warning               its last replies are API errors that a retry does not fix
 orphan-belongings      warning, note         files of a session are not next to its transcript
 dangling-pointer       warning, note         a file names a session but does not lead to it
 stale-cwd-record       note                  a record of a session's directory is no longer needed
@@ -878,14 +878,14 @@ oversize               error                 it is too large for its agent to lo
 invalid-content        error                 its content is not in its agent's format
 cannot-open            error                 its agent cannot open it as it is
 unlisted               warning, note         its agent's own list does not lead to it, so the agent does not find it, or not all of it
-archive-mismatch       warning               its agent's list and its place disagree whether it is archived
+archive-mismatch       warning               its agent's list and its place disagree whether it is closed
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
 leftover-temp          note                  a program that died left a file behind
 unread-file            note                  a file next to sessions may hold a conversation, and no session is read from it
 gone-session           note                  a list of its agent names sessions that have no files
 large-output           note                  its background tasks left much output outside of its agent's store
-expires-soon           warning, note         its agent will soon delete it
+expires-soon           warning, note         its agent deletes it soon
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 

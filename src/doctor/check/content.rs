@@ -209,7 +209,7 @@ fn archive_mismatch(session: &Session) -> Option<Finding> {
     if !copy.health.contains(Health::ArchiveMismatch) {
         return None;
     }
-    let seen = copy.notes.iter().find(|note| note.contains("archived"));
+    let seen = copy.notes.iter().find(|note| note.starts_with("Codex's list says"));
     let seen = seen.map_or_else(|| Health::ArchiveMismatch.meaning().to_owned(), Clone::clone);
     let evidence = format!("{} may not be resumed as it is: {seen}.", name(session));
     let finding = Finding::about(session, Code::ArchiveMismatch, Severity::Warning, evidence)
@@ -271,12 +271,12 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let Stuck { errors, since, error, good, causes } = stuck;
     let since = since.map(|at| format!(" since {at}")).unwrap_or_default();
     let replies = if *errors == 1 { "reply".to_owned() } else { format!("{errors} replies") };
-    let are = if *errors == 1 { "is an error" } else { "are errors" };
+    let are = if *errors == 1 { "is an API error" } else { "are API errors" };
     let error = text::truncated(&text::one_line(error), MOST_OF_ERROR).into_owned();
     let good = good.at.map(|at| format!("The last good reply is of {at}. ")).unwrap_or_default();
     let found: Vec<String> =
         causes.iter().map(|found| format!("{} (line {})", found.cause.words(), found.line)).collect();
-    let measured = std::iter::once(format!("{} of the API", count(*errors, "error"))).chain(found.iter().cloned());
+    let measured = std::iter::once(count(*errors, "API error")).chain(found.iter().cloned());
     let measured = measured.collect::<Vec<_>>().join("; ");
     let causes = match found.as_slice() {
         [] => String::new(),
@@ -284,7 +284,7 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
         causes => format!(" Its transcript has usual causes: {}.", causes.join("; ")),
     };
     let evidence = format!(
-        "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good}A resume sends the \
+        "The last {replies} of {}{since} {are} that a retry does not fix: {error:?}. {good}A resume sends the \
          same conversation again, so it will most likely fail.{causes}",
         name(session)
     );

@@ -138,7 +138,7 @@ fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let (is, what) = match orphan.kind {
-        OrphanKind::Debris => ("was begun as a session, and has no message", "an empty file"),
+        OrphanKind::Debris => ("was started as a session, and has no message", "an empty file"),
         _ => ("is a temporary file of a program that died before it finished", "a temporary file"),
     };
     let evidence = format!("{} ({}) {is}; no process has it open.", orphan.path.display(), orphan.holds);

@@ -73,7 +73,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
         let command = format!("rejoin resume {} --in {}", selector(session), word(dir));
         finding.remedy(command, "resumes it where the others of its project are started")
     });
-    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory"))
+    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows the evidence for each directory"))
 }
 
 fn unknown(session: &Session) -> Option<Finding> {

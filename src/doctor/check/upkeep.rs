@@ -106,7 +106,7 @@ fn expiry_finding(
     let measured = match (&retention.refused, day) {
         (Some(value), _) => format!("{key} is {value}"),
         (None, Some(day)) => format!("deleted from {day} on"),
-        (None, None) => "deleted at its next start".to_owned(),
+        (None, None) => "deleted when the agent next starts".to_owned(),
     };
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
         .measured(measured, "kept")
@@ -184,7 +184,7 @@ mod tests {
     fn expiries_are_grouped_by_day_and_overdue_ones_are_marked() {
         let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
         let expected = [
-            ("deleted at its next start".to_owned(), 1),
+            ("deleted when the agent next starts".to_owned(), 1),
             ("deleted from 2026-03-01 on".to_owned(), 1),
             ("deleted from 2026-03-03 on".to_owned(), 1),
         ];

@@ -231,8 +231,12 @@ fn remedy_text(
     } else {
         in_home("rejoin doctor --json", &env.invocation.elsewhere).into_owned()
     };
-    let unprintable = if is_printable { "" } else { "has the command, which cannot be printed here: " };
-    let effect = text::one_line(&format!("{unprintable}{effect}")).into_owned();
+    let effect = if is_printable {
+        effect.clone()
+    } else {
+        format!("prints the command ({effect}), whose path has control characters")
+    };
+    let effect = text::one_line(&effect).into_owned();
     writeln!(out, "{:indent$}{strong}{command}{strong:#}  {faint}{effect}{faint:#}", "")
 }
 
