@@ -57,7 +57,7 @@ pub(crate) trait Moving: Listed + Sync {
         if !command.is_empty() {
             return Err(format!("its agent does that: `{}`", command.join(" ")).into());
         }
-        Err(format!("rejoin knows of no file from which {} reads a title again; give it one there", copy.place.agent())
-            .into())
+        let title = about(self.kind()).title;
+        Err(format!("rejoin cannot rename {title} sessions; rename it in {title}").into())
     }
 }

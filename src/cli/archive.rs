@@ -96,7 +96,7 @@ pub(crate) struct RestoreArgs {
     /// Accept a session that nothing else confirms
     ///
     /// A session of a database is taken in by its agent, which is started in the session's directory and reads the settings
-    /// there. Without this, another session here must have begun in it, or `--map` must name it. Files that the agent would
+    /// there. Without this, another session here must have started in it, or `--map` must name it. Files that the agent would
     /// run, such as scripts and settings of the session, are also restored only with this.
     #[arg(long)]
     pub trust: bool,

@@ -18,6 +18,7 @@ pub(crate) enum SearchOrder {
     #[default]
     Score,
     /// The newest activity first
+    #[value(name = "active_at", alias = "active")]
     Active,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Include sub-agents, archived and empty sessions
+    /// Include sub-agents, sessions closed by their agent, and empty ones
     #[arg(long)]
     pub all: bool,
 

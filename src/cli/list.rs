@@ -12,7 +12,7 @@ use crate::session::select::SortKey;
 use crate::session::stats::StatsKey;
 
 /// Arguments of `list`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
     /// Only sessions with each of these words in their title, first prompt, directory, agent, id or marks
     ///
@@ -27,7 +27,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
-    /// Include sub-agents, archived and empty sessions
+    /// Include sub-agents, sessions closed by their agent, and empty ones
     #[arg(long)]
     pub all: bool,
 

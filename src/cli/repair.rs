@@ -59,7 +59,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["check", "agent", "dir", "here", "strict", "deep", "expiring"])]
     pub list_checks: bool,
 
-    /// End with exit code 4 on any finding, even one of severity info
+    /// End with exit code 4 on any finding, even a note
     #[arg(long)]
     pub strict: bool,
 

@@ -245,7 +245,7 @@ mod tests {
             ("list --agent opncode", "opencode"),
             ("list --agent hemres", "hermes"),
             ("list --format jsno", "json"),
-            ("search x --sort actvie", "active"),
+            ("search x --sort actvie_at", "active_at"),
             ("list --agent qwne", "qwen"),
             ("list --agent claud,codex", "claude"),
             ("list --quite", "--quiet"),

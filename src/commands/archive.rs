@@ -116,7 +116,7 @@ fn expires(
     let retention = retentions
         .entry(store.root.clone())
         .or_insert_with(|| agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env)));
-    retention.as_ref().and_then(|retention| retention.expiry(copy)).is_some_and(|at| at <= until)
+    retention.as_ref().and_then(|retention| retention.expiry(copy, env.clock.now)).is_some_and(|at| at <= until)
 }
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {

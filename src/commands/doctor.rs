@@ -82,7 +82,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if sessions == 0 {
         no_match::note(&filter, env, ui);
     }
-    let counts = |severity| severity != Severity::Info || args.strict;
+    let counts = |severity| severity != Severity::Note || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
     // As in `list`: freeing the memory of each session takes longer than it is worth.
     std::mem::forget(survey);
@@ -101,7 +101,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     }
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
-    undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Info);
+    undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Note);
     let look = Look { overview: &overview, is_whole: args.all_findings, ..Look::default() };
     let report = ChangeReport { look, ..ChangeReport::new(&repairs.change, outcome.as_ref()) };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };

@@ -112,7 +112,7 @@ fn filters() -> String {
         ["--since AGE, --until AGE", "sessions active since then, or before"],
         ["--older-than AGE", "sessions not active since then"],
         ["--is MARK, --title TEXT", "with a mark, with a whole title: `list`, `cleanup` and `delete`"],
-        ["--all", "sub-agents, archived and empty sessions too"],
+        ["--all", "sub-agents, closed and empty sessions too"],
     ]);
     let words = columns([
         ["cron mail", "both words in the title, first prompt, directory, agent, id or marks"],

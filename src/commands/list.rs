@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cli::ListArgs;
-use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_processes};
+use crate::commands::listing::{
+    self, cut, layout, put_in_order, room_of_screen, says_more, screenful, shows_processes,
+};
 use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
@@ -55,6 +57,12 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let beyond_limit = cut(&mut sessions, args);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
+    }
+    if says_more(args, &env.terminal) && !args.running {
+        // The rows on the screen are few, so they have the marks of `--running`.
+        let shown = room_of_screen(&env.terminal).filter(|_| args.limit.is_none()).unwrap_or(sessions.len());
+        let shown = shown.min(sessions.len());
+        processes::verify(&mut sessions[..shown]);
     }
     if shows_processes(args, &env.terminal) {
         processes::note(&mut sessions);

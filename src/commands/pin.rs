@@ -3,10 +3,11 @@
 use crate::change::apply::pins::update;
 use crate::change::outcome::ItemResult;
 use crate::change::pins::Pins;
-use crate::cli::{FormatArgs, PinArgs};
+use crate::cli::{ChoiceArgs, FilterArgs, FormatArgs, ListArgs, PinArgs, PlaceArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, Wanted};
+use crate::session::fields::Field;
 use crate::session::select::{self, Candidate, Filter, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
@@ -18,15 +19,8 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         return remove(args, env, ui);
     }
     if args.list {
-        let (pins, filter) = (Pins::read(env)?, super::place_filter(&args.place, env)?);
-        let named = passing(pins.sessions(), &filter, env).into_iter();
-        let sessions = named.map(|(agent, id)| labelled(agent, id, ItemResult::Unchanged));
-        let sessions: Vec<Labelled<'_>> = sessions.collect();
-        if sessions.is_empty() && args.format.is_table() {
-            ui.note("Nothing is pinned.");
-        }
-        ui.answer(args.format, env, &Labels { verb: "pin", is_list: true, sessions })?;
-        return Ok(Exit::Ok);
+        let pins = Pins::read(env)?;
+        return list(&pins.sessions().collect::<Vec<_>>(), &PINNED, &args.place, args.format, env, ui);
     }
     let filter = super::place_filter(&args.place, env)?;
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
@@ -35,6 +29,54 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.clock.now)).collect::<Vec<_>>()
     })?;
     print("pin", &named, &changed, args.format, env, ui)
+}
+
+/// The sessions that have a label of the user, as `pin --list` and `tag --list` show them.
+pub(super) struct Label {
+    /// The mark of these sessions.
+    pub mark: &'static str,
+    /// The fields of the list; empty for the usual ones.
+    pub fields: &'static [Field],
+    /// The option that takes it from a session that is gone, if there is one.
+    pub forget: Option<&'static str>,
+}
+
+const PINNED: Label = Label { mark: "pinned", fields: &[], forget: Some(REMOVE) };
+
+/// Lists the sessions with a label, as `list` does, and names those that are gone.
+pub(super) fn list(
+    named: &[(AgentKind, &str)],
+    label: &Label,
+    place: &PlaceArgs,
+    format: FormatArgs,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let filter = super::place_filter(place, env)?;
+    let own: Vec<_> = named.iter().copied().filter(|(agent, _)| filter.has_agent(*agent)).collect();
+    if passing(own.iter().copied(), &filter, env).is_empty() && format.is_table() {
+        ui.note(&format!("Nothing is {}.", label.mark));
+        return Ok(Exit::Ok);
+    }
+    // A session that is gone has no directory and passes only without one.
+    if !filter.is_narrow() && !own.is_empty() {
+        let there = read(&own, &filter.agents, env);
+        let is_there = |key: &(AgentKind, &str)| there.iter().any(|session| (session.agent, session.id()) == *key);
+        for (agent, id) in own.iter().filter(|key| !is_there(key)) {
+            let forget = label.forget.map(|verb| format!("; `rejoin {verb} {agent}:{id}` forgets it"));
+            ui.note(&format!("{agent}:{id} is {}, but gone{}.", label.mark, forget.unwrap_or_default()));
+        }
+    }
+    let listed = ListArgs {
+        filter: FilterArgs { place: place.clone(), ..FilterArgs::default() },
+        choice: ChoiceArgs { is: vec![label.mark.to_owned()], ..ChoiceArgs::default() },
+        all: true,
+        limit: Some(0),
+        fields: label.fields.to_vec(),
+        format,
+        ..ListArgs::default()
+    };
+    super::list::run(&listed, env, ui)
 }
 
 /// Removes the pins of sessions, which may be gone.
@@ -49,7 +91,7 @@ fn remove(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// Returns the sessions that pass the filters; a deleted session has no directory.
-pub(super) fn passing<'p>(
+fn passing<'p>(
     sessions: impl Iterator<Item = (AgentKind, &'p str)>,
     filter: &Filter,
     env: &Env,
@@ -107,10 +149,10 @@ fn print(
     let result = |is_changed: bool| if is_changed { ItemResult::Done } else { ItemResult::Unchanged };
     let sessions = named.iter().zip(changed);
     let sessions = sessions.map(|((agent, id), changed)| labelled(*agent, id, result(*changed)));
-    ui.answer(format, env, &Labels { verb, is_list: false, sessions: sessions.collect() })?;
+    ui.answer(format, env, &Labels { verb, sessions: sessions.collect() })?;
     Ok(Exit::Ok)
 }
 
 fn labelled(agent: AgentKind, id: &str, result: ItemResult) -> Labelled<'_> {
-    Labelled { agent, id, result, tags: String::new() }
+    Labelled { agent, id, result }
 }

@@ -85,7 +85,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);
                     options = find::options_with(&options, &how);
-                    let session = sessions.first().context("nothing was picked")?;
+                    let session = sessions.first().context("nothing chosen")?;
                     Target::Session(Box::new(find::again(session, Wanted::RESUME, env)?))
                 }
                 Answer::Left(exit) => return Ok(exit),

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             .into());
     };
     if number == total && branch == BranchFilter::Active {
-        let message = "the session ends there, so the new one would be a mere copy";
+        let message = "nothing to rewind: the last message is a good reply";
         return Err(Refusal::new(RefusalCode::NotRewindable, message)
             .hint("name an earlier message with --to, or another branch with --branch")
             .into());

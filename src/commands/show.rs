@@ -114,12 +114,12 @@ fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyho
 /// Returns the note on a stuck conversation.
 fn note_of(stuck: &Stuck, env: &Env) -> String {
     let (replies, are) = match stuck.errors {
-        1 => ("reply is".to_owned(), "an error"),
-        errors => (format!("{errors} replies are"), "errors"),
+        1 => ("reply is".to_owned(), "an API error"),
+        errors => (format!("{errors} replies are"), "API errors"),
     };
     let doctor = in_home("rejoin doctor --check stuck-session", &env.invocation.elsewhere);
     format!(
-        "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; `{doctor}` \
+        "its last {replies} {are} that a retry does not fix, so a resume will most likely fail; `{doctor}` \
          names the way out"
     )
 }

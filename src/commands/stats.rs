@@ -53,7 +53,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     ui.answer(args.format, env, &answer)?;
     if archived > 0 && env.terminal.stdout && args.format.is_table() {
         let (sessions, them) = (text::count(archived, "session"), if archived == 1 { "it" } else { "them" });
-        ui.note(&format!("{sessions} archived by an agent included; `rejoin list --all` shows {them}."));
+        ui.note(&format!("{sessions} closed by an agent included; `rejoin list --all` shows {them}."));
     }
     if sessions.is_empty() {
         no_match::note(&filter, env, ui);

@@ -1,24 +1,27 @@
 //! `rejoin tag`
 
-use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{About, Change, Contents, Item, Step, short_title};
 use crate::change::tags::{FILE_NAME, Tags};
 use crate::cli::{TagArgs, TagArgument};
 use crate::commands::find::Finder;
+use crate::commands::pin::{self, Label};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::scan::Wanted;
 use crate::session::Session;
+use crate::session::fields::Field;
 use crate::session::tag::Tag;
 use crate::system::env::Env;
 use crate::system::stamp;
 use crate::system::state_file;
-use crate::view::render::labels::{Labelled, Labels};
 use crate::view::ui::Ui;
+
+const TAGGED: Label = Label { mark: "tagged", fields: &Field::OF_TAGGED, forget: None };
 
 pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
-        return list(args, env, ui);
+        let tags = Tags::read(env)?;
+        return pin::list(&tags.sessions().collect::<Vec<_>>(), &TAGGED, &args.place, args.format, env, ui);
     }
     let (mut selectors, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
     for argument in args.arguments.iter().cloned() {
@@ -72,21 +75,4 @@ fn plan(mut changed: Vec<Session>, added: &[Tag], removed: &[Tag], env: &Env) ->
 fn in_words(added: &[Tag], removed: &[Tag]) -> String {
     let removed = removed.iter().map(|tag| format!("-{}", tag.word()));
     added.iter().map(Tag::to_string).chain(removed).collect::<Vec<_>>().join(" ")
-}
-
-fn list(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let (tags, filter) = (Tags::read(env)?, super::place_filter(&args.place, env)?);
-    let named = super::pin::passing(tags.sessions(), &filter, env).into_iter();
-    let sessions = named.map(|(agent, id)| Labelled {
-        agent,
-        id,
-        result: ItemResult::Unchanged,
-        tags: tags.of(agent, id).map(Tag::to_string).collect::<Vec<_>>().join(" "),
-    });
-    let sessions: Vec<Labelled<'_>> = sessions.collect();
-    if sessions.is_empty() && args.format.is_table() {
-        ui.note("Nothing is tagged.");
-    }
-    ui.answer(args.format, env, &Labels { verb: "tag", is_list: true, sessions })?;
-    Ok(Exit::Ok)
 }

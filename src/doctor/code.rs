@@ -16,7 +16,7 @@ pub(crate) enum Severity {
     /// It works, but something is lost, will be, or does not lead where it seems to.
     Warning,
     /// Normal life, worth knowing.
-    Info,
+    Note,
 }
 
 impl Severity {
@@ -104,50 +104,50 @@ impl Code {
 
     /// Returns its possible severities, the worst first, and its meaning.
     const fn facts(self) -> (&'static [Severity], &'static str) {
-        use Severity::{Error, Info, Warning};
+        use Severity::{Error, Note, Warning};
         match self {
-            Self::DuplicateSession => (&[Error, Warning, Info], Health::DuplicateSession.meaning()),
+            Self::DuplicateSession => (&[Error, Warning, Note], Health::DuplicateSession.meaning()),
             Self::SharedId => (&[Warning], "several agents have a session with the same id"),
             Self::AmbiguousPrefix => (&[Warning], "the short id that the agent prints matches several sessions"),
             Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
             Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
             Self::UnknownDirectory => (&[Warning], Health::UnknownDirectory.meaning()),
-            Self::SlugCollision => (&[Info], "one project on disk holds sessions of several directories"),
-            Self::SessionInfoMissing => (&[Info], Health::SessionInfoMissing.meaning()),
+            Self::SlugCollision => (&[Note], "one project on disk holds sessions of several directories"),
+            Self::SessionInfoMissing => (&[Note], Health::SessionInfoMissing.meaning()),
             Self::SessionInfoInvalid => (&[Warning], Health::SessionInfoInvalid.meaning()),
             Self::SessionInfoMismatch => (&[Warning], Health::SessionInfoMismatch.meaning()),
-            Self::EmptySession => (&[Info], Health::EmptySession.meaning()),
+            Self::EmptySession => (&[Note], Health::EmptySession.meaning()),
             Self::UnknownFormat => (&[Warning], Health::UnknownFormat.meaning()),
-            Self::TornTranscript => (&[Warning, Info], Health::TornTranscript.meaning()),
+            Self::TornTranscript => (&[Warning, Note], Health::TornTranscript.meaning()),
             Self::BadLines => (&[Warning], Health::BadLines.meaning()),
             Self::BrokenChain => {
                 (&[Warning], "a record names a parent that is missing, so a resume loses the messages before it")
             }
             Self::OtherBranches => {
-                (&[Warning, Info], "its agent's resume shows one of its branches, and not the messages on others")
+                (&[Warning, Note], "its agent's resume shows one of its branches, and not the messages on others")
             }
-            Self::StuckSession => (&[Warning], "its last replies are errors of the API, which a retry does not cure"),
-            Self::OrphanBelongings => (&[Warning, Info], "files of a session are not next to its transcript"),
-            Self::DanglingPointer => (&[Warning, Info], "a file names a session but does not lead to it"),
-            Self::StaleCwdRecord => (&[Info], "a record of a session's directory is no longer needed"),
+            Self::StuckSession => (&[Warning], "its last replies are API errors that a retry does not fix"),
+            Self::OrphanBelongings => (&[Warning, Note], "files of a session are not next to its transcript"),
+            Self::DanglingPointer => (&[Warning, Note], "a file names a session but does not lead to it"),
+            Self::StaleCwdRecord => (&[Note], "a record of a session's directory is no longer needed"),
             Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),
-            Self::Unsigned => (&[Info], Health::Unsigned.meaning()),
+            Self::Unsigned => (&[Note], Health::Unsigned.meaning()),
             Self::UnsupportedVersion => (&[Error], Health::UnsupportedVersion.meaning()),
             Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
             Self::Oversize => (&[Error], Health::Oversize.meaning()),
             Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
             Self::CannotOpen => (&[Error], Health::CannotOpen.meaning()),
-            Self::Unlisted => (&[Warning, Info], Health::Unlisted.meaning()),
+            Self::Unlisted => (&[Warning, Note], Health::Unlisted.meaning()),
             Self::ArchiveMismatch => (&[Warning], Health::ArchiveMismatch.meaning()),
             Self::Planted => (&[Warning], Health::Planted.meaning()),
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
-            Self::LeftoverTemp => (&[Info], "a program that died left a file behind"),
+            Self::LeftoverTemp => (&[Note], "a program that died left a file behind"),
             Self::UnreadFile => {
-                (&[Info], "a file next to sessions may hold a conversation, and no session is read from it")
+                (&[Note], "a file next to sessions may hold a conversation, and no session is read from it")
             }
-            Self::GoneSession => (&[Info], "a list of its agent names sessions that have no files"),
-            Self::LargeOutput => (&[Info], "its background tasks left much output outside of its agent's store"),
-            Self::ExpiresSoon => (&[Warning, Info], "its agent will soon delete it"),
+            Self::GoneSession => (&[Note], "a list of its agent names sessions that have no files"),
+            Self::LargeOutput => (&[Note], "its background tasks left much output outside of its agent's store"),
+            Self::ExpiresSoon => (&[Warning, Note], "its agent deletes it soon"),
             Self::Unreadable => (&[Error], "it could not be read"),
             Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),
         }

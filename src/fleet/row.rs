@@ -37,8 +37,7 @@ struct FleetRow<'a> {
     active_at: Option<Timestamp>,
     #[serde(borrow)]
     active_source: Option<Cow<'a, str>>,
-    #[serde(default)]
-    size_bytes: u64,
+    size_bytes: Option<u64>,
     prompts: Option<u64>,
     replies: Option<u64>,
     model: Option<String>,
@@ -93,8 +92,7 @@ struct Order<'a> {
     id: Cow<'a, str>,
     active_at: Option<Timestamp>,
     created_at: Option<Timestamp>,
-    #[serde(default)]
-    size_bytes: u64,
+    size_bytes: Option<u64>,
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
 }
@@ -111,7 +109,7 @@ pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place>
     let is_dated = !row.health.iter().any(|code| code == <&str>::from(Health::FutureTime));
     let rank = match sort {
         SortKey::Created => Rank::Time(Rank::when(is_dated, row.created_at)),
-        SortKey::Size => Rank::Size(Reverse(row.size_bytes)),
+        SortKey::Size => Rank::Size(Reverse(row.size_bytes.unwrap_or_default())),
         SortKey::Agent => Rank::Agent(row.agent, Rank::when(is_dated, row.active_at)),
         _ => Rank::Time(Rank::when(is_dated, row.active_at)),
     };
@@ -151,8 +149,8 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     first.created_at = row.created_at.map(|at| Fact::new(at, SOURCE));
     let is_closed = row.active_source.as_deref() == Some(CLOSED_AT);
     first.active_at = row.active_at.map(|at| Fact::new(at, if is_closed { CLOSED_AT } else { SOURCE }));
-    first.size_bytes = row.size_bytes;
-    first.is_size_known = row.size_bytes > 0;
+    first.size_bytes = row.size_bytes.unwrap_or_default();
+    first.is_size_known = row.size_bytes.is_some();
     first.prompts = row.prompts;
     first.replies = row.replies;
     first.model = fact(row.model);

@@ -140,6 +140,11 @@ impl SessionCopy {
         is_changed
     }
 
+    /// Returns whether its agent has closed it: it archived it, or keeps only closed sessions.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.kind == SessionKind::Archived || self.active_at.as_ref().is_some_and(|at| at.source == "closed_at")
+    }
+
     /// Returns the size of everything that belongs to it; `None` if that was not counted.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)

@@ -15,10 +15,16 @@ pub(crate) enum Field {
     /// Its title, or else its first prompt.
     Title,
     /// The directory in which `resume` starts the agent.
+    #[strum(serialize = "launch_dir")]
+    #[value(name = "launch_dir", alias = "dir")]
     Dir,
     /// When it was last active.
+    #[strum(serialize = "active_at")]
+    #[value(name = "active_at", alias = "active")]
     Active,
     /// Everything that belongs to it, in bytes.
+    #[strum(serialize = "size_bytes")]
+    #[value(name = "size_bytes", alias = "size")]
     Size,
     /// Number of prompts.
     Prompts,
@@ -26,15 +32,23 @@ pub(crate) enum Field {
     Replies,
     /// The marks, such as *live* or *pinned*.
     Marks,
+    /// The tags, as `+WORD`.
+    Tags,
     /// Its problems, as codes of `doctor`.
+    #[strum(serialize = "health")]
+    #[value(name = "health", alias = "problems")]
     Problems,
     /// The kind of session.
     Kind,
     /// When it was started.
+    #[strum(serialize = "created_at")]
+    #[value(name = "created_at", alias = "created")]
     Created,
     /// The model that answered last.
     Model,
     /// The branch that it last worked on.
+    #[strum(serialize = "git_branch")]
+    #[value(name = "git_branch", alias = "branch")]
     Branch,
     /// The name of its project in the store.
     Project,
@@ -60,12 +74,14 @@ impl Field {
     /// The columns of a table of sessions in use, and the fields of their lines in a pipe.
     pub(crate) const OF_RUNNING: [Self; 8] =
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
+    /// The columns of a list of tagged sessions, and the fields of their lines: the tags stay on a narrow screen.
+    pub(crate) const OF_TAGGED: [Self; 6] = [Self::Agent, Self::Id, Self::Title, Self::Tags, Self::Dir, Self::Active];
     /// The fields about the process.
     const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
     /// Fields that exist only after counting.
     pub(crate) const COUNTS: [Self; 2] = [Self::Prompts, Self::Replies];
 
-    /// Returns the name that is typed, and that heads a column of CSV.
+    /// Returns the name that is typed, that heads a column of CSV, and that the JSON has.
     pub(crate) fn name(self) -> &'static str {
         self.into()
     }

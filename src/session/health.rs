@@ -90,7 +90,7 @@ impl Health {
             Self::InvalidContent => "invalid",
             Self::CannotOpen => "cannot open",
             Self::Unlisted => "unlisted",
-            Self::ArchiveMismatch => "archived?",
+            Self::ArchiveMismatch => "closed?",
             Self::Planted => "planted",
             Self::FutureTime => "future",
         }
@@ -145,7 +145,7 @@ impl Health {
             Self::Unlisted => {
                 "its agent's own list does not lead to it, so the agent does not find it, or not all of it"
             }
-            Self::ArchiveMismatch => "its agent's list and its place disagree whether it is archived",
+            Self::ArchiveMismatch => "its agent's list and its place disagree whether it is closed",
             Self::Planted => {
                 "it came with a directory that its agent has not registered, so anybody may have written it"
             }

@@ -34,7 +34,6 @@ impl Mark {
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
         Self::Kind(SessionKind::Subagent),
-        Self::Kind(SessionKind::Archived),
         Self::Health(Health::EmptySession),
         Self::Pointer(AgentKind::pointers()[0]),
         Self::Kin(Kin::Earlier),
@@ -60,6 +59,7 @@ impl Mark {
         Self::Health(Health::Oversize),
         Self::Health(Health::Unsigned),
         Self::Health(Health::SignatureInvalid),
+        Self::Kind(SessionKind::Archived),
     ];
 
     /// Returns the marks of a session, in the order of the legend.
@@ -70,6 +70,7 @@ impl Mark {
             Self::MaybeLive => matches!(copy.liveness, Liveness::Maybe { .. }),
             Self::Pinned => session.is_pinned,
             Self::Tagged => !session.tags.is_empty(),
+            Self::Kind(SessionKind::Archived) => copy.is_closed(),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -91,7 +92,7 @@ impl Mark {
             Self::Kind(SessionKind::Exec) => 'X',
             Self::Kind(SessionKind::Saved) => 's',
             Self::Kind(SessionKind::Subagent) => 'S',
-            Self::Kind(SessionKind::Archived) => 'A',
+            Self::Kind(SessionKind::Archived) => 'c',
             Self::Kind(SessionKind::Empty) | Self::Health(Health::EmptySession) => 'E',
             Self::Pointer(_) => '@',
             Self::Kin(Kin::Earlier) => 'o',
@@ -130,6 +131,8 @@ impl Mark {
             Self::MaybeLive => "maybe live",
             Self::Pinned => "pinned",
             Self::Tagged => "tagged",
+            // What is archived is in rejoin's archive.
+            Self::Kind(SessionKind::Archived) => "closed",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -151,7 +154,7 @@ impl Mark {
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",
             Self::Kind(SessionKind::Saved) => "a person saved what was said so far in another session",
             Self::Kind(SessionKind::Subagent) => "another session made it for a part of its work",
-            Self::Kind(SessionKind::Archived) => "its agent has archived it",
+            Self::Kind(SessionKind::Archived) => "its agent has closed it, or archived it in its own list",
             Self::Kind(SessionKind::Empty) => Health::EmptySession.meaning(),
             Self::Pointer(_) => "a file of an app that Leo built names it",
             Self::Kin(Kin::Earlier) => "it was started where the directory was before `rejoin move`",
@@ -185,10 +188,15 @@ pub(crate) fn tags(word: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn words(session: &Session) -> Vec<String> {
     let word = |mark| match mark {
         Mark::Health(Health::DuplicateSession) => format!("{} copies", session.copies.len()),
-        Mark::Tagged => session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Mark::Tagged => tag_words(session),
         mark => mark.word().to_owned(),
     };
     Mark::of(session).into_iter().map(word).collect()
+}
+
+/// Returns the tags of a session as they are typed: `+relay +urgent`.
+pub(crate) fn tag_words(session: &Session) -> String {
+    session.tags.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ macro_rules! verbs {
             ///
             /// On a terminal, this prints a table of the sessions that fit the screen; `rejoin help marks` explains its letters.
             /// In a pipe, it prints one line per session, without a header and with nothing shortened. Tabs separate the
-            /// fields: agent, id, title, directory, last activity, bytes, problems, and with --counts prompts and replies.
+            /// fields: agent, id, title, directory, last activity, bytes, health, and with --counts prompts and replies.
             #[command(visible_alias = "ls")]
             List(ListArgs) list {
                 Daily main reads, see [Show Search Stats Agents Rename],
@@ -22,12 +22,12 @@ macro_rules! verbs {
                     "rejoin list --since 7days --agent claude" => "the sessions of Claude Code of the last week",
                     "rejoin list cron" => "those with a word in their title, first prompt, directory, agent, id or marks",
                     "rejoin list --group project --limit 0" => "all of them, project by project",
-                    "rejoin list --format csv --fields agent,id,dir,active" => "a table for a spreadsheet",
+                    "rejoin list --format csv --fields agent,id,launch_dir,active_at" => "a table for a spreadsheet",
                 ]
             }
             /// Find sessions by what was said in them
             ///
-            /// This reads every message of every session and prints the best match first; `--sort active` prints the newest session
+            /// This reads every message of every session and prints the best match first; `--sort active_at` prints the newest session
             /// first. Words are found in any form and in any case. In a pipe, it prints one line per message. Tabs separate the
             /// fields: agent, id, role, time, the match and the text around it.
             Search(SearchArgs) search {
@@ -270,7 +270,7 @@ macro_rules! verbs {
             /// Show which agents have sessions here, and where rejoin looked
             ///
             /// In a pipe, this prints one line per store. Tabs separate the fields: agent, store, sessions, other sessions
-            /// (sub-agents, archived and empty ones), bytes, last activity, version of the agent.
+            /// (sub-agents, closed and empty ones), bytes, last activity, version of the agent.
             Agents(AgentsArgs) agents {
                 Integrate main reads, see [List Stats Doctor],
                 examples ["rejoin agents" => "which agents keep sessions here, and where rejoin looked in vain"]

@@ -135,7 +135,7 @@ fn every_agents_session_is_listed_shown_found_and_resumed() {
             "{agent}: {:?}",
             session.launch_path()
         );
-        assert!(session.active_at.is_some() && session.size_bytes > 0, "{agent}");
+        assert!(session.active_at.is_some() && session.size_bytes > Some(0), "{agent}");
         let asked = session.first_prompt.clone().unwrap_or_else(|| panic!("{agent} has no first prompt"));
         let shown = world.rejoin(["show", &session.id, "--transcript"]).code(0).stdout();
         assert!(shown.contains(&asked) && shown.lines().count() > 1, "{agent}: {shown}");
@@ -167,7 +167,7 @@ fn move_carries_or_refuses_every_agents_session() {
             report
                 .findings
                 .into_iter()
-                .filter(|found| found.severity != Severity::Info)
+                .filter(|found| found.severity != Severity::Note)
                 .map(|found| found.code)
                 .collect()
         };

@@ -177,7 +177,7 @@ fn messages_rewound_in_gemini_are_another_branch() {
     assert_eq!(shown.notes, ["2 more messages are on another branch; --branches lists them"]);
     assert_eq!(shown.branches.expect("branches")[1].after.as_deref(), Some("1"));
     let report: DoctorReport = world.rejoin(["doctor", "--check", "other-branches", "--json"]).code(0).json();
-    assert_eq!((report.findings.len(), report.findings[0].severity), (1, Severity::Info));
+    assert_eq!((report.findings.len(), report.findings[0].severity), (1, Severity::Note));
     let found: Search = world.rejoin(["search", "three", "--json"]).code(0).json();
     assert!(found.sessions[0].messages.iter().all(|hit| hit.branch == Some(2)));
 }
@@ -242,7 +242,7 @@ fn doctor_finds_branches_in_transcripts_of_ordinary_size() {
 fn doctor_reports_messages_off_the_active_branch() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
-    for (session, severity) in [(rewound(), Severity::Info), (rewound().last_prompt(6), Severity::Warning)] {
+    for (session, severity) in [(rewound(), Severity::Note), (rewound().last_prompt(6), Severity::Warning)] {
         let path = world.add(session);
         let before = std::fs::read(&path).expect("a transcript");
         let report: DoctorReport = world.rejoin(["doctor", "--json"]).json();

@@ -429,7 +429,7 @@ fn filters_and_limits_narrow_a_cleanup() {
     }
     let sessions = world.rejoin(["list", "--all", "--json"]).sessions();
     // A session's size counts its sub-agents.
-    let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).map(|one| one.size_bytes).sum();
+    let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).filter_map(|one| one.size_bytes).sum();
     let plan = plan(&world, &["--max-total", &(total - 4000).to_string()]);
     // The oldest go first, and no more than has to.
     assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");
@@ -543,8 +543,9 @@ fn pins_are_shown_and_removed_again() {
     assert!(pinned(1) && pinned(2) && !pinned(3));
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
     assert!(shown.contains("pinned        yes"), "{shown}");
-    let list: Change = world.rejoin(["pin", "--list", "--json"]).code(0).json();
-    assert_eq!(list.ids(), [id(1), id(2)]);
+    let list = world.rejoin(["pin", "--list", "--json"]).code(0).sessions();
+    assert_eq!(list.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1), id(2)]);
+    assert!(list.iter().all(|session| session.pinned && session.title.is_some()));
     world.rejoin(["pin", "--remove", "0000000"]).code(6);
     world.rejoin(["pin", "--remove", "00000003"]).code(5);
     world.rejoin(["pin", "--remove", "00000002"]).code(0);

@@ -85,7 +85,7 @@ words!(SummaryKind: Summary);
 words!(ErrorKind: Error);
 words!(DoctorKind: DoctorReport);
 words!(DoctorChecksKind: DoctorChecks);
-words!(Severity: Error Warning Info);
+words!(Severity: Error Warning Note);
 words!(RepairKind: Backfill Trash Fold SplitLines JoinChain Mend);
 
 /// Returns the name of every agent that the program knows.
@@ -157,7 +157,7 @@ answer!(LaunchDir { path: String; path_bytes_base64: Option<String>; source: Str
 answer!(Copy {
     path: String; path_bytes_base64: Option<String>; project: Option<String>; chosen: bool; why: Option<String>;
     compared: Option<Compared>; diverged_at_record: Option<u64>; messages: Option<u64>; active_at: Option<Time>;
-    size_bytes: u64
+    size_bytes: Option<u64>
 });
 
 answer!(Pointer {
@@ -174,7 +174,7 @@ answer!(Process { pid: Option<u32>; started_at: Option<Time>; state: State });
 answer!(Session {
     agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<LaunchDir>;
     start_dir: Option<String>; last_dir: Option<String>; project: Option<String>; created_at: Option<Time>;
-    active_at: Option<Time>; active_source: Option<String>; size_bytes: u64; prompts: Option<u64>; replies: Option<u64>;
+    active_at: Option<Time>; active_source: Option<String>; size_bytes: Option<u64>; prompts: Option<u64>; replies: Option<u64>;
     model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; continues: Option<SessionId>; liveness: Liveness; process: Option<Process>;
     pinned: bool; tags: Vec<String>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
 });
@@ -264,12 +264,12 @@ answer!(Finding {
 });
 
 answer!(DoctorReport {
-    format_version: Version; kind: DoctorKind; findings: Vec<Finding>; errors: u64; warnings: u64; infos: u64;
+    format_version: Version; kind: DoctorKind; findings: Vec<Finding>; errors: u64; warnings: u64; notes: u64;
     repairable: u64; sessions: u64; accepted: u64; read_at_both_ends: u64
 });
 
 answer!(DoctorSummary {
-    kind: SummaryKind; errors: u64; warnings: u64; infos: u64; repairable: u64; sessions: u64; accepted: u64; read_at_both_ends: u64
+    kind: SummaryKind; errors: u64; warnings: u64; notes: u64; repairable: u64; sessions: u64; accepted: u64; read_at_both_ends: u64
 });
 
 answer!(Check { code: String; severities: Vec<Severity>; meaning: String });

@@ -87,7 +87,7 @@ No problems found in 3 sessions and 1 that `list` shows with --all.
 "#]]);
     world.rejoin(["doctor", "--strict"]).code(0);
     world.rejoin(["doctor", "--json"]).code(0).stdout_eq(str![[r#"
-{"format_version":"1.0","kind":"doctor-report","findings":[],"errors":0,"warnings":0,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
+{"format_version":"1.0","kind":"doctor-report","findings":[],"errors":0,"warnings":0,"notes":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -110,7 +110,7 @@ fn a_copy_with_only_the_beginning_is_repaired() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only the first 2 records of copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"copy 2 is only the beginning of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -124,7 +124,7 @@ fn an_identical_copy_is_repaired_with_its_belongings() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"identical","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -137,7 +137,7 @@ fn a_copy_with_an_extra_file_needs_a_decision() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory. Only copy 2 has 00000001-aaaa-4aaa-8aaa-000000000001/subagents/agent-a1.jsonl.","measured":"identical","expected":"one copy","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","effect":"removes copy 2: [..]"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -151,7 +151,7 @@ fn a_diverged_copy_needs_a_decision() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/-somewhere-else/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 differs from copy 1 from record 3 on. Copy 1 is the one to use, because it is the only copy that is filed under its launch directory.","measured":"diverged at record 3","expected":"one copy","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","effect":"removes copy 2: [..]"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -165,7 +165,7 @@ fn unranked_copies_are_an_error() {
     check(&world, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"error","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-other/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has no record in common with copy 1. You must choose a copy, because the evidence does not show which copy to use.","measured":"diverged at record 1","expected":"one copy","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","effect":"removes copy 2: [ROOT]/app, 4 messages, 2026-02-01"},{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 1","effect":"removes copy 1: [ROOT]/other, 2 messages, 2026-02-20"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -177,8 +177,8 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
     world.add(sound(&world).config_dir(world.home().join(".claude-old")));
     check(&world, "duplicate-session").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"duplicate-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is in its agent's default store. Copy 2 is in [ROOT]/home/.claude-old, which claude does not use by default; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","effect":"removes copy 2: [..]"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"code":"duplicate-session","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude-old/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has the same records as copy 1. Copy 1 is the one to use, because it is in its agent's default store. Copy 2 is in [ROOT]/home/.claude-old, which claude does not use by default; it may be a backup.","measured":"identical","expected":"one copy","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001 --copy 2","effect":"removes copy 2: [..]"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -195,7 +195,7 @@ fn an_orphaned_events_directory_is_merged_without_loss() {
     check(&newer, "duplicate-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"duplicate-session","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 is stored 2 times: copy 2 has only events and no conversation. Copy 1 is the one to use, because it is the only copy with a conversation.","measured":"only events newer than those of copy 1","expected":"one copy","remedy":"rejoin doctor --fix --check duplicate-session","remedies":[{"command":"rejoin doctor --fix --check duplicate-session","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"fold","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-server/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 
@@ -224,7 +224,7 @@ fn an_id_of_two_agents_is_reported() {
     check(&world, "shared-id").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"shared-id","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"amplifier and claude each have a session with the id 00000001-aaaa-4aaa-8aaa-000000000001, so the id alone is ambiguous.","measured":"sessions of 2 agents","expected":"a session of one agent","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"},{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -242,7 +242,7 @@ fn an_ambiguous_short_id_of_amplifier_is_reported() {
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"ambiguous-prefix","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"beefbeef-1111"},{"agent":"amplifier","id":"beefbeef-2222"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-1111","path_bytes_base64":null},{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/beefbeef-2222","path_bytes_base64":null}],"evidence":"amplifier prints beefbeef for 2 sessions of the project [SLUG]-app, and then rejects it as ambiguous or takes one of them.","measured":"2 session ids start with beefbeef","expected":"one","remedy":"rejoin resume amplifier:beefbeef-2222","remedies":[{"command":"rejoin resume amplifier:beefbeef-2222","effect":"resumes it"},{"command":"rejoin resume amplifier:beefbeef-1111","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -256,9 +256,9 @@ fn a_session_in_a_foreign_project_is_misfiled() {
     world.add(Claude::session(id(3)).in_dir(&state_dir).turn("x", "y"));
     check(&world, "misfiled-session").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
-{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","effect":"resumes it where the others of its project are started"},{"command":"rejoin show claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows what speaks for either directory"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-gone-away/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 is in the project -gone-away, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project -gone-away","expected":"the project of [ROOT]/app","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows the evidence for each directory"}],"repair":null}
+{"code":"misfiled-session","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 is in the project [SLUG]-shop, but it records [ROOT]/app, which belongs to another project. An agent that looks in that directory's project does not find it.","measured":"project [SLUG]-shop","expected":"the project of [ROOT]/app","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/shop","effect":"resumes it where the others of its project are started"},{"command":"rejoin show claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows the evidence for each directory"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":2,"notes":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -274,7 +274,7 @@ fn a_missing_directory_is_reported_once_with_alternatives() {
     check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-directory","severity":"warning","agents":["amplifier","claude"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/trees/feature","path_bytes_base64":null}],"evidence":"2 sessions belong to [ROOT]/trees/feature, which does not exist here. There is [ROOT]/repo, the main checkout of that worktree. There is [ROOT], the nearest parent that still exists.","measured":"missing","expected":"a directory","remedy":"rejoin move [ROOT]/trees/feature [ROOT]/repo","remedies":[{"command":"rejoin move [ROOT]/trees/feature [ROOT]/repo","effect":"lets all 2 sessions follow, if it moved there"},{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002 --in [ROOT]/repo","effect":"resumes the newest of its sessions there"},{"command":"mkdir -p [ROOT]/trees/feature","effect":"creates it again, empty"},{"command":"rejoin list --dir [ROOT]/trees/feature","effect":"lists its sessions"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -287,7 +287,7 @@ fn a_launch_directory_replaced_by_a_file_is_reported() {
     check(&world, "missing-directory").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-directory","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app","path_bytes_base64":null}],"evidence":"1 session belongs to [ROOT]/app, which is not a directory. There is [ROOT], the nearest parent that still exists.","measured":"no directory","expected":"a directory","remedy":"rejoin list --dir [ROOT]/app","remedies":[{"command":"rejoin list --dir [ROOT]/app","effect":"lists its sessions"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -302,7 +302,7 @@ fn a_session_without_a_directory_is_reported() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 was started. No directory is recorded for it.","measured":"no directory","expected":"one directory of its project","remedy":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in .","effect":"resumes it, in the directory where it belongs"}],"repair":null}
 {"code":"unknown-directory","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/-elsewhere/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"It is unknown where amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 was started. The recorded directories do not belong to its project -elsewhere: metadata.json says [ROOT]/other.","measured":"only directories of other projects","expected":"one directory of its project","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --in .","effect":"resumes it, in the directory where it belongs"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":2,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -315,8 +315,8 @@ fn directories_with_a_common_project_are_reported() {
     }
     check(&world, "slug-collision").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"slug-collision","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in one project, [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Resuming the newest session of a directory may open a session of another; resuming by id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin list --dir [ROOT]/my.app","remedies":[{"command":"rejoin list --dir [ROOT]/my.app","effect":"lists the sessions of one of them, with their ids"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
+{"code":"slug-collision","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"},{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/my.app","path_bytes_base64":null},{"path":"[ROOT]/my_app","path_bytes_base64":null}],"evidence":"claude files the sessions of 2 directories in one project, [SLUG]-my-app: [ROOT]/my.app, [ROOT]/my_app. Resuming the newest session of a directory may open a session of another; resuming by id is safe.","measured":"2 directories","expected":"one directory","remedy":"rejoin list --dir [ROOT]/my.app","remedies":[{"command":"rejoin list --dir [ROOT]/my.app","effect":"lists the sessions of one of them, with their ids"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":1,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -338,9 +338,9 @@ fn a_missing_session_info_is_repaired_on_certain_evidence() {
     world.add(Amplifier::session(id(2)).in_dir(world.dir("shop")).events_only().turn("was killed", ""));
     check(&world, "session-info-missing").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","remedies":[{"command":"rejoin doctor --fix --check session-info-missing","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"code":"session-info-missing","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. There is not enough evidence to write it: no directory is recorded for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --in .","effect":"resumes it, in the directory where it belongs"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":2,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"code":"session-info-missing","severity":"note","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-missing","remedies":[{"command":"rejoin doctor --fix --check session-info-missing","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"code":"session-info-missing","severity":"note","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-shop/sessions/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"amplifier session 00000002-aaaa-4aaa-8aaa-000000000002 has no session-info.json. A server that resumes it from elsewhere may create a second directory with the same id. There is not enough evidence to write it: no directory is recorded for it.","measured":"no file","expected":"working_dir and created_at","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows what it was about"},{"command":"rejoin resume amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --in .","effect":"resumes it, in the directory where it belongs"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":2,"repairable":1,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -352,8 +352,8 @@ fn an_unusable_session_info_is_reported_and_repaired() {
     world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
     check(&world, "session-info-invalid").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"unusable","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","remedies":[{"command":"rejoin doctor --fix --check session-info-invalid","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"code":"session-info-invalid","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be used, because its working_dir is not a string. A server that resumes it from elsewhere may create a second directory with the same id. The evidence points to [ROOT]/app.","measured":"its working_dir is not a string","expected":"working_dir and created_at","remedy":"rejoin doctor --fix --check session-info-invalid","remedies":[{"command":"rejoin doctor --fix --check session-info-invalid","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"backfill","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":1,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -367,8 +367,8 @@ fn a_session_info_of_another_project_is_reported() {
     world.add(elsewhere.turn("x", "y"));
     check(&world, "session-info-mismatch").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","remedies":[{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","effect":"resumes it in the directory of its project"},{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what speaks for either directory"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"code":"session-info-mismatch","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"The session-info.json of amplifier session 00000001-aaaa-4aaa-8aaa-000000000001 says [ROOT]/shop, which does not belong to its project [SLUG]-app. metadata.json says [ROOT]/app, which belongs to it.","measured":"[ROOT]/shop","expected":"a directory of the project [SLUG]-app","remedy":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","remedies":[{"command":"rejoin resume amplifier:00000001-aaaa-4aaa-8aaa-000000000001 --in [ROOT]/app","effect":"resumes it in the directory of its project"},{"command":"rejoin show amplifier:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows the evidence for each directory"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -382,10 +382,10 @@ fn empty_sessions_are_reported() {
     world.add(Amplifier::session(id(3)).in_dir(&app).events_only().without("events.jsonl").session_info(&app));
     check(&world, "empty-session").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"empty-session","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000003-aaaa-4aaa-8aaa-000000000003","path_bytes_base64":null}],"evidence":"amplifier session 00000003-aaaa-4aaa-8aaa-000000000003 has neither a prompt nor a reply: no transcript.","measured":"no transcript","expected":"a prompt or a reply","remedy":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","remedies":[{"command":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
-{"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 has neither a prompt nor a reply: a title and no conversation.","measured":"a title and no conversation","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
-{"code":"empty-session","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 has neither a prompt nor a reply: zero bytes.","measured":"zero bytes","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
+{"code":"empty-session","severity":"note","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000003-aaaa-4aaa-8aaa-000000000003","path_bytes_base64":null}],"evidence":"amplifier session 00000003-aaaa-4aaa-8aaa-000000000003 has neither a prompt nor a reply: no transcript.","measured":"no transcript","expected":"a prompt or a reply","remedy":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","remedies":[{"command":"rejoin delete amplifier:00000003-aaaa-4aaa-8aaa-000000000003","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
+{"code":"empty-session","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000001-aaaa-4aaa-8aaa-000000000001 has neither a prompt nor a reply: a title and no conversation.","measured":"a title and no conversation","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin delete claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
+{"code":"empty-session","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude session 00000002-aaaa-4aaa-8aaa-000000000002 has neither a prompt nor a reply: zero bytes.","measured":"zero bytes","expected":"a prompt or a reply","remedy":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin delete claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"moves it to the trash"},{"command":"rejoin cleanup --empty --any-age","effect":"moves every empty session to the trash"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":3,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -400,8 +400,8 @@ fn a_cut_off_last_line_or_missing_newline_is_reported() {
     check(&world, "torn-transcript").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"torn-transcript","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"The last line of the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001 was cut off, so its last record is lost; everything before it is intact.","measured":"half a record","expected":"a newline at the end","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
-{"code":"torn-transcript","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is complete but has no newline; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"code":"torn-transcript","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"The last record of the transcript of claude session 00000002-aaaa-4aaa-8aaa-000000000002 is complete but has no newline; some versions of an agent write the next record on the same line, and then both are lost.","measured":"a record without a newline","expected":"a newline at the end","remedy":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin resume claude:00000002-aaaa-4aaa-8aaa-000000000002","effect":"resumes it"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":1,"notes":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -430,7 +430,7 @@ fn bad_lines_and_records_without_a_parent_are_reported() {
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"bad-lines","severity":"warning","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000002-aaaa-4aaa-8aaa-000000000002/transcript.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of amplifier session 00000002-aaaa-4aaa-8aaa-000000000002, line 2 is not a record. Its agent skips such lines.","measured":"line 2 is not a record","expected":"one record per line","remedy":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","remedies":[{"command":"rejoin show amplifier:00000002-aaaa-4aaa-8aaa-000000000002 --transcript","effect":"shows every record that can be read"}],"repair":null}
 {"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 2, 4 are not records. Its agent skips such lines.","measured":"lines 2, 4 are not records","expected":"one record per line","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":2,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":2,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -452,7 +452,7 @@ fn a_large_transcript_is_read_at_both_ends_without_deep() {
     check(&world, "bad-lines").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"bad-lines","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null}],"evidence":"In the transcript of claude session 00000001-aaaa-4aaa-8aaa-000000000001, lines 4, 3 from the end are not records. Its agent skips such lines.","measured":"lines 4, 3 from the end are not records","expected":"one record per line","remedy":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","remedies":[{"command":"rejoin show claude:00000001-aaaa-4aaa-8aaa-000000000001 --transcript","effect":"shows every record that can be read"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":1}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":1}
 
 "#]]);
     let whole: DoctorReport = world.rejoin(["doctor", "--check", "bad-lines", "--deep", "--json"]).code(4).json();
@@ -478,8 +478,8 @@ fn a_directory_without_a_transcript_is_reported_and_kept() {
     check(&world, "orphan-belongings").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"orphan-belongings","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001 belonged to the claude session 00000001-aaaa-4aaa-8aaa-000000000001, whose transcript is gone. It holds 2 files.","measured":"no transcript next to it","expected":"a transcript next to it","remedy":"rejoin show claude:agent-a1 --transcript","remedies":[{"command":"rejoin show claude:agent-a1 --transcript","effect":"shows what a sub-agent said in it"}],"repair":null}
-{"code":"orphan-belongings","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript is elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript next to it","expected":"a transcript next to it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","remedies":[{"command":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","effect":"moves it next to the transcript"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"code":"orphan-belongings","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 belonged to the claude session 00000002-aaaa-4aaa-8aaa-000000000002, whose transcript is elsewhere: [ROOT]/home/.claude/projects/[SLUG]-shop/00000002-aaaa-4aaa-8aaa-000000000002.jsonl. It holds 1 file.","measured":"no transcript next to it","expected":"a transcript next to it","remedy":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","remedies":[{"command":"mv -n [ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002 [ROOT]/home/.claude/projects/[SLUG]-shop/","effect":"moves it next to the transcript"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":1,"notes":1,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -516,8 +516,8 @@ fn sub_agents_of_a_missing_session_are_reported() {
     world.add(child.turn("count", "3"));
     check(&world, "orphan-belongings").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"orphan-belongings","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Only `rejoin show` still leads there.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","remedies":[{"command":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","effect":"shows the first of them"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"code":"orphan-belongings","severity":"note","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"0000000000000000-1234567890abcdef_helper"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/0000000000000000-1234567890abcdef_helper","path_bytes_base64":null}],"evidence":"The amplifier session 00000009-aaaa-4aaa-8aaa-000000000009 is gone, but 1 sub-agent of it is still there. Only `rejoin show` still leads there.","measured":"no session of that id","expected":"the session that made them","remedy":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","remedies":[{"command":"rejoin show amplifier:0000000000000000-1234567890abcdef_helper","effect":"shows the first of them"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":1,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -533,9 +533,9 @@ fn dangling_and_misplaced_pointers_are_reported() {
     check(&world, "dangling-pointer").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"dangling-pointer","severity":"warning","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Lost/app/.agent_session.json names the session 00000063-aaaa-4aaa-8aaa-000000000063, which cannot be found; leo starts a new session or takes the newest one of the directory.","measured":"no such session","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/Lost/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/Lost/app --fresh","effect":"starts a new session there"}],"repair":null}
-{"code":"dangling-pointer","severity":"info","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which is in the project [SLUG]-app, not in the project of [ROOT]/home/workspace/app/Found/app. It is resumed in [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
-{"code":"dangling-pointer","severity":"info","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","effect":"starts a new session there"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":2,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"code":"dangling-pointer","severity":"note","agents":["claude","leo"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/workspace/app/Found/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/Found/app/.agent_session.json names the claude session 00000001-aaaa-4aaa-8aaa-000000000001, which is in the project [SLUG]-app, not in the project of [ROOT]/home/workspace/app/Found/app. It is resumed in [ROOT]/app.","measured":"project [SLUG]-app","expected":"project [SLUG]-home-workspace-app-Found-app","remedy":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin resume claude:00000001-aaaa-4aaa-8aaa-000000000001","effect":"resumes it"}],"repair":null}
+{"code":"dangling-pointer","severity":"note","agents":["leo"],"sessions":[],"paths":[{"path":"[ROOT]/home/workspace/app/New/app/.agent_session.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/workspace/app/New/app/.agent_session.json names no session.","measured":"no id","expected":"the id of an existing session","remedy":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","remedies":[{"command":"rejoin resume [ROOT]/home/workspace/app/New/app --fresh","effect":"starts a new session there"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":1,"notes":2,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -552,10 +552,10 @@ fn a_stale_cwd_record_is_reported_and_repaired() {
     put(&records.join("notes.txt"), "no record");
     check(&world, "stale-cwd-record").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd names [ROOT]/app/src, which does not exist.","measured":"[ROOT]/app/src is missing","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}]}}
-{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which cannot be found.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
-{"code":"stale-cwd-record","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd names no directory.","measured":"no directory","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"code":"stale-cwd-record","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd names [ROOT]/app/src, which does not exist.","measured":"[ROOT]/app/src is missing","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000001-aaaa-4aaa-8aaa-000000000001.cwd","path_bytes_base64":null}]}}
+{"code":"stale-cwd-record","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd is about the session 00000002-aaaa-4aaa-8aaa-000000000002, which cannot be found.","measured":"a session that ended","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/app/.claude/cat/sessions/00000002-aaaa-4aaa-8aaa-000000000002.cwd","path_bytes_base64":null}]}}
+{"code":"stale-cwd-record","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000003-aaaa-4aaa-8aaa-000000000003"}],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}],"evidence":"The record [ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd names no directory.","measured":"no directory","expected":"a directory that exists and a session in use","remedy":"rejoin doctor --fix --check stale-cwd-record","remedies":[{"command":"rejoin doctor --fix --check stale-cwd-record","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/projects/-p/cat/sessions/00000003-aaaa-4aaa-8aaa-000000000003.cwd","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":0,"notes":3,"repairable":3,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -582,14 +582,14 @@ fn jidocodes_refusals_are_reported_in_its_own_words() {
     check(&world, "unsupported-version").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unsupported-version","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000001-aaaa-4aaa-8aaa-000000000001.json","path_bytes_base64":null}],"evidence":"jido session 00000001-aaaa-4aaa-8aaa-000000000001 cannot be loaded: JidoCode refuses it: the version is newer than 1 (unsupported_version).","measured":"unsupported version","expected":"a version that this machine's agent knows","remedy":"rejoin show jido:00000001-aaaa-4aaa-8aaa-000000000001","remedies":[{"command":"rejoin show jido:00000001-aaaa-4aaa-8aaa-000000000001","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(2)).in_dir(&app).key("config", json!(null)).key("todos", json!(null)));
     check(&world, "missing-fields").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"missing-fields","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000002-aaaa-4aaa-8aaa-000000000002.json","path_bytes_base64":null}],"evidence":"jido session 00000002-aaaa-4aaa-8aaa-000000000002 cannot be loaded: JidoCode refuses it: missing fields: config, todos (missing_fields).","measured":"missing fields","expected":"every field that the agent requires","remedy":"rejoin show jido:00000002-aaaa-4aaa-8aaa-000000000002","remedies":[{"command":"rejoin show jido:00000002-aaaa-4aaa-8aaa-000000000002","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"notes":0,"repairable":0,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(3)).in_dir(&app).followed_by(&" ".repeat(10 * 1024 * 1024)));
@@ -600,14 +600,14 @@ fn jidocodes_refusals_are_reported_in_its_own_words() {
     check(&world, "invalid-content").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"invalid-content","severity":"error","agents":["jido"],"sessions":[{"agent":"jido","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000004-aaaa-4aaa-8aaa-000000000004.json","path_bytes_base64":null}],"evidence":"jido session 00000004-aaaa-4aaa-8aaa-000000000004 cannot be loaded: JidoCode refuses it: the conversation is not a list (invalid_conversation).","measured":"invalid content","expected":"content in the agent's format","remedy":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","remedies":[{"command":"rejoin show jido:00000004-aaaa-4aaa-8aaa-000000000004","effect":"shows what its agent rejects"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"notes":0,"repairable":0,"sessions":4,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     world.add(Jido::session(id(5)).in_dir(&app).unsigned());
     check(&world, "unsigned").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"unsigned","severity":"info","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 has no signature, so a change to it goes unnoticed; jido loads it with a warning and signs it when it is closed.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","remedies":[{"command":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","effect":"resumes it"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":0,"infos":1,"repairable":0,"sessions":5,"accepted":0,"read_at_both_ends":0}
+{"code":"unsigned","severity":"note","agents":["jido"],"sessions":[{"agent":"jido","id":"00000005-aaaa-4aaa-8aaa-000000000005"}],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000005-aaaa-4aaa-8aaa-000000000005.json","path_bytes_base64":null}],"evidence":"jido session 00000005-aaaa-4aaa-8aaa-000000000005 has no signature, so a change to it goes unnoticed; jido loads it with a warning and signs it when it is closed.","measured":"no signature","expected":"a signature","remedy":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","remedies":[{"command":"rejoin resume jido:00000005-aaaa-4aaa-8aaa-000000000005","effect":"resumes it"}],"repair":null}
+{"kind":"summary","errors":0,"warnings":0,"notes":1,"repairable":0,"sessions":5,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -645,10 +645,10 @@ fn temporary_files_of_a_dead_writer_are_repaired() {
     let open = std::fs::File::open(dir.join(".metadata_open.tmp")).expect("an open file");
     check(&world, "leftover-temp").code(0).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
-{"code":"leftover-temp","severity":"info","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is a temporary file of a program that died before it finished; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
-{"code":"leftover-temp","severity":"info","agents":["claude"],"sessions":[{"agent":"claude","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/sessions/7.json registers process 4000000, which has ended, so the session is not in use.","measured":"no such process","expected":"a process that runs","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}]}}
-{"code":"leftover-temp","severity":"info","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is a temporary file of a program that died before it finished; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
-{"kind":"summary","errors":0,"warnings":0,"infos":3,"repairable":3,"sessions":2,"accepted":0,"read_at_both_ends":0}
+{"code":"leftover-temp","severity":"note","agents":["amplifier"],"sessions":[{"agent":"amplifier","id":"00000001-aaaa-4aaa-8aaa-000000000001"}],"paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp (4 bytes) is a temporary file of a program that died before it finished; no process has it open.","measured":"4 bytes","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.amplifier/projects/[SLUG]-app/sessions/00000001-aaaa-4aaa-8aaa-000000000001/.transcript_x1y2.tmp","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"note","agents":["claude"],"sessions":[{"agent":"claude","id":"00000004-aaaa-4aaa-8aaa-000000000004"}],"paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/sessions/7.json registers process 4000000, which has ended, so the session is not in use.","measured":"no such process","expected":"a process that runs","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.claude/sessions/7.json","path_bytes_base64":null}]}}
+{"code":"leftover-temp","severity":"note","agents":["jido"],"sessions":[],"paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}],"evidence":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp (1 byte) is a temporary file of a program that died before it finished; no process has it open.","measured":"1 byte","expected":"no file","remedy":"rejoin doctor --fix --check leftover-temp","remedies":[{"command":"rejoin doctor --fix --check leftover-temp","effect":"fixes those that it can fix without loss"}],"repair":{"kind":"trash","paths":[{"path":"[ROOT]/home/.jido_code/sessions/00000003-aaaa-4aaa-8aaa-000000000003.json.tmp","path_bytes_base64":null}]}}
+{"kind":"summary","errors":0,"warnings":0,"notes":3,"repairable":3,"sessions":2,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     drop(open);
@@ -665,12 +665,12 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     std::fs::File::options()
         .append(true)
         .open(fresh)
-        .and_then(|file| file.set_modified(std::time::SystemTime::now()))
+        .and_then(|file| file.set_modified("2026-03-01T11:00:00Z".parse::<jiff::Timestamp>().expect("a time").into()))
         .expect("a time");
     check(&world, "expires-soon").code(4).stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"expires-soon","severity":"warning","agents":["claude"],"sessions":[{"agent":"claude","id":"00000001-aaaa-4aaa-8aaa-000000000001"},{"agent":"claude","id":"00000002-aaaa-4aaa-8aaa-000000000002"}],"paths":[{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000001-aaaa-4aaa-8aaa-000000000001.jsonl","path_bytes_base64":null},{"path":"[ROOT]/home/.claude/projects/[SLUG]-app/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"claude deletes 2 sessions when it starts on 2026-03-03 or later: it keeps a session for 30 days since its file was last changed (its default for cleanupPeriodDays). To keep them longer, set cleanupPeriodDays in [ROOT]/home/.claude/settings.json.","measured":"deleted from 2026-03-03 on","expected":"kept","remedy":"rejoin archive --expiring 7","remedies":[{"command":"rejoin archive --expiring 7","effect":"copies them to the archive, out of its reach"}],"repair":null}
-{"kind":"summary","errors":0,"warnings":1,"infos":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":0,"warnings":1,"notes":0,"repairable":0,"sessions":3,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
     let within = |days: &str| {
@@ -682,7 +682,7 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
     world.rejoin(["archive", &id(2)]).code(0);
     let findings = found(&world, "expires-soon");
     assert_eq!((findings[0].sessions.len(), &*findings[0].sessions[0].id), (1, &*id(1)), "the archive holds the other");
-    assert_eq!(findings[0].measured, "deleted at its next start");
+    assert_eq!(findings[0].measured, "deleted when the agent next starts");
     assert!(findings[0].evidence.contains("cleanupPeriodDays in "), "{}", findings[0].evidence);
     put(&world.home().join(".claude/settings.json"), "{");
     assert!(found(&world, "expires-soon").is_empty(), "with settings that it cannot read, the client deletes nothing");
@@ -719,7 +719,7 @@ fn an_unreadable_file_is_an_error_with_the_systems_reason() {
     check(&world, "unreadable").code(4).stderr_eq("").stdout_eq(str![[r#"
 {"format_version":"1.0","kind":"doctor-report"}
 {"code":"unreadable","severity":"error","agents":["claude"],"sessions":[],"paths":[{"path":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","path_bytes_base64":null}],"evidence":"[ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl cannot be read: it is not a regular file.","measured":"it is not a regular file","expected":"a file or directory that can be read","remedy":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","remedies":[{"command":"ls -ld [ROOT]/home/.claude/projects/-p/00000002-aaaa-4aaa-8aaa-000000000002.jsonl","effect":"shows whose it is and who may read it"}],"repair":null}
-{"kind":"summary","errors":1,"warnings":0,"infos":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
+{"kind":"summary","errors":1,"warnings":0,"notes":0,"repairable":0,"sessions":1,"accepted":0,"read_at_both_ends":0}
 
 "#]]);
 }
@@ -742,7 +742,7 @@ warning duplicate-session: the id has several copies
   claude 00000001 add a test: identical
     rejoin doctor --fix --check duplicate-session  fixes those that it can fix without loss
 
-info empty-session: it has neither a prompt nor a reply (5 times) (rejoin doctor --check empty-session)
+note empty-session: it has neither a prompt nor a reply (5 times) (rejoin doctor --check empty-session)
 
 1 error, 1 warning, 5 notes in 2 sessions and 5 that `list` shows with --all. `rejoin doctor --fix` fixes 1 without losing anything.
 
@@ -850,42 +850,42 @@ fn the_worst_examples_come_first_with_their_own_commands() {
 fn the_checks_are_listed_and_an_unknown_one_is_refused() {
     let world = World::new();
     world.rejoin(["doctor", "--list-checks", "--format", "table"]).code(0).stdout_eq(str![[r#"
-duplicate-session      error, warning, info  the id has several copies
+duplicate-session      error, warning, note  the id has several copies
 shared-id              warning               several agents have a session with the same id
 ambiguous-prefix       warning               the short id that the agent prints matches several sessions
 misfiled-session       warning               its recorded directory belongs to another project
 missing-directory      warning               its launch directory does not exist here
 unknown-directory      warning               the directory it was started in is unknown
-slug-collision         info                  one project on disk holds sessions of several directories
-session-info-missing   info                  it has no session-info.json
+slug-collision         note                  one project on disk holds sessions of several directories
+session-info-missing   note                  it has no session-info.json
 session-info-invalid   warning               its session-info.json is unusable
 session-info-mismatch  warning               its session-info.json names a directory of another project
-empty-session          info                  it has neither a prompt nor a reply
+empty-session          note                  it has neither a prompt nor a reply
 unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
-torn-transcript        warning, info         the last line of its transcript was cut off
+torn-transcript        warning, note         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
 broken-chain           warning               a record names a parent that is missing, so a resume loses the messages before it
-other-branches         warning, info         its agent's resume shows one of its branches, and not the messages on others
-stuck-session          warning               its last replies are errors of the API, which a retry does not cure
-orphan-belongings      warning, info         files of a session are not next to its transcript
-dangling-pointer       warning, info         a file names a session but does not lead to it
-stale-cwd-record       info                  a record of a session's directory is no longer needed
+other-branches         warning, note         its agent's resume shows one of its branches, and not the messages on others
+stuck-session          warning               its last replies are API errors that a retry does not fix
+orphan-belongings      warning, note         files of a session are not next to its transcript
+dangling-pointer       warning, note         a file names a session but does not lead to it
+stale-cwd-record       note                  a record of a session's directory is no longer needed
 signature-invalid      error                 its signature does not match its content and this machine's key
-unsigned               info                  it has no signature, and JidoCode accepts it with a warning
+unsigned               note                  it has no signature, and JidoCode accepts it with a warning
 unsupported-version    error                 it was written by a newer version of its agent
 missing-fields         error                 fields that its agent requires are missing
 oversize               error                 it is too large for its agent to load
 invalid-content        error                 its content is not in its agent's format
 cannot-open            error                 its agent cannot open it as it is
-unlisted               warning, info         its agent's own list does not lead to it, so the agent does not find it, or not all of it
-archive-mismatch       warning               its agent's list and its place disagree whether it is archived
+unlisted               warning, note         its agent's own list does not lead to it, so the agent does not find it, or not all of it
+archive-mismatch       warning               its agent's list and its place disagree whether it is closed
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
-leftover-temp          info                  a program that died left a file behind
-unread-file            info                  a file next to sessions may hold a conversation, and no session is read from it
-gone-session           info                  a list of its agent names sessions that have no files
-large-output           info                  its background tasks left much output outside of its agent's store
-expires-soon           warning, info         its agent will soon delete it
+leftover-temp          note                  a program that died left a file behind
+unread-file            note                  a file next to sessions may hold a conversation, and no session is read from it
+gone-session           note                  a list of its agent names sessions that have no files
+large-output           note                  its background tasks left much output outside of its agent's store
+expires-soon           warning, note         its agent deletes it soon
 unreadable             error                 it could not be read
 interrupted-run        error                 a run of rejoin did not finish
 
@@ -926,8 +926,8 @@ fn the_lines_of_ndjson_are_the_items_of_json() {
         assert_eq!(crate::contract::parse::<Finding>(line).evidence, finding.evidence);
     }
     let summary: crate::contract::DoctorSummary = crate::contract::parse(lines[lines.len() - 1]);
-    assert_eq!((summary.errors, summary.warnings, summary.infos), (0, 2, 1));
-    assert_eq!((report.errors, report.warnings, report.infos, report.repairable), (0, 2, 1, 1));
+    assert_eq!((summary.errors, summary.warnings, summary.notes), (0, 2, 1));
+    assert_eq!((report.errors, report.warnings, report.notes, report.repairable), (0, 2, 1, 1));
 }
 
 #[test]
@@ -961,7 +961,7 @@ fn data_of_real_clients_gives_no_false_error() {
         copy_tree(&folder.join("home"), &world.home());
         let answer = world.with("REJOIN_NOW", "2026-11-26T00:00:00Z").rejoin(["doctor", "--deep", "--json"]);
         let report: DoctorReport = answer.json();
-        for finding in report.findings.iter().filter(|finding| finding.severity != Severity::Info) {
+        for finding in report.findings.iter().filter(|finding| finding.severity != Severity::Note) {
             let is_true = match finding.severity {
                 Severity::Error => true_errors.contains(&finding.code.as_str()),
                 _ => true_warnings.contains(&finding.code.as_str()),

@@ -4,7 +4,7 @@
 //! * ` ```sh ` and ` ```bash `: a script that succeeds;
 //! * ` ```json ` below a line that is a command in backticks: the answer of the command, with line breaks added.
 //!
-//! Each block has a separate copy of the sample home, shown as `/home/ana`, and begins there. A comment above a block
+//! Each block has a separate copy of the sample home, shown as `/home/ana`, and begins there; its files are new, as in a fresh clone. A comment above a block
 //! sets its special properties, as in `<!-- exit 6; goes on -->`: see [`Note`]. `SNAPSHOTS=overwrite` rewrites them.
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::fixtures::claude_slug;
 use crate::generated::{is_overwriting, replace_in_page};
-use crate::sample_home::{NOW, sample_home};
+use crate::sample_home::{NOW, fresh_clone};
 use crate::world::World;
 
 /// The placeholder for every fingerprint of a plan, which depends on the path of the home.
@@ -114,7 +114,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        Self { world: sample_home(), fingerprint: String::new(), exits: Vec::new() }
+        Self { world: fresh_clone(), fingerprint: String::new(), exits: Vec::new() }
     }
 
     /// Prepares for a block, which begins at home.

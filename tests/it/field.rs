@@ -143,7 +143,7 @@ fn resume_refuses_a_session_archived_by_list_or_place() {
     std::fs::remove_file(&list).expect("a list");
     codex_list(&list, &[(&id(1), "A name", &archived, false)]);
     let told = world.rejoin(["doctor", "--check", "archive-mismatch"]).code(4).stdout();
-    assert!(told.contains("not archived"), "{told}");
+    assert!(told.contains("not closed"), "{told}");
     std::fs::remove_file(&list).expect("a list");
     codex_list(&list, &[(&id(1), "A name", &archived, true)]);
     world.rejoin(["doctor", "--check", "archive-mismatch"]).code(0);

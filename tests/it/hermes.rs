@@ -112,7 +112,7 @@ fn a_resumed_archived_session_stays_archived_with_a_warning() {
     let session = Hermes::session(hermes_id(1)).in_dir(world.dir("app")).turn("a", "b");
     world.add(session.column("archived", Sql::Integer(1)));
     let answer = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0).stderr();
-    assert!(answer.contains("it stays archived"), "{answer}");
+    assert!(answer.contains("it stays closed"), "{answer}");
 }
 
 #[test]

@@ -137,8 +137,13 @@ fn sessions_are_ordered_by_closing_time_and_shown_as_closed() {
     let listed = world.rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!(listed.iter().map(|session| session.id.clone()).collect::<Vec<_>>(), [2, 1, 3].map(id));
     let table = world.on_terminal(160, ["list", "--color", "never"]).code(0).stdout();
-    for words in ["closed 2 min ago", "closed yesterday", "closed 3 days ago"] {
-        assert!(table.contains(words), "{words}:\n{table}");
+    for (row, ago) in table.lines().skip(1).zip(["  2 min ago", "  yesterday", "  3 days ago"]) {
+        assert!(row.contains(ago) && row.ends_with("dir gone, closed"), "{ago}:\n{table}");
+    }
+    for columns in [60, 80] {
+        let narrow = world.on_terminal(columns, ["list", "--color", "never"]).code(0);
+        assert!(narrow.stdout().lines().nth(1).is_some_and(|row| row.ends_with("  Dc")), "{}", narrow.stdout());
+        assert!(narrow.stderr().contains("c closed"), "{}", narrow.stderr());
     }
 }
 

@@ -172,9 +172,13 @@ fn sessions_are_filtered_by_age() {
 #[test]
 fn sessions_are_ordered_as_asked_for() {
     let world = four_sessions();
-    for (key, expected) in
-        [("active", [4, 3, 2, 1]), ("created", [4, 3, 2, 1]), ("title", [2, 4, 3, 1]), ("agent", [3, 1, 4, 2])]
-    {
+    for (key, expected) in [
+        ("active_at", [4, 3, 2, 1]),
+        ("active", [4, 3, 2, 1]),
+        ("created_at", [4, 3, 2, 1]),
+        ("title", [2, 4, 3, 1]),
+        ("agent", [3, 1, 4, 2]),
+    ] {
         assert_eq!(ids(&world, &["--sort", key]), expected.map(id), "{key}");
         let mut reversed = expected;
         reversed.reverse();

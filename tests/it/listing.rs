@@ -202,14 +202,23 @@ AGENT   ID        TITLE            DIRECTORY  ACTIVE       SIZE  MARKS
 claude  00000001  say "hi", twice  /usr       2026-02-01  [..] B
 
 "#]]);
-    world.rejoin(["list", "--format", "csv", "--fields", "id,title,dir,prompts"]).code(0).stdout_eq(str![[r#"
-id,title,dir,prompts
+    world.rejoin(["list", "--format", "csv", "--fields", "id,title,launch_dir,prompts"]).code(0).stdout_eq(str![[r#"
+id,title,launch_dir,prompts
 00000001-aaaa-4aaa-8aaa-000000000001,"say ""hi"", twice",/usr,1
 
 "#]]);
     world.rejoin(["list", "--fields", "agent,title,copies"]).code(0).stdout_eq("claude\tsay \"hi\", twice\t1\n");
     let csv = world.rejoin(["list", "--format", "csv"]).code(0).stdout();
-    assert!(csv.starts_with("agent,id,title,dir,active,size,problems\n"), "{csv}");
+    assert!(csv.starts_with("agent,id,title,launch_dir,active_at,size_bytes,health\n"), "{csv}");
+    let [new, old] =
+        ["launch_dir,active_at,size_bytes,health,created_at,git_branch", "dir,active,size,problems,created,branch"]
+            .map(|fields| world.rejoin(["list", "--format", "csv", "--fields", fields]).code(0).stdout());
+    assert!(new.starts_with("launch_dir,active_at,size_bytes,health,created_at,git_branch\n"), "{new}");
+    assert_eq!(new, old, "the earlier names are synonyms");
+    let stats = world.rejoin(["stats", "--format", "csv"]).code(0).stdout();
+    assert!(stats.starts_with("by,key,sessions,prompts,replies,size_bytes,active_days,"), "{stats}");
+    let stores = world.rejoin(["agents", "--format", "csv"]).code(0).stdout();
+    assert!(stores.starts_with("agent,store,sessions,others,size_bytes,active_at,version\n"), "{stores}");
     let counted = world.rejoin(["list", "--counts"]).code(0).stdout();
     assert!(counted.trim_end_matches('\n').ends_with("\t1\t1"), "{counted}");
     world.rejoin(["list", "--fields", "agent,colour"]).code(2);
@@ -290,11 +299,15 @@ fn every_command_counts_the_same_sessions() {
     world.add(Codex::session(id(5)).in_dir(&app).turn("x", "y").archived());
     let list = world.on_terminal(80, ["list"]).code(0);
     assert_eq!(list.stdout().lines().filter(|line| line.contains("claude")).count(), 3);
-    assert!(list.stderr().contains("2 sub-agents, empty and archived sessions not"), "{}", list.stderr());
+    assert!(
+        list.stderr().contains("2 more with --all (sub-agents, empty, closed by their agent)."),
+        "{}",
+        list.stderr()
+    );
     let doctor = world.rejoin(["doctor", "--check", "bad-lines"]).code(0).stdout();
     assert_eq!(doctor, "No problems found in 3 sessions and 2 that `list` shows with --all.\n");
     let stats = world.on_terminal(80, ["stats"]).code(0).stderr();
-    assert_eq!(stats, "1 session archived by an agent included; `rejoin list --all` shows it.\n");
+    assert_eq!(stats, "1 session closed by an agent included; `rejoin list --all` shows it.\n");
 }
 
 #[test]
@@ -409,4 +422,43 @@ fn a_copy_of_a_mac_names_the_unread_stores() {
     }
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
     assert_eq!(names_not_read(&list), ["Kiro CLI", "Copilot Chat", "Zed"]);
+}
+
+#[test]
+fn a_narrow_table_keeps_the_columns_that_an_option_asks_for() {
+    let world = World::new();
+    let app = world.dir("projects/of/the/customer/app");
+    for n in 1..=3 {
+        world.add(Claude::session(id(n)).in_dir(&app).title("A title of many words, as usual").turn("x", "y"));
+    }
+    world.rejoin(["pin", &id(1)]).code(0);
+    for columns in [60, 72, 80, 120, 200] {
+        let counted = world.on_terminal(columns, ["list", "--counts", "--color", "never"]).code(0);
+        let head = counted.stdout().lines().next().unwrap_or_default().to_owned();
+        assert!(head.contains("PROMPTS") && head.contains("REPLIES") && head.contains("TITLE"), "{columns}: {head}");
+        assert_eq!(counted.stderr().contains("Marks:"), head.contains("MARKS") && columns < 100, "{columns}");
+        let stores = world.on_terminal(columns, ["agents", "--color", "never"]).code(0).stdout();
+        assert!(stores.starts_with("AGENT") && stores.contains("SESSIONS"), "{columns}: {stores}");
+        assert!(stores.lines().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {stores}");
+    }
+    let chosen = world.on_terminal(60, ["list", "--fields", "prompts,replies,title"]).code(0);
+    assert!(!chosen.stderr().contains("Marks:"), "{}", chosen.stderr());
+}
+
+#[test]
+fn what_an_agent_archived_is_closed_and_the_earlier_word_is_a_synonym() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y").archived());
+    world.add(Claude::session(id(2)).in_dir("/usr").turn("x", "y"));
+    for mark in ["is:closed", "is:archived"] {
+        let listed = world.rejoin(["list", mark, "--fields", "id,marks"]).code(0).stdout();
+        assert_eq!(listed, format!("{}\tclosed\n", id(1)), "{mark}");
+    }
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains("kind          closed"), "{shown}");
+    for columns in [60, 80, 120, 200] {
+        let table = world.on_terminal(columns, ["list", "--all", "--color", "never"]).code(0);
+        let said = table.stdout() + &table.stderr();
+        assert!(!said.contains("archived") && said.contains("closed"), "{columns}: {said}");
+    }
 }

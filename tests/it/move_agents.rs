@@ -117,7 +117,7 @@ fn move_and_undo_work_for_every_agents_sessions() {
     assert!(dirs.contains(&("claude".to_owned(), id(30), text(&new.join("src")))), "{dirs:?}");
     assert!(dirs.contains(&("claude".to_owned(), id(31), text(&neighbour))), "{dirs:?}");
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
-    let said: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Info).collect();
+    let said: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
     assert!(said.is_empty(), "{said:?}");
 
     world.rejoin(["undo"]).code(0);

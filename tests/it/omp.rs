@@ -163,9 +163,9 @@ fn a_packed_session_is_archived_and_not_resumed() {
         (session.kind, session.prompts, session.active_source.as_deref()),
         (Kind::Archived, None, Some("mtime"))
     );
-    assert_eq!(session.size_bytes, 9);
+    assert_eq!(session.size_bytes, Some(9));
     let refused = world.rejoin(["resume", &id(1), "--in", APP]).code(7);
-    assert!(refused.stderr().contains("`omp gc` has archived it"), "{}", refused.stderr());
+    assert!(refused.stderr().contains("`omp gc` has closed it"), "{}", refused.stderr());
     goes_and_comes_back(&world, &id(1));
 }
 

@@ -49,7 +49,7 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!((session.launch_path(), session.model.as_deref()), (Some("/home/ana/app"), Some("model-o")));
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00Z"));
-    assert!(session.size_bytes > 200, "{}", session.size_bytes);
+    assert!(session.size_bytes > Some(200), "{:?}", session.size_bytes);
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
     assert_eq!(texts, ["\"fix the parser\"", "Looking.", "bash {\"command\":\"ls\"}", "→ a b", "APIError", "half"]);
 }

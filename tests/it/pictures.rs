@@ -223,8 +223,8 @@ fn picker_screens_of_every_width_are_unchanged() {
     let screens: [(&str, &str, &[&str]); 6] = [
         ("list", "", &["15 of 15 sessions", "assistant:"]),
         ("found", "cron", &["> cron", "1 of 15 sessions", "queue is empty"]),
-        ("said", "shopping list", &["by its messages", "user: Add a shopping list", "begun"]),
-        ("refused", "misfiled\r", &["> rejoin resume", "rejoin show", "enter do it"]),
+        ("said", "shopping list", &["by its messages", "user: Add a shopping list", "started"]),
+        ("refused", "misfiled\r", &["> rejoin resume", "rejoin show", "enter runs it"]),
         ("delete", "\t\t\x18", &["Delete 2 sessions", "cron"]),
         ("keys", "?", &["ACT"]),
     ];

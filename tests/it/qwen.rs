@@ -178,7 +178,7 @@ fn archived_sessions_forks_and_sub_agents_are_distinguished() {
     assert_eq!(what("agent-look-1"), (Kind::Subagent, Some(id(1)), false));
     assert_eq!((of("agent-look-1").prompts, of("agent-look-1").replies), (Some(1), Some(1)));
     let answer = world.rejoin(["resume", &id(2)]).code(7);
-    assert!(answer.stderr().contains("it is archived"), "{}", answer.stderr());
+    assert!(answer.stderr().contains("it is closed"), "{}", answer.stderr());
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn rename_refuses_a_title_hidden_by_the_agent() {
     world.add(Claude::session(id(4)).in_dir("/usr").turn("x", "y").subagent("agent-a1", "look", "ok"));
     let before = picture_of_stores(&world.home());
     let why = |session: &str| world.rejoin(["rename", session, "New"]).code(7).stdout_eq("").stderr();
-    assert!(why(&id(1)).contains("rejoin knows of no file from which amplifier reads a title again"));
+    assert!(why(&id(1)).contains("rejoin cannot rename Amplifier sessions; rename it in Amplifier"));
     assert!(why(&id(2)).contains("codex keeps titles in a database"));
     assert!(why("two-rivers").contains("`gptme-util chats rename two-rivers New`"), "{}", why("two-rivers"));
     assert!(why("agent-a1").contains("it is a sub-agent"));

@@ -44,7 +44,7 @@ fn doctor_and_show_report_a_stuck_conversation() {
     assert_eq!(findings[0].remedies[0].command, format!("rejoin rewind claude:{}", id(1)));
     let shown: Details = world.rejoin(["show", &id(1), "-m", "4", "--json"]).code(0).json();
     assert!(
-        shown.notes.iter().any(|note| note.starts_with("its last 2 replies are errors of the API")),
+        shown.notes.iter().any(|note| note.starts_with("its last 2 replies are API errors that a retry does not fix")),
         "{:?}",
         shown.notes
     );
@@ -91,7 +91,7 @@ fn doctor_names_the_causes_in_the_transcript() {
         world.add(session);
         let finding = report(&world).findings.remove(0);
         assert!(finding.evidence.ends_with(expected), "{}", finding.evidence);
-        assert!(finding.measured.starts_with("1 error of the API; a"), "{}", finding.measured);
+        assert!(finding.measured.starts_with("1 API error; a"), "{}", finding.measured);
     }
     // A lone surrogate is not text that a fixture can write.
     let path = world.add(refused(good(), "a HALF b", "API Error: 400 no low surrogate in string"));
@@ -203,7 +203,7 @@ fn a_number_or_a_branch_names_another_point() {
         shown.messages.expect("messages").into_iter().map(|message| message.text).collect::<Vec<_>>()
     };
     let copy = world.rejoin(["rewind", &id(1), "--json"]).code(7).error();
-    assert!(copy.message.contains("a mere copy"), "{}", copy.message);
+    assert!(copy.message.contains("nothing to rewind: the last message is a good reply"), "{}", copy.message);
     assert_eq!(texts(&["--to", "2"]), ["one", "1"]);
     assert_eq!(texts(&["--branch", "2"]), ["one", "1", "two", "2"]);
     assert_eq!(texts(&["--branch", "2", "--to", "3"]), ["one", "1", "two"]);

@@ -152,8 +152,14 @@ fn a_process_with_the_file_open_is_found_without_a_lock() {
         .collect();
     assert_eq!(states, [(id(1), State::Waiting), (id(2), State::Waiting)]);
     assert!(world.rejoin(["list", "--json"]).code(0).sessions().iter().all(|session| session.process.is_none()));
+    let marked = |columns| {
+        let table = world.on_terminal(columns, ["list", "--color", "never"]).code(0).stdout();
+        table.lines().filter(|row| row.ends_with("  live") || row.ends_with("  L")).count()
+    };
+    assert_eq!([60, 80, 120, 200].map(marked), [2; 4], "the rows of a plain list have the same marks");
     drop(files);
     assert!(running(&world).is_empty());
+    assert_eq!(marked(120), 0);
 }
 
 #[test]
@@ -234,8 +240,14 @@ fn a_terminal_shows_the_state_the_start_and_the_process() {
     assert_eq!(row.last(), Some(&std::process::id().to_string()), "{shown}");
     assert!(row.contains(&"working".to_owned()) && lines[1].contains("Compare lists"), "{shown}");
     assert!(!shown.contains("Sort lists") && !shown.contains("Marks:"), "{shown}");
+    for columns in [60, 72, 80] {
+        let shown = world.on_terminal(columns, ["list", "--running", "--color", "never"]).code(0).stdout();
+        for head in ["TITLE", "STATE", "SINCE", "PID"] {
+            assert!(shown.contains(head), "{columns} {head}: {shown}");
+        }
+    }
     let narrow = world.on_terminal(40, ["list", "--running"]).code(0).stdout();
-    assert!(narrow.contains("working") && !narrow.contains("PID"), "{narrow}");
+    assert!(narrow.contains("working") && narrow.contains("PID") && !narrow.contains("DIRECTORY"), "{narrow}");
 }
 
 #[test]

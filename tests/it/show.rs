@@ -39,3 +39,28 @@ fn the_end_of_a_long_transcript_is_shown_without_the_rest() {
     let all: Value = world.rejoin(["show", &id(1), "--messages", "6", "--json"]).code(0).json();
     assert_eq!(all["messages"].as_array().expect("messages").len(), 6, "the hole has none");
 }
+
+#[test]
+fn a_directory_in_which_every_record_agrees_is_said_once() {
+    let world = World::new();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert_eq!(shown.matches(&format!("{}  (", app.display())).count(), 1, "{shown}");
+    assert!(shown.contains("; every record agrees)") && !shown.contains("started in"), "{shown}");
+    let json: Value = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(json["session"]["start_dir"], json["session"]["last_dir"]);
+    world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").cd(&other).turn("more", "z"));
+    let shown = world.rejoin(["show", &id(2)]).code(0).stdout();
+    assert!(shown.contains("started in") && shown.contains("last in"), "{shown}");
+}
+
+#[test]
+fn show_does_not_name_itself_as_the_way_out() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y").filed_under("-elsewhere"));
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains("refused: ") && shown.contains("--trust`"), "{shown}");
+    assert!(!shown.contains("check it with"), "{shown}");
+    assert!(world.rejoin(["resume", &id(1)]).code(7).stderr().contains("check it with `rejoin show"));
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::contract::DoctorReport;
-use crate::contract::changes::{Change, ChangeResult, Cleanup, Undo};
+use crate::contract::changes::{Change, Cleanup, Undo};
 use crate::fixtures::{Claude, Codex, age_tree, id, put};
 use crate::picker::leaves;
 use crate::terminal::{Seat, two_sessions};
@@ -52,13 +52,16 @@ fn a_tag_is_added_removed_and_undone() {
 
     let again: Change = world.rejoin(["tag", &id(1), "+RELAY", "-nothing", "--json"]).code(0).json();
     assert!(again.items.is_empty(), "it has that tag, and not the other one");
-    let list: Change = world.rejoin(["tag", "--list", "--json"]).code(0).json();
-    assert_eq!(list.ids(), [id(1), id(3)]);
-    assert!(list.items.iter().all(|item| item.result == ChangeResult::Unchanged));
-    world
-        .rejoin(["tag", "--list", "--format", "table", "--agent", "codex"])
-        .code(0)
-        .stdout_eq(format!("tagged  codex {}  +later\n", id(3)));
+    let list = world.rejoin(["tag", "--list", "--json"]).code(0).sessions();
+    let tags_of = |n: u32| list.iter().find(|session| session.id == id(n)).map(|session| session.tags.join(" "));
+    assert_eq!((tags_of(1).as_deref(), tags_of(3).as_deref(), list.len()), (Some("later relay"), Some("later"), 2));
+    for columns in [60, 80, 120, 200] {
+        let table = world.on_terminal(columns, ["tag", "--list", "--agent", "codex"]).code(0).stdout();
+        let (head, row) = table.split_once('\n').expect("a head");
+        assert!(head.contains("TITLE") && head.contains("TAGS") && row.contains("+later"), "{columns}: {table}");
+    }
+    let rows = world.rejoin(["tag", "--list"]).code(0).stdout();
+    assert!(rows.lines().all(|row| row.split('\t').nth(3).is_some_and(|tags| tags.contains("+later"))), "{rows}");
 
     world.rejoin(["undo"]).code(0);
     assert_eq!(tags(&world, 1), ["relay", "shop"]);

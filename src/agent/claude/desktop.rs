@@ -124,7 +124,7 @@ pub(super) fn entitle(copy: &mut SessionCopy, notes: &StoreNotes) {
     }
     if notes.archived.get(&copy.place.id) == Some(&true) && copy.kind.is_listed() {
         copy.kind = SessionKind::Archived;
-        copy.notes.push("archived in Claude Desktop; Claude Code resumes it nevertheless".to_owned());
+        copy.notes.push("closed in Claude Desktop; Claude Code resumes it nevertheless".to_owned());
     }
     let Some(task) = copy.place.store.root.parent().filter(|_| copy.title.is_none() && is_in(&copy.place.store)) else {
         return;

@@ -144,7 +144,7 @@ impl Reading for Codex {
         ends.fill(&mut copy, by_place || listed == Some(true));
         if let Some(listed) = listed.filter(|listed| *listed != by_place) {
             copy.health.insert(Health::ArchiveMismatch);
-            let [list, place] = [listed, by_place].map(|is| if is { "archived" } else { "not archived" });
+            let [list, place] = [listed, by_place].map(|is| if is { "closed" } else { "not closed" });
             copy.notes.push(format!("Codex's list says that it is {list}, and by its place it is {place}"));
         }
 
@@ -269,7 +269,7 @@ impl Resuming for Codex {
         }
         refuse_subagent(copy)?;
         if copy.kind == SessionKind::Archived {
-            return Err(format!("it is archived; run `codex unarchive {id}` first").into());
+            return Err(format!("it is closed; run `codex unarchive {id}` first").into());
         }
         if copy.health.contains(Health::MissingFields) {
             return Err("it lacks the first record, and Codex needs that to load a session".into());

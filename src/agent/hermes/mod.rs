@@ -145,7 +145,7 @@ impl Resuming for Hermes {
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
-        is_archived.then(|| "it stays archived, so Hermes still leaves it out of its own list".to_owned())
+        is_archived.then(|| "it stays closed, so Hermes still leaves it out of its own list".to_owned())
     }
 }
 

@@ -85,7 +85,7 @@ impl Resuming for Omp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
         if copy.kind == SessionKind::Archived {
-            return Err("`omp gc` has archived it, and `omp --resume` does not find archived sessions".into());
+            return Err("`omp gc` has closed it, and `omp --resume` does not find closed sessions".into());
         }
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default().into());

@@ -108,7 +108,7 @@ impl Resuming for Qwen {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
         if copy.kind == SessionKind::Archived {
-            return Err("it is archived; unarchive it in Qwen Code first".into());
+            return Err("it is closed; unarchive it in Qwen Code first".into());
         }
         if copy.kind == SessionKind::Empty {
             return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());

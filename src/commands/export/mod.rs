@@ -35,13 +35,13 @@ pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let left_out = LeftOut::default();
     match &target {
         Target::Output => {
-            let [one] = chosen.as_slice() else { return Err(too_many(chosen.len(), env).into()) };
+            let [one] = chosen.as_slice() else { return Err(too_many(env).into()) };
             exporter.write(ui.data(), one, &left_out)?;
             ui.flush()?;
             messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
         Target::File(path) => {
-            let [one] = chosen.as_slice() else { return Err(no_dir(path, chosen.len()).into()) };
+            let [one] = chosen.as_slice() else { return Err(no_dir(path).into()) };
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
             ui.note(&format!("Exported 1 session to {}.", path.display()));
             messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
@@ -201,13 +201,13 @@ fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -
     Ok(())
 }
 
-fn too_many(count: usize, env: &Env) -> Refusal {
+fn too_many(env: &Env) -> Refusal {
     let again = command_line::again(env, &[], &["--output", "rejoin-export"]);
-    let message = format!("{count} sessions do not fit into one output");
+    let message = "several sessions need a directory";
     Refusal::new(RefusalCode::Usage, message).hint(format!("run `{again}` to write them to a directory, one file each"))
 }
 
-fn no_dir(path: &Path, count: usize) -> Refusal {
-    let message = format!("{count} sessions do not fit into one file, and {} is not a directory", path.display());
+fn no_dir(path: &Path) -> Refusal {
+    let message = format!("several sessions need a directory, and {} is not one", path.display());
     Refusal::new(RefusalCode::Usage, message).hint("name a directory with --output")
 }

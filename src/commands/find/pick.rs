@@ -76,7 +76,7 @@ impl Finder<'_> {
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         match picked(SessionBackend::new(filter, env), purpose, &words, self.ui)? {
             Answer::Sessions(sessions, _) => {
-                let session = sessions.first().context("nothing was picked")?;
+                let session = sessions.first().context("nothing chosen")?;
                 Ok(Target::Session(Box::new(again(session, wanted, env)?)))
             }
             Answer::Left(exit) => Err(nothing_picked(exit).into()),
@@ -85,7 +85,7 @@ impl Finder<'_> {
 }
 
 fn nothing_picked(exit: Exit) -> Refusal {
-    Refusal { exit, ..Refusal::new(RefusalCode::NothingPicked, "nothing was picked") }
+    Refusal { exit, ..Refusal::new(RefusalCode::NothingPicked, "nothing chosen") }
 }
 
 /// Returns a session with the wanted copy first, or else with the one that evidence ranks first or that the user chooses at
@@ -126,7 +126,7 @@ fn choose_a_copy(
     let refused = Refused { why, ready: ready.collect() };
     match pick::choose(&session, refused, ui.err_styles()).context("cannot use the terminal")? {
         Choice::Way(how) => {
-            let number = how.copy.context("nothing was picked")?;
+            let number = how.copy.context("nothing chosen")?;
             take_copy(&mut session, &CopySelector::Number(number), env)?;
             Ok(session)
         }

@@ -182,7 +182,7 @@ fn write_table(
         has_places: false,
         is_by_size: args.order() == SortKey::Size,
     };
-    let legend = table::legend(&sessions, &look, env.terminal.columns());
+    let legend = table::legend(&sessions, &look, env);
     let styles = ui.styles;
     Layout::Table(look).write(ui.data(), env, &styles, &sessions)?;
     Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })

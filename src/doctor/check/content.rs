@@ -105,7 +105,7 @@ fn empty(session: &Session) -> Option<Finding> {
     };
     let evidence = format!("{} has neither a prompt nor a reply: {what}.", name(session));
     let finding =
-        Finding::about(session, Code::EmptySession, Severity::Info, evidence).measured(what, "a prompt or a reply");
+        Finding::about(session, Code::EmptySession, Severity::Note, evidence).measured(what, "a prompt or a reply");
     let selector = selector(session);
     Some(match copy.size() {
         // Only its agent can remove a row of its database.
@@ -188,7 +188,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
         );
         // A copy of another home has worse problems than this one.
         let is_at_home = sessions.iter().any(|session| session.launch_dir_exists == Some(true));
-        let severity = if is_at_home { Severity::Warning } else { Severity::Info };
+        let severity = if is_at_home { Severity::Warning } else { Severity::Note };
         let finding = Finding::new(Code::Unlisted, severity, evidence)
             .path(root)
             .measured("a list that names other files", "a list that names these files, or none");
@@ -209,7 +209,7 @@ fn archive_mismatch(session: &Session) -> Option<Finding> {
     if !copy.health.contains(Health::ArchiveMismatch) {
         return None;
     }
-    let seen = copy.notes.iter().find(|note| note.contains("archived"));
+    let seen = copy.notes.iter().find(|note| note.starts_with("Codex's list says"));
     let seen = seen.map_or_else(|| Health::ArchiveMismatch.meaning().to_owned(), Clone::clone);
     let evidence = format!("{} may not be resumed as it is: {seen}.", name(session));
     let finding = Finding::about(session, Code::ArchiveMismatch, Severity::Warning, evidence)
@@ -260,7 +260,7 @@ fn unsigned(session: &Session) -> Option<Finding> {
             name(session),
             session.agent
         );
-        Finding::about(session, Code::Unsigned, Severity::Info, evidence)
+        Finding::about(session, Code::Unsigned, Severity::Note, evidence)
             .measured("no signature", "a signature")
             .resumed(session)
     })
@@ -271,12 +271,12 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
     let Stuck { errors, since, error, good, causes } = stuck;
     let since = since.map(|at| format!(" since {at}")).unwrap_or_default();
     let replies = if *errors == 1 { "reply".to_owned() } else { format!("{errors} replies") };
-    let are = if *errors == 1 { "is an error" } else { "are errors" };
+    let are = if *errors == 1 { "is an API error" } else { "are API errors" };
     let error = text::truncated(&text::one_line(error), MOST_OF_ERROR).into_owned();
     let good = good.at.map(|at| format!("The last good reply is of {at}. ")).unwrap_or_default();
     let found: Vec<String> =
         causes.iter().map(|found| format!("{} (line {})", found.cause.words(), found.line)).collect();
-    let measured = std::iter::once(format!("{} of the API", count(*errors, "error"))).chain(found.iter().cloned());
+    let measured = std::iter::once(count(*errors, "API error")).chain(found.iter().cloned());
     let measured = measured.collect::<Vec<_>>().join("; ");
     let causes = match found.as_slice() {
         [] => String::new(),
@@ -284,7 +284,7 @@ fn stuck_session(session: &Session, stuck: &Stuck) -> Finding {
         causes => format!(" Its transcript has usual causes: {}.", causes.join("; ")),
     };
     let evidence = format!(
-        "The last {replies} of {}{since} {are} of the API that a retry does not cure: {error:?}. {good}A resume sends the \
+        "The last {replies} of {}{since} {are} that a retry does not fix: {error:?}. {good}A resume sends the \
          same conversation again, so it will most likely fail.{causes}",
         name(session)
     );
@@ -344,7 +344,7 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Option<Finding> 
         (_, others) => ("are", format!("{others} other branches")),
     };
     let (severity, newest) =
-        if off_branch.has_newest() { (Severity::Warning, ", the newest among them") } else { (Severity::Info, "") };
+        if off_branch.has_newest() { (Severity::Warning, ", the newest among them") } else { (Severity::Note, "") };
     let evidence = format!(
         "{messages} of {} {are} on {branches}{newest}, as after a rewind; its agent's resume does not show them.",
         name(session)
@@ -386,7 +386,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
             (Severity::Warning, evidence, "half a record")
         }
         LastLine::Nul => (
-            Severity::Info,
+            Severity::Note,
             format!(
                 "The transcript of {} ends in NUL bytes, as after a loss of power; every record before them is whole, and \
                  none is lost.",
@@ -395,7 +395,7 @@ fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
             "NUL bytes after the last record",
         ),
         LastLine::WithoutNewline => (
-            Severity::Info,
+            Severity::Note,
             format!(
                 "The last record of the transcript of {} is complete but has no newline; some versions of an agent write \
                  the next record on the same line, and then both are lost.",

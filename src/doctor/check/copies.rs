@@ -95,7 +95,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
     }
     let severity = match (is_decided, is_aside) {
         (false, _) => Severity::Error,
-        (true, true) => Severity::Info,
+        (true, true) => Severity::Note,
         (true, false) => Severity::Warning,
     };
     let repair = repair(session, at, comparison, facts).filter(|_| is_decided && !is_aside);
@@ -299,7 +299,7 @@ mod tests {
         let store = Store { is_default: false, ..(*session.copies[1].place.store).clone() };
         session.copies[1].place.store = store.into();
         let finding = found(session, facts());
-        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Info, false));
+        assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Note, false));
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     let (severity, why) = match elsewhere {
         None => (Severity::Warning, "whose transcript is gone".to_owned()),
         Some(session) => {
-            (Severity::Info, format!("whose transcript is elsewhere: {}", session.copy().place.path.display()))
+            (Severity::Note, format!("whose transcript is elsewhere: {}", session.copy().place.path.display()))
         }
     };
     let is_unread = orphan.kind == OrphanKind::UnreadBelongings;
@@ -123,7 +123,7 @@ fn orphans(survey: &Survey) -> Vec<Finding> {
             count(sessions.len(), "sub-agent"),
             if sessions.len() == 1 { "is" } else { "are" }
         );
-        let finding = Finding::new(Code::OrphanBelongings, Severity::Info, evidence)
+        let finding = Finding::new(Code::OrphanBelongings, Severity::Note, evidence)
             .measured("no session of that id", "the session that made them")
             .remedy(format!("rejoin show {}", selector(sessions[0])), "shows the first of them");
         sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
@@ -138,11 +138,11 @@ fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
         return None;
     }
     let (is, what) = match orphan.kind {
-        OrphanKind::Debris => ("was begun as a session, and has no message", "an empty file"),
+        OrphanKind::Debris => ("was started as a session, and has no message", "an empty file"),
         _ => ("is a temporary file of a program that died before it finished", "a temporary file"),
     };
     let evidence = format!("{} ({}) {is}; no process has it open.", orphan.path.display(), orphan.holds);
-    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Note, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = session.into_iter().fold(finding, Finding::session);
     Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, what)))
 }
@@ -155,7 +155,7 @@ fn unread(agent: AgentKind, dir: &Path, files: &[PathBuf]) -> Finding {
         dir.display(),
         if files.len() == 1 { "it" } else { "them" }
     );
-    let finding = Finding::new(Code::UnreadFile, Severity::Info, evidence)
+    let finding = Finding::new(Code::UnreadFile, Severity::Note, evidence)
         .agent(agent)
         .measured(count(files.len(), "file"), "a session for each")
         .remedy(format!("ls -l {}", word(dir)), "shows them among the others; leave them, or move them elsewhere");
@@ -164,7 +164,7 @@ fn unread(agent: AgentKind, dir: &Path, files: &[PathBuf]) -> Finding {
 
 fn registration(orphan: &Orphan) -> Finding {
     let evidence = format!("{} registers {}, so the session is not in use.", orphan.path.display(), orphan.holds);
-    let finding = Finding::new(Code::LeftoverTemp, Severity::Info, evidence).agent(orphan.agent).path(&orphan.path);
+    let finding = Finding::new(Code::LeftoverTemp, Severity::Note, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = orphan.session_id.iter().fold(finding, |finding, id| finding.id(orphan.agent, id));
     finding.measured("no such process", "a process that runs").repaired_by(trash(&orphan.path, "a process record"))
 }
@@ -181,7 +181,7 @@ fn dangling(pointer: &Pointer) -> Finding {
             ),
             "no such session",
         ),
-        None => (Severity::Info, format!("{path} names no session."), "no id"),
+        None => (Severity::Note, format!("{path} names no session."), "no id"),
     };
     Finding::new(Code::DanglingPointer, severity, evidence)
         .agent(pointer.agent)
@@ -211,7 +211,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
                 pointer.dir.display()
             );
             findings.push(
-                Finding::new(Code::DanglingPointer, Severity::Info, evidence)
+                Finding::new(Code::DanglingPointer, Severity::Note, evidence)
                     .agent(pointer.agent)
                     .session(session)
                     .path(&pointer.path)
@@ -268,7 +268,7 @@ fn gone_from(agent: AgentKind, list: &Path, mentions: &[&Mention], survey: &Surv
     if let Some((_, Retention { setting: (path, key), .. })) = retention {
         evidence.push(format!("{agent} deletes old sessions; `{key}` in {} sets their age.", path.display()));
     }
-    let finding = Finding::new(Code::GoneSession, Severity::Info, evidence.join(" "))
+    let finding = Finding::new(Code::GoneSession, Severity::Note, evidence.join(" "))
         .agent(agent)
         .path(list)
         .measured(format!("{} without files", count(ids.len() + lost.len(), "entry")), "a session for each entry");
@@ -295,7 +295,7 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
         _ => "a session that ended".to_owned(),
     };
     Some(
-        Finding::new(Code::StaleCwdRecord, Severity::Info, format!("The record {} {why}.", path.display()))
+        Finding::new(Code::StaleCwdRecord, Severity::Note, format!("The record {} {why}.", path.display()))
             .id(*agent, session_id)
             .path(path)
             .measured(measured, "a directory that exists and a session in use")
@@ -341,7 +341,7 @@ mod tests {
             let orphan = orphan(OrphanKind::Temporary, minutes, &survey);
             survey.held.extend(is_held.then(|| orphan.path.clone()));
             survey.orphans.push(orphan);
-            let expected = if is_reported { vec![(Code::LeftoverTemp, Severity::Info, true)] } else { Vec::new() };
+            let expected = if is_reported { vec![(Code::LeftoverTemp, Severity::Note, true)] } else { Vec::new() };
             assert_eq!(codes(&survey), expected, "{minutes} {is_held} {is_busy}");
         }
     }
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(codes(&unread), [(Code::OrphanBelongings, Severity::Warning, false)]);
         let mut elsewhere = survey(vec![session(vec![copy("a")])]);
         elsewhere.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &elsewhere));
-        assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Info, false)]);
+        assert_eq!(codes(&elsewhere), [(Code::OrphanBelongings, Severity::Note, false)]);
         let mut new = survey(Vec::new());
         new.orphans.push(orphan(OrphanKind::Belongings, 23 * 60, &new));
         assert_eq!(codes(&new), []);
@@ -380,7 +380,7 @@ mod tests {
         child.parent_id = Some("a".to_owned());
         child.place.path = Path::new("/s/projects/-p/a/subagents/agent-1.jsonl").into();
         let mut survey = survey(vec![session(vec![child])]);
-        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Info, false)]);
+        assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Note, false)]);
         survey.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &survey));
         // Its messages may be all that is left of the session, so it is not repaired automatically.
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);

@@ -73,7 +73,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
         let command = format!("rejoin resume {} --in {}", selector(session), word(dir));
         finding.remedy(command, "resumes it where the others of its project are started")
     });
-    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory"))
+    Some(finding.remedy(format!("rejoin show {}", selector(session)), "shows the evidence for each directory"))
 }
 
 fn unknown(session: &Session) -> Option<Finding> {
@@ -235,7 +235,7 @@ fn collisions(survey: &Survey) -> Vec<Finding> {
             dirs.len(),
             named.join(", ")
         );
-        let mut finding = Finding::new(Code::SlugCollision, Severity::Info, evidence)
+        let mut finding = Finding::new(Code::SlugCollision, Severity::Note, evidence)
             .measured(count(dirs.len(), "directory"), "one directory");
         let sessions = sessions.remove(&(agent, root, project)).unwrap_or_default();
         let newest = sessions.iter().copied().max_by_key(|session| session.recency());

@@ -16,7 +16,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         let health = &session.copy().health;
         let has = |problem: Health| health.contains(problem);
         if has(Health::SessionInfoMissing) {
-            Some(unusable(session, Health::SessionInfoMissing, Severity::Info))
+            Some(unusable(session, Health::SessionInfoMissing, Severity::Note))
         } else if has(Health::SessionInfoInvalid) {
             Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
         } else if has(Health::SessionInfoMismatch) {
@@ -33,11 +33,11 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let copy = session.copy();
     let plan = backfill::plan(session, None);
     let (measured, why) = match health {
-        Health::SessionInfoMissing => ("no file", format!("{} has no {FILE_NAME}", name(session))),
+        Health::SessionInfoMissing => ("no file".to_owned(), format!("{} has no {FILE_NAME}", name(session))),
         _ => {
             let why = copy.notes.iter().find_map(|note| note.strip_prefix(FILE_NAME)?.split_once(": "));
             let why = why.map_or(health.meaning(), |(_, why)| why);
-            ("unusable", format!("The {FILE_NAME} of {} cannot be used, because {why}", name(session)))
+            (why.to_owned(), format!("The {FILE_NAME} of {} cannot be used, because {why}", name(session)))
         }
     };
     let (outlook, write) = match &plan.action {
@@ -61,7 +61,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
                 .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
                 .remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs")
         }
-        _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for its directory"),
+        _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows the evidence for its directory"),
     }
 }
 
@@ -90,5 +90,5 @@ fn mismatch(session: &Session, survey: &Survey) -> Finding {
         let command = format!("rejoin resume {} --in {}", selector(session), word(&better.dir));
         finding.remedy(command, "resumes it in the directory of its project")
     });
-    finding.remedy(format!("rejoin show {}", selector(session)), "shows what speaks for either directory")
+    finding.remedy(format!("rejoin show {}", selector(session)), "shows the evidence for each directory")
 }

@@ -38,7 +38,7 @@ fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
         "Background tasks of {subject} {agent} {id} left {size} of output in {}; none of it changed since {day}{whose}.",
         dir.display()
     );
-    let finding = Finding::new(Code::LargeOutput, Severity::Info, evidence).path(dir).measured(size, "less than 1 GiB");
+    let finding = Finding::new(Code::LargeOutput, Severity::Note, evidence).path(dir).measured(size, "less than 1 GiB");
     let finding = match session {
         Some(session) => finding.session(session),
         None => finding.id(*agent, id),
@@ -102,11 +102,11 @@ fn expiry_finding(
     };
     // A store that the agent does not use by default is a backup, or rarely swept.
     let is_default = sessions.iter().any(|session| session.copy().place.store.is_default);
-    let severity = if is_default { Severity::Warning } else { Severity::Info };
+    let severity = if is_default { Severity::Warning } else { Severity::Note };
     let measured = match (&retention.refused, day) {
         (Some(value), _) => format!("{key} is {value}"),
         (None, Some(day)) => format!("deleted from {day} on"),
-        (None, None) => "deleted at its next start".to_owned(),
+        (None, None) => "deleted when the agent next starts".to_owned(),
     };
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
         .measured(measured, "kept")
@@ -184,7 +184,7 @@ mod tests {
     fn expiries_are_grouped_by_day_and_overdue_ones_are_marked() {
         let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
         let expected = [
-            ("deleted at its next start".to_owned(), 1),
+            ("deleted when the agent next starts".to_owned(), 1),
             ("deleted from 2026-03-01 on".to_owned(), 1),
             ("deleted from 2026-03-03 on".to_owned(), 1),
         ];

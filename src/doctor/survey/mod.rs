@@ -362,6 +362,6 @@ impl Survey {
         let (_, retention) = self.retentions.get(&copy.place.store.root)?;
         let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
         let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
-        retention.expiry(copy).filter(|_| is_own).filter(is_soon)
+        retention.expiry(copy, self.now).filter(|_| is_own).filter(is_soon)
     }
 }

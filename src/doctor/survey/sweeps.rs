@@ -28,7 +28,7 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
     for mut copy in scan.sessions.into_iter().flat_map(|session| session.copies) {
         let Some(retention) = retentions.get(&copy.place.store.root) else { continue };
         copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
-        let is_due = retention.expiry(&copy).is_some_and(|at| at <= env.clock.now);
+        let is_due = retention.expiry(&copy, env.clock.now).is_some_and(|at| at <= env.clock.now);
         if is_due && copy.kind != SessionKind::Subagent {
             *by_store.entry(copy.place.store.root.clone()).or_default() += 1;
         }

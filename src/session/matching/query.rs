@@ -95,7 +95,8 @@ impl Query {
             "title" => self.titles.push(folded(value.trim())),
             "tag" => self.tags.push(value.trim_start_matches('+').to_lowercase()),
             "is" => {
-                let mark = folded(value).replace(' ', "-");
+                // The earlier name of a mark.
+                let mark = folded(value).replace(' ', "-").replace("archived", "closed");
                 let is_known = |known: &Mark| marks::name(known.word()).starts_with(&mark);
                 if !Mark::ALL.iter().any(is_known) {
                     let near = nearest(&mark, Mark::ALL.iter().map(|mark| marks::name(mark.word())));
@@ -154,7 +155,7 @@ impl Query {
         Self { most_messages: most, ..self }
     }
 
-    /// Returns whether it asks for a kind of session that is hidden by default, such as `is:archived`.
+    /// Returns whether it asks for a kind of session that is hidden by default, such as `is:closed`.
     pub(crate) fn asks_for_hidden(&self) -> bool {
         let hidden = |mark: &&Mark| matches!(mark, Mark::Kind(kind) if !kind.is_listed());
         Mark::ALL.iter().filter(hidden).any(|mark| self.marks.contains(&marks::name(mark.word())))

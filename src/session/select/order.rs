@@ -13,14 +13,18 @@ use crate::session::{AgentKind, Session};
 pub(crate) enum SortKey {
     /// Newest activity first; a time in the future does not count as activity.
     #[default]
+    #[value(name = "active_at", alias = "active")]
     Active,
     /// Newest first.
+    #[value(name = "created_at", alias = "created")]
     Created,
     /// Largest first.
+    #[value(name = "size_bytes", alias = "size")]
     Size,
     /// By title, or else by first prompt.
     Title,
     /// By launch directory.
+    #[value(name = "launch_dir", alias = "dir")]
     Dir,
     /// By agent, then newest activity first.
     Agent,

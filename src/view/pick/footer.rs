@@ -16,7 +16,7 @@ pub(super) fn line(state: &State, columns: usize, styles: &Styles) -> Line {
         Mode::List => help::actions(state.purpose).collect(),
         Mode::Help(_) => vec![("up down", "scroll"), ("esc", "back")],
         Mode::Sure { .. } => vec![("y", "delete"), ("n", "keep"), ("esc", "back")],
-        Mode::Ways { .. } => vec![("enter", "do it"), ("^Y", "copy"), ("up down", "move"), ("esc", "back")],
+        Mode::Ways { .. } => vec![("enter", "runs it"), ("^Y", "copy"), ("up down", "move"), ("esc", "back")],
     };
     let mut line = Line::default();
     for (key, what) in keys {

@@ -65,15 +65,16 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("left right ^B ^F", "move in what you type"),
         ("^A ^E", "go to its start, to its end"),
         ("^W ^U", "erase the word, all before the cursor"),
-        ("^D", "erase the character behind the cursor"),
+        ("^D", "erase the character under the cursor"),
     ]);
     let words = own(&[
         ("fix parser", "both words, in any order; letters may be left out: fxprsr"),
         ("\"fix the\"", "the words as they stand"),
         ("agent:claude", "sessions of one agent; agent:claude,codex of two"),
         ("dir:shop", "sessions whose directory contains it"),
-        ("since:7d before:2026-03-01", "sessions active since then, or before"),
+        ("since:7d before:2026-03", "sessions active since then, or before"),
         ("is:pinned is:dir-gone", "sessions with that mark"),
+        ("tag:shop", "sessions with that tag"),
         ("!draft -draft", "sessions without that word"),
     ]);
     vec![("ACT", actions), ("MOVE", go), ("TYPE", edit), ("FIND", words), ("LOOK", look)]

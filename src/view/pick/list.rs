@@ -13,6 +13,8 @@ use crate::view::ui::Styles;
 
 /// Minimum width of a title with its marks; other columns are dropped first.
 const NARROWEST_TITLE: usize = 18;
+/// The width that titles keep beside a directory.
+const TITLE_BESIDE_DIR: usize = 28;
 /// The width that titles keep before directories get more than the narrowest column.
 const TITLE: usize = 60;
 const NARROWEST_DIR: usize = 16;
@@ -44,7 +46,7 @@ impl Columns {
         let mut room = width.saturating_sub(SIGNS);
         let agent = take(widest(&|item| item.key.0.name().len()), &mut room);
         let active = take(widest(&|item| item.active.width()), &mut room);
-        let most = room.saturating_sub(TITLE + GAP).max(NARROWEST_DIR.min(room.saturating_sub(NARROWEST_TITLE + GAP)));
+        let most = room.saturating_sub(TITLE + GAP).max(NARROWEST_DIR.min(room.saturating_sub(TITLE_BESIDE_DIR + GAP)));
         let dir = match widest(&|item| item.dir.width()).min(WIDEST_DIR).min(most) {
             dir if most > 8 && !is_grouped => take(dir, &mut room),
             _ => 0,

@@ -105,7 +105,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
         named("branch", copy.git_branch.as_ref().map(|fact| &*fact.value)),
         named("model", copy.model.as_ref().map(|fact| &*fact.value)),
         copy.size().map(text::size),
-        copy.created_at.as_ref().map(|at| format!("begun {}", text::ago(Some(at.value), env.clock.now))),
+        copy.created_at.as_ref().map(|at| format!("started {}", text::ago(Some(at.value), env.clock.now))),
     ];
     facts.push(fact(more.into_iter().flatten().collect::<Vec<_>>().join(", ")));
     facts

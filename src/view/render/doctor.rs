@@ -61,7 +61,7 @@ impl Report<'_> {
         DoctorCountsJson {
             errors: of(Severity::Error),
             warnings: of(Severity::Warning),
-            infos: of(Severity::Info),
+            notes: of(Severity::Note),
             repairable: self.findings.iter().filter(|finding| finding.repair.is_some()).count(),
             sessions: self.sessions,
             accepted: self.accepted,
@@ -88,8 +88,8 @@ impl Answer for Report<'_> {
 fn groups(out: &mut impl Write, env: &Env, styles: &Styles, findings: &[Finding], detail: Detail) -> io::Result<()> {
     let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
     let is_letter = detail == Detail::Letter;
-    let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Info);
-    let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Info;
+    let has_trouble = groups.first().is_some_and(|group| group[0].severity != Severity::Note);
+    let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Note;
     let briefs = groups.iter().filter(|group| is_brief(group)).count();
     let left_out = if briefs > MAX_BRIEF { briefs + 1 - MAX_BRIEF } else { 0 };
     // These come last.
@@ -119,7 +119,7 @@ fn names(out: &mut impl Write, env: &Env, styles: &Styles, groups: &[&[Finding]]
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let command = in_home("rejoin doctor --all-findings", &env.invocation.elsewhere).into_owned();
     let strong = styles.strong;
-    writeln!(out, "{strong}info{strong:#} also {}{faint} ({command}){faint:#}", text::list(&names))
+    writeln!(out, "{strong}note{strong:#} also {}{faint} ({command}){faint:#}", text::list(&names))
 }
 
 fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -128,7 +128,7 @@ fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<
     let style = match severity {
         Severity::Error => styles.error,
         Severity::Warning => styles.warning,
-        Severity::Info => styles.strong,
+        Severity::Note => styles.strong,
     };
     let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
     let (severity, name) = (severity.name(), code.name());
@@ -231,8 +231,12 @@ fn remedy_text(
     } else {
         in_home("rejoin doctor --json", &env.invocation.elsewhere).into_owned()
     };
-    let unprintable = if is_printable { "" } else { "has the command, which cannot be printed here: " };
-    let effect = text::one_line(&format!("{unprintable}{effect}")).into_owned();
+    let effect = if is_printable {
+        effect.clone()
+    } else {
+        format!("prints the command ({effect}), whose path has control characters")
+    };
+    let effect = text::one_line(&effect).into_owned();
     writeln!(out, "{:indent$}{strong}{command}{strong:#}  {faint}{effect}{faint:#}", "")
 }
 
@@ -247,7 +251,7 @@ fn summary(report: &Report<'_>, env: &Env) -> String {
     } else if report.findings.is_empty() {
         format!("No problems found in {sessions}.")
     } else {
-        let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "note")];
+        let parts = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.notes, "note")];
         let parts: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 0).map(|(count, one)| text::count(*count, one)).collect();
         format!("{} in {sessions}.", parts.join(", "))
@@ -303,16 +307,16 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn many_codes_of_infos_take_few_lines() {
+    fn many_codes_of_notes_take_few_lines() {
         let codes = [
             (Severity::Warning, Code::BadLines),
-            (Severity::Info, Code::SlugCollision),
-            (Severity::Info, Code::SessionInfoMissing),
-            (Severity::Info, Code::EmptySession),
-            (Severity::Info, Code::Unlisted),
-            (Severity::Info, Code::LeftoverTemp),
-            (Severity::Info, Code::LeftoverTemp),
-            (Severity::Info, Code::GoneSession),
+            (Severity::Note, Code::SlugCollision),
+            (Severity::Note, Code::SessionInfoMissing),
+            (Severity::Note, Code::EmptySession),
+            (Severity::Note, Code::Unlisted),
+            (Severity::Note, Code::LeftoverTemp),
+            (Severity::Note, Code::LeftoverTemp),
+            (Severity::Note, Code::GoneSession),
         ];
         let written = |count: usize| {
             let findings = codes[..count].iter().map(|(severity, code)| Finding::new(*code, *severity, String::new()));
@@ -321,8 +325,8 @@ mod tests {
             String::from_utf8(out).expect("text")
         };
         let all = written(codes.len());
-        assert_eq!(all.lines().filter(|line| line.starts_with("info ")).count(), MAX_BRIEF, "{all}");
-        let last = "info also leftover-temp (2 times) and gone-session (rejoin doctor --all-findings)\n";
+        assert_eq!(all.lines().filter(|line| line.starts_with("note ")).count(), MAX_BRIEF, "{all}");
+        let last = "note also leftover-temp (2 times) and gone-session (rejoin doctor --all-findings)\n";
         assert!(all.ends_with(last), "{all}");
         assert!(!written(codes.len() - 1).contains("also"), "five lines are few");
     }

@@ -25,7 +25,8 @@ pub(super) fn heading(field: Field) -> &'static str {
         Field::Prompts => "PROMPTS",
         Field::Replies => "REPLIES",
         Field::Marks => "MARKS",
-        Field::Problems => "PROBLEMS",
+        Field::Tags => "TAGS",
+        Field::Problems => "HEALTH",
         Field::Kind => "KIND",
         Field::Created => "CREATED",
         Field::Model => "MODEL",
@@ -81,6 +82,7 @@ pub(super) fn value(field: Field, session: &Session) -> Value<'_> {
         Field::Prompts => number(copy.prompts),
         Field::Replies => number(copy.replies),
         Field::Marks => Value::Text(marks::words(session).join(", ").into()),
+        Field::Tags => Value::Text(marks::tag_words(session).into()),
         Field::Problems => {
             Value::Text(session.health.iter().map(|health| health.code()).collect::<Vec<_>>().join(",").into())
         }

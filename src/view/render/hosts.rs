@@ -142,7 +142,7 @@ pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<Stri
         notes.push(format!("No sessions found on {}.", text::count(answered, "host")));
     }
     notes.extend(list::beyond(sum("beyond_limit") + beyond, true));
-    notes.extend(list::not_done_without_all(sum("hidden"), "shown", "shows"));
+    notes.extend(list::more_with_all(sum("hidden"), ""));
     notes
 }
 

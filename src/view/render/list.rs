@@ -77,9 +77,8 @@ pub(crate) struct Listing<'a> {
 /// Returns the notes on a terminal: the meanings of letters, and the sessions that the table leaves out.
 pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
     let Listing { env, layout, sessions, read, hidden, beyond_limit, dangling, .. } = listing;
-    let width = env.terminal.columns();
     let mut notes = match layout {
-        Layout::Table(look) => table::legend(sessions, look, width),
+        Layout::Table(look) => table::legend(sessions, look, env),
         _ => Vec::new(),
     };
     if sessions.is_empty() && *hidden == 0 && !listing.is_explained {
@@ -97,23 +96,22 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         });
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
-    notes.extend(not_done_without_all(*hidden, "shown", "shows"));
+    notes.extend(more_with_all(*hidden, ""));
     // A dangling pointer has no session whose directory or time could be filtered.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
         notes.push(match pointer.session_id.as_deref() {
-            Some(id) => format!("{} points to {id}, which cannot be found.", pointer.path.display()),
-            None => format!("{} points to no session.", pointer.path.display()),
+            Some(id) => format!("{} points to {id}, which cannot be found.", table::shown_dir(&pointer.path, env)),
+            None => format!("{} points to no session.", table::shown_dir(&pointer.path, env)),
         });
     }
     notes
 }
 
 /// Returns the note about sessions that are only shown, or searched, with `--all`.
-pub(super) fn not_done_without_all(hidden: usize, done: &str, does: &str) -> Option<String> {
+pub(super) fn more_with_all(hidden: usize, done: &str) -> Option<String> {
     match hidden {
         0 => None,
-        1 => Some(format!("1 sub-agent, empty or archived session not {done}; --all {does} it.")),
-        _ => Some(format!("{hidden} sub-agents, empty and archived sessions not {done}; --all {does} them.")),
+        hidden => Some(format!("{hidden} more {done}with --all (sub-agents, empty, closed by their agent).")),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::session::terms::Words;
 use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::document::{write_header, write_line, write_object, write_summary};
-use crate::view::render::list::not_done_without_all;
+use crate::view::render::list::more_with_all;
 use crate::view::render::{rows, table};
 use crate::view::ui::Styles;
 
@@ -473,7 +473,7 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());
     }
-    notes.extend(not_done_without_all(summary.hidden, "searched", "searches"));
+    notes.extend(more_with_all(summary.hidden, "searched "));
     notes
 }
 

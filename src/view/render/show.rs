@@ -13,6 +13,7 @@ use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::branches::Branch;
+use crate::session::marks::Mark;
 use crate::session::tag::Tag;
 use crate::session::{Fact, Liveness, Message, Role, Session, SessionCopy};
 use crate::system::env::Env;
@@ -39,7 +40,7 @@ pub(crate) fn session(
     writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
     page.text("title", copy.title.as_ref())?;
     page.text("first prompt", copy.first_prompt.as_ref())?;
-    page.line("kind", copy.kind.name())?;
+    page.line("kind", Mark::Kind(copy.kind).word())?;
     if let Some(parent) = &copy.parent_id {
         page.line("parent", &text::one_line(parent))?;
     }
@@ -53,12 +54,16 @@ pub(crate) fn session(
         None if session.launch_dir().is_some_and(|dir| !reach::answers(dir)) => ", not known to exist",
         None => "",
     };
+    let is_one_dir = is_one_dir(copy);
+    let agrees = if is_one_dir { "; every record agrees" } else { "" };
     match &copy.launch_dir {
-        Some(dir) => page.line("launch dir", &format!("{}  ({}{exists})", path(&dir.value), dir.source))?,
+        Some(dir) => page.line("launch dir", &format!("{}  ({}{exists}{agrees})", path(&dir.value), dir.source))?,
         None => page.line("launch dir", "unknown: no recorded directory belongs to its project")?,
     }
-    page.dir("started in", copy.start_dir.as_ref())?;
-    page.dir("last in", copy.last_dir.as_ref())?;
+    if !is_one_dir {
+        page.dir("started in", copy.start_dir.as_ref())?;
+        page.dir("last in", copy.last_dir.as_ref())?;
+    }
     page.time("created", copy.created_at.as_ref())?;
     page.time("active", copy.active_at.as_ref())?;
     page.line("size", &text::size(copy.size_bytes))?;
@@ -99,7 +104,9 @@ pub(crate) fn session(
         page.line("note", &text::one_line(note))?;
     }
     page.copies(session)?;
-    page.evidence(copy)?;
+    if !is_one_dir {
+        page.evidence(copy)?;
+    }
     match ready {
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
@@ -119,13 +126,23 @@ pub(crate) fn session(
             page.warning("resume", &format!("refused: {}", refusal.message))?;
             let hint = all_in_home(refusal.hint.as_deref().unwrap_or_default(), &env.invocation.elsewhere);
             let hint = text::printable(&hint);
-            for line in hint.lines() {
+            // This answer is the one that the hint names.
+            let rest = hint.strip_prefix("check it with `rejoin show ").and_then(|rest| rest.split_once("`; "));
+            for line in rest.map_or(&*hint, |(_, rest)| rest).lines() {
                 // The list below a sentence is indented.
                 page.line("", &line.replacen("      ", "  ", 1))?;
             }
         }
     }
     Ok(())
+}
+
+/// Returns whether everything that says where the session worked names its launch directory.
+fn is_one_dir(copy: &SessionCopy) -> bool {
+    let Some(launch) = &copy.launch_dir else { return false };
+    let mut recorded = copy.start_dir.iter().chain(&copy.last_dir);
+    let is_filed_there = copy.is_filed_right && copy.evidence.iter().all(|it| it.counts && it.dir == launch.value);
+    copy.start_dir.is_some() && is_filed_there && recorded.all(|dir| dir.value == launch.value)
 }
 
 /// Writes one message of a conversation.

@@ -48,8 +48,19 @@ pub(crate) struct StatsRow {
 }
 
 /// The columns of rows.
-const COLUMNS: [&str; 11] =
-    ["by", "key", "sessions", "prompts", "replies", "size_bytes", "days", "input", "cached", "output", "cost_usd"];
+const COLUMNS: [&str; 11] = [
+    "by",
+    "key",
+    "sessions",
+    "prompts",
+    "replies",
+    "size_bytes",
+    "active_days",
+    "input",
+    "cached",
+    "output",
+    "cost_usd",
+];
 
 impl StatsRow {
     fn cells(&self) -> [String; 11] {

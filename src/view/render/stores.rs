@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::agent;
 use crate::agent::unread::UnreadStore;
 use crate::cli::Format;
 use crate::format::text;
@@ -52,7 +53,7 @@ impl Answer for Agents {
     }
 
     fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
-        lines::head(out, format, ["agent", "store", "sessions", "others", "size_bytes", "active", "version"])?;
+        lines::head(out, format, ["agent", "store", "sessions", "others", "size_bytes", "active_at", "version"])?;
         for store in &self.stores {
             let StoreFacts { agent, sessions, others, size_bytes, .. } = store;
             let root = store.root.to_string_lossy().into_owned();
@@ -99,9 +100,13 @@ impl Agents {
             }
         }
         for Pointers { agent, of, pointers, dangling } in &self.pointers {
-            let lost =
-                if *dangling > 0 { format!(", {dangling} of them to none that is there") } else { String::new() };
-            writeln!(out, "{agent} points to {} of {of}{lost}.", text::count(*pointers, "session"))?;
+            let lost = match dangling {
+                0 => String::new(),
+                1 => "; 1 is gone".to_owned(),
+                gone => format!("; {gone} are gone"),
+            };
+            let [whose, of] = [*agent, *of].map(|agent| agent::about(agent).title);
+            writeln!(out, "{whose} names {}{lost}.", text::count(*pointers, &format!("{of} session")))?;
         }
         let not_read = self.not_read.iter().map(|store| format!("{} ({})", store.name, shown_dir(&store.root, env)));
         let not_read: Vec<String> = not_read.collect();

@@ -121,10 +121,9 @@ pub(crate) fn moment(at: Timestamp, env: &Env) -> String {
     if shown.starts_with(&ago) { shown } else { format!("{shown}, {ago}") }
 }
 
-/// Formats the time of the last activity; for an agent that only keeps closed sessions, the time of closing.
+/// Formats the time of the last activity.
 pub(crate) fn active(session: &Session, env: &Env) -> String {
-    let ago = text::ago(session.active_at(), env.clock.now);
-    if is_closed(session) { format!("closed {ago}") } else { ago }
+    text::ago(session.active_at(), env.clock.now)
 }
 
 /// Describes the process that uses a session: "process 7, started 2 hours ago, waits for you".
@@ -138,10 +137,6 @@ pub(crate) fn holder(session: &Session, pid: u32, now: Timestamp) -> String {
 /// Returns the start time of the process that uses a session.
 fn started_at(session: &Session) -> Option<Timestamp> {
     session.process?.started_at
-}
-
-fn is_closed(session: &Session) -> bool {
-    session.copy().active_at.as_ref().is_some_and(|at| at.source == "closed_at")
 }
 
 /// Returns the text of a cell, before it is cut.
@@ -161,7 +156,8 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
 }
 
 /// Explains the letters in a table of these sessions, in lines of at most this width.
-pub(crate) fn legend(sessions: &[Session], look: &Look, width: usize) -> Vec<String> {
+pub(crate) fn legend(sessions: &[Session], look: &Look, env: &Env) -> Vec<String> {
+    let width = env.terminal.columns();
     if !look.has_letters(width) {
         return Vec::new();
     }
@@ -169,7 +165,9 @@ pub(crate) fn legend(sessions: &[Session], look: &Look, width: usize) -> Vec<Str
     let used: BTreeSet<char> = letters.map(char::from).collect();
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
     let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();
-    if entries.is_empty() { Vec::new() } else { text::flowed("Marks:", &entries, width) }
+    // A narrow table may have no room for the column.
+    let has_column = || find(&mut fitted(sessions, env, &Styles::default(), look, width), Field::Marks).is_some();
+    if entries.is_empty() || !has_column() { Vec::new() } else { text::flowed("Marks:", &entries, width) }
 }
 
 /// Minimum useful widths of a title and of a path, and the widths that they get before other columns are dropped.
@@ -204,14 +202,15 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
     if look.fields.is_none() {
         let in_order = [
             (Field::Size, if look.is_by_size { NARROWEST } else { COMFORTABLE }),
-            (Field::Replies, NARROWEST),
-            (Field::Prompts, NARROWEST),
-            (Field::Pid, NARROWEST),
             (Field::Dir, NARROWEST),
-            (Field::Since, NARROWEST),
             (Field::Active, NARROWEST),
             (Field::Agent, NARROWEST),
             (Field::Marks, NARROWEST),
+            // What an option asked for goes last.
+            (Field::Since, NARROWEST),
+            (Field::Replies, NARROWEST),
+            (Field::Prompts, NARROWEST),
+            (Field::Pid, NARROWEST),
             (Field::State, NARROWEST),
             (Field::Title, [1, 1]),
         ];
@@ -261,8 +260,7 @@ fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
             if field == Field::Since && time.is_none() {
                 continue;
             }
-            let ago = text::short_ago(time, env.clock.now);
-            *cell = if field == Field::Active && is_closed(session) { format!("closed {ago}") } else { ago };
+            *cell = text::short_ago(time, env.clock.now);
         }
     }
 }

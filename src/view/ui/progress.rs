@@ -96,7 +96,7 @@ impl Progress {
         let list = in_home("rejoin undo --list", elsewhere);
         let message = match what {
             "Removing" | "Moving" => {
-                format!("Stopped. `{list}` shows what was done; the next change repairs what was only begun.")
+                format!("Stopped. `{list}` shows what was done; the next change repairs what was only started.")
             }
             _ => "Stopped. What was written stays.".to_owned(),
         };

@@ -11,7 +11,7 @@ use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
-use crate::view::render::list::{Layout, beyond};
+use crate::view::render::list::{Layout, beyond, more_with_all};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
@@ -159,21 +159,15 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 
 /// Returns the notes on a terminal about sessions that the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
-    let width = env.terminal.columns();
     let mut notes = match &list.layout {
-        Layout::Table(look) => table::legend(list.sessions, look, width),
+        Layout::Table(look) => table::legend(list.sessions, look, env),
         _ => Vec::new(),
     };
     if list.sessions.is_empty() {
         notes.push(format!("No archived sessions found in {}.", env.tilde(list.archive.root())));
     }
     notes.extend(beyond(list.beyond_limit, true));
-    if list.hidden > 0 {
-        notes.push(format!(
-            "{} not shown: sub-agents, empty sessions and sessions that their agent has archived; --all shows them.",
-            list.hidden
-        ));
-    }
+    notes.extend(more_with_all(list.hidden, ""));
     notes
 }
 

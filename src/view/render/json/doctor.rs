@@ -28,7 +28,7 @@ pub(crate) struct DoctorCountsJson {
     /// Number of warnings.
     pub warnings: usize,
     /// Number of findings that are only worth knowing.
-    pub infos: usize,
+    pub notes: usize,
     /// Number of findings that `doctor --fix` repairs.
     pub repairable: usize,
     /// Number of sessions that were checked, including sub-agents and empty ones.

@@ -71,8 +71,8 @@ pub(crate) struct CopyJson<'a> {
     pub messages: Option<u64>,
     /// When this copy was last active.
     pub active_at: Option<Timestamp>,
-    /// The copy with all that belongs to it, in bytes.
-    pub size_bytes: u64,
+    /// The copy with all that belongs to it, in bytes; `null` if that was not counted.
+    pub size_bytes: Option<u64>,
 }
 
 /// The command that resumes a session.
@@ -119,8 +119,8 @@ pub(crate) struct SessionJson<'a> {
     pub active_at: Option<Timestamp>,
     /// The source of that time; `mtime` if the session has none.
     pub active_source: Option<&'a str>,
-    /// The chosen copy with all that belongs to it, in bytes.
-    pub size_bytes: u64,
+    /// The chosen copy with all that belongs to it, in bytes; `null` if that was not counted.
+    pub size_bytes: Option<u64>,
     /// Number of prompts; `null` unless the whole file was read.
     pub prompts: Option<u64>,
     /// Assistant messages that say or call something, counted; `null` unless the whole file was read.
@@ -174,7 +174,7 @@ impl<'a> SessionJson<'a> {
             created_at: copy.created_at.as_ref().map(|fact| fact.value),
             active_at: copy.active_at.as_ref().map(|fact| fact.value),
             active_source: copy.active_at.as_ref().map(|fact| fact.source),
-            size_bytes: copy.size_bytes,
+            size_bytes: copy.size(),
             prompts: copy.prompts,
             replies: copy.replies,
             model: copy.model.as_ref().map(|fact| &*fact.value),
@@ -200,7 +200,7 @@ impl<'a> SessionJson<'a> {
                     diverged_at_record: compared(at).and_then(Comparison::diverged_at),
                     messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
                     active_at: copy.active_at.as_ref().map(|fact| fact.value),
-                    size_bytes: copy.size_bytes,
+                    size_bytes: copy.size(),
                 })
                 .collect(),
             pointers: &session.pointers,
