@@ -183,7 +183,7 @@ pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
 }
 
 /// Reads pins and tags, and warns of files that cannot be read.
-fn labels(env: &Env, ui: &mut Ui) -> Labels {
+fn labels<'e>(env: &'e Env, ui: &mut Ui) -> Labels<'e> {
     let (labels, problems) = Labels::read(env);
     problems.iter().for_each(|problem| ui.warn(&problem.to_string()));
     labels

@@ -13,6 +13,8 @@ pub(crate) enum Mark {
     Pinned,
     /// The user tagged it.
     Tagged,
+    /// Its agent will soon delete it.
+    Expiring,
     /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
     /// A pointer of this agent names it.
@@ -30,6 +32,7 @@ impl Mark {
         Self::MaybeLive,
         Self::Pinned,
         Self::Tagged,
+        Self::Expiring,
         Self::Kind(SessionKind::Fork),
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
@@ -70,6 +73,7 @@ impl Mark {
             Self::MaybeLive => matches!(copy.liveness, Liveness::Maybe { .. }),
             Self::Pinned => session.is_pinned,
             Self::Tagged => !session.tags.is_empty(),
+            Self::Expiring => session.expires_at.is_some(),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -86,6 +90,7 @@ impl Mark {
             Self::MaybeLive => 'l',
             Self::Pinned => 'P',
             Self::Tagged => '+',
+            Self::Expiring => 'd',
             Self::Kind(SessionKind::Main) => ' ',
             Self::Kind(SessionKind::Fork) => 'F',
             Self::Kind(SessionKind::Exec) => 'X',
@@ -130,6 +135,7 @@ impl Mark {
             Self::MaybeLive => "maybe live",
             Self::Pinned => "pinned",
             Self::Tagged => "tagged",
+            Self::Expiring => "expiring",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -146,6 +152,7 @@ impl Mark {
             Self::MaybeLive => "it may be in use: it was written to a moment ago, or a lock says so",
             Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
             Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
+            Self::Expiring => "its agent deletes it within seven days; `rejoin archive --expiring 7d` keeps it",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",

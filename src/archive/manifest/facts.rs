@@ -103,6 +103,7 @@ impl Manifest {
             health: HealthSet::default(),
             is_pinned: false,
             tags: Box::default(),
+            expires_at: None,
             continues: None,
             kin: None,
             process: None,

@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::mentions::Mention;
-use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
 use crate::archive::coverage::held;
@@ -25,6 +25,7 @@ use crate::doctor::code::Code;
 use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::deleted;
+use crate::scan::expiry::{Retentions, is_own};
 use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
@@ -339,18 +340,14 @@ impl Survey {
     }
 
     fn look_at_retentions(&mut self, env: &Env) {
+        let mut retentions = Retentions::new(env);
         for store in &self.stores {
-            let retention = agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env));
-            if let Some(retention) = retention {
-                self.retentions.insert(store.root.clone(), (store.agent, retention));
+            if let Some(retention) = retentions.of(store) {
+                self.retentions.insert(store.root.clone(), (store.agent, retention.clone()));
             }
         }
-        // Agents with a retention by file time have set the times while reading, except for directories.
         for session in &mut self.scan.sessions {
-            let copy = &mut session.copies[0];
-            if copy.modified_at.is_none() && self.retentions.contains_key(&copy.place.store.root) {
-                copy.modified_at = modified_at(&copy.place.path);
-            }
+            retentions.expiry(&mut session.copies[0]);
         }
         let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
         self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
@@ -360,8 +357,7 @@ impl Survey {
     pub(crate) fn expiry(&self, session: &Session) -> Option<Timestamp> {
         let copy = session.copy();
         let (_, retention) = self.retentions.get(&copy.place.store.root)?;
-        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
         let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
-        retention.expiry(copy).filter(|_| is_own).filter(is_soon)
+        retention.expiry(copy).filter(|_| is_own(copy)).filter(is_soon)
     }
 }

@@ -88,6 +88,16 @@ pub(crate) fn session(
     if !session.tags.is_empty() {
         page.line("tags", &session.tags.iter().map(Tag::word).collect::<Vec<_>>().join(", "))?;
     }
+    if let Some(at) = session.expires_at {
+        let when = if at <= env.clock.now {
+            format!("{} deletes it when it next starts", session.agent)
+        } else {
+            format!("{} deletes it from {} on", session.agent, env.clock.shown(at))
+        };
+        let name = format!("{}:{}", session.agent, session.id());
+        let archive = format!("rejoin archive {}", shell::word(&name));
+        page.warning("expires", &format!("{when}; `{}` keeps it", in_home(&archive, &env.invocation.elsewhere)))?;
+    }
     for pointer in &session.pointers {
         let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();
         page.line("pointer", &format!("{} of {}{name}", path(&pointer.path), pointer.agent))?;

@@ -141,6 +141,8 @@ pub(crate) struct SessionJson<'a> {
     pub pinned: bool,
     /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
     pub tags: Vec<&'a str>,
+    /// The time from which its agent deletes it, if that is within seven days; only `list`, `search` and `show` look.
+    pub expires_at: Option<Timestamp>,
     /// Its problems, as codes of findings.
     pub health: Vec<Health>,
     /// Every copy, the chosen one first.
@@ -185,6 +187,7 @@ impl<'a> SessionJson<'a> {
             process: session.process,
             pinned: session.is_pinned,
             tags: session.tags.iter().map(Tag::word).collect(),
+            expires_at: session.expires_at,
             health: session.health.iter().collect(),
             copies: session
                 .copies
