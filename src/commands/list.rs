@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use crate::cli::ListArgs;
-use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_processes};
+use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_marks, shows_processes};
 use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{Scan, Wanted, processes};
+use crate::scan::{Scan, Wanted, processes, stuck};
+use crate::session::marks::Mark;
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
 use crate::system::env::{Env, Terminal};
@@ -50,11 +51,21 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         processes::verify(&mut sessions);
         sessions.retain(|session| session.copy_in_use().is_some());
     }
+    if query.asks_for(Mark::Stuck) {
+        sessions.retain(|session| filter.matches(session));
+        stuck::note(&mut sessions);
+    }
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
     let beyond_limit = cut(&mut sessions, args);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
+    }
+    if !query.asks_for(Mark::Stuck) && shows_marks(args, &env.terminal) {
+        // Numbers of rows are only known with the notes; a screen has no more than its lines.
+        let rows = env.terminal.height.filter(|_| args.limit.is_none() && says_more(args, &env.terminal));
+        let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
+        stuck::note(&mut sessions[..rows]);
     }
     if shows_processes(args, &env.terminal) {
         processes::note(&mut sessions);

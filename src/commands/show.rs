@@ -66,6 +66,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         note_outputs(&mut session, env, ui);
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
+        session.is_stuck = true;
         session.copies[0].notes.push(note_of(&stuck, env));
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
@@ -113,15 +114,8 @@ fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyho
 
 /// Returns the note on a stuck conversation.
 fn note_of(stuck: &Stuck, env: &Env) -> String {
-    let (replies, are) = match stuck.errors {
-        1 => ("reply is".to_owned(), "an error"),
-        errors => (format!("{errors} replies are"), "errors"),
-    };
     let doctor = in_home("rejoin doctor --check stuck-session", &env.invocation.elsewhere);
-    format!(
-        "its last {replies} {are} of the API that a retry does not cure, so a resume will most likely fail; `{doctor}` \
-         names the way out"
-    )
+    format!("{}; `{doctor}` names the way out", stuck.in_words())
 }
 
 /// Notes the output of a session's background tasks, which is not a part of its size.

@@ -177,6 +177,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         is_pinned: row.pinned,
         tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
         expires_at: row.expires_at,
+        is_stuck: false,
         continues: None,
         kin: None,
         process: row.process.as_ref().map(Holder::process),

@@ -286,6 +286,7 @@ fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
         is_pinned: false,
         tags: Box::default(),
         expires_at: None,
+        is_stuck: false,
         continues: None,
         kin: None,
         process: None,

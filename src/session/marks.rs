@@ -15,6 +15,8 @@ pub(crate) enum Mark {
     Tagged,
     /// Its agent will soon delete it.
     Expiring,
+    /// Its last replies are errors that a retry does not fix.
+    Stuck,
     /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
     /// A pointer of this agent names it.
@@ -33,6 +35,7 @@ impl Mark {
         Self::Pinned,
         Self::Tagged,
         Self::Expiring,
+        Self::Stuck,
         Self::Kind(SessionKind::Fork),
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
@@ -74,6 +77,7 @@ impl Mark {
             Self::Pinned => session.is_pinned,
             Self::Tagged => !session.tags.is_empty(),
             Self::Expiring => session.expires_at.is_some(),
+            Self::Stuck => session.is_stuck,
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -91,6 +95,7 @@ impl Mark {
             Self::Pinned => 'P',
             Self::Tagged => '+',
             Self::Expiring => 'd',
+            Self::Stuck => 'K',
             Self::Kind(SessionKind::Main) => ' ',
             Self::Kind(SessionKind::Fork) => 'F',
             Self::Kind(SessionKind::Exec) => 'X',
@@ -136,6 +141,7 @@ impl Mark {
             Self::Pinned => "pinned",
             Self::Tagged => "tagged",
             Self::Expiring => "expiring",
+            Self::Stuck => "stuck",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -153,6 +159,7 @@ impl Mark {
             Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
             Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
             Self::Expiring => "its agent deletes it within seven days; `rejoin archive --expiring 7d` keeps it",
+            Self::Stuck => "its last replies are errors of the API that a retry does not cure; see `rejoin rewind`",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",

@@ -185,6 +185,8 @@ pub(crate) struct Session {
     pub tags: Box<[Tag]>,
     /// The time from which its agent deletes it, if that is soon; `None` unless `scan::expiry` noted it.
     pub expires_at: Option<Timestamp>,
+    /// Set if its conversation is stuck; false unless `scan::stuck` looked.
+    pub is_stuck: bool,
     /// The session that it continues; `None` unless `change::links` knows it.
     pub continues: Option<Box<Origin>>,
     /// The relation of its directory to the requested one, if it is another.
@@ -316,6 +318,7 @@ pub(crate) mod tests {
             is_pinned: false,
             tags: Box::default(),
             expires_at: None,
+            is_stuck: false,
             continues: None,
             kin: None,
             process: None,

@@ -104,6 +104,7 @@ impl Manifest {
             is_pinned: false,
             tags: Box::default(),
             expires_at: None,
+            is_stuck: false,
             continues: None,
             kin: None,
             process: None,

@@ -291,26 +291,11 @@ impl Survey {
 
     /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.
     fn look_at_databases(&mut self) {
-        let mut by_database: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (at, session) in self.scan.sessions.iter().enumerate() {
-            let place = &session.copy().place;
-            // No other agent takes messages back in a database, or records errors in it.
-            let agent = agent::by_kind(session.agent).filter(|agent| agent.about().api_error.is_some());
-            if agent.is_some_and(|agent| agent.agent_managed(place).is_some()) {
-                by_database.entry((session.agent, &place.path)).or_default().push(at);
-            }
-        }
         let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
-        for ((kind, path), sessions) in by_database {
-            let ids: Vec<&str> = sessions.iter().map(|at| self.scan.sessions[*at].id()).collect();
-            // The scan reports a database that cannot be read.
-            let ends =
-                agent::by_kind(kind).and_then(|agent| agent.engine().session_ends(path, &ids).ok()).unwrap_or_default();
-            for (at, end) in sessions.into_iter().zip(ends) {
-                let copy = self.scan.sessions[at].copy();
-                stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
-                off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
-            }
+        for (at, end) in stuck::database_ends(&self.scan.sessions) {
+            let copy = self.scan.sessions[at].copy();
+            stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
+            off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
         }
         self.stuck.extend(stuck);
         self.off_branch.extend(off_branch);
