@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::change::links;
 use crate::change::pins::Pins;
+use crate::change::rewinds::Rewinds;
 use crate::change::tags::Tags;
 use crate::error::Refusal;
 use crate::scan::expiry::Retentions;
@@ -17,6 +18,7 @@ pub(crate) struct Labels<'e> {
     pins: Pins,
     tags: Tags,
     links: PathBuf,
+    rewinds: Rewinds,
 }
 
 impl<'e> Labels<'e> {
@@ -25,7 +27,7 @@ impl<'e> Labels<'e> {
         let (pins, tags) = (Pins::read(env), Tags::read(env));
         let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();
         let (pins, tags) = (pins.unwrap_or_default(), tags.unwrap_or_default());
-        (Self { env, pins, tags, links: links::dir(env) }, problems)
+        (Self { env, pins, tags, links: links::dir(env), rewinds: Rewinds::read(env) }, problems)
     }
 
     /// Sets pins, tags and links of sessions, and notes which their agents will delete soon.
@@ -39,7 +41,8 @@ impl<'e> Labels<'e> {
         for session in sessions {
             session.is_pinned = self.pins.has(session.agent, session.id());
             session.tags = self.tags.of(session.agent, session.id()).cloned().collect();
-            session.continues = links::origin_of(session, &self.links).map(Box::new);
+            let origin = self.rewinds.origin_of(session).cloned();
+            session.continues = origin.or_else(|| links::origin_of(session, &self.links)).map(Box::new);
         }
     }
 }

@@ -12,5 +12,6 @@ pub(crate) mod plan;
 pub(crate) mod relocation;
 pub(crate) mod removal;
 pub(crate) mod retitle;
+pub(crate) mod rewinds;
 pub(crate) mod state_file;
 pub(crate) mod tags;

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::agent;
 use crate::agent::command::Request;
+use crate::change::rewinds::Rewinds;
 use crate::cli::{Format, ShowArgs};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, subagents};
@@ -14,7 +15,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{shown, text};
 use crate::launch;
-use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
+use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::select::Filter;
@@ -70,6 +71,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         session.copies[0].notes.push(note_of(&stuck, env));
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
+    let rewound = Rewinds::read(env).made_from(&session).map(Box::from);
+    session.rewound_as = rewound.filter(|id: &Box<str>| !scan::locate_id(env, &[session.agent], id).places.is_empty());
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
     wants.check(session.copy())?;

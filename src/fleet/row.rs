@@ -179,6 +179,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         expires_at: row.expires_at,
         is_stuck: false,
         continues: None,
+        rewound_as: None,
         kin: None,
         process: row.process.as_ref().map(Holder::process),
     })

@@ -288,6 +288,7 @@ fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
         expires_at: None,
         is_stuck: false,
         continues: None,
+        rewound_as: None,
         kin: None,
         process: None,
     }

@@ -17,6 +17,8 @@ pub(crate) enum Mark {
     Expiring,
     /// Its last replies are errors that a retry does not fix.
     Stuck,
+    /// `rewind` made it from another session.
+    Rewound,
     /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
     /// A pointer of this agent names it.
@@ -36,6 +38,7 @@ impl Mark {
         Self::Tagged,
         Self::Expiring,
         Self::Stuck,
+        Self::Rewound,
         Self::Kind(SessionKind::Fork),
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
@@ -78,6 +81,8 @@ impl Mark {
             Self::Tagged => !session.tags.is_empty(),
             Self::Expiring => session.expires_at.is_some(),
             Self::Stuck => session.is_stuck,
+            // `resume --with` takes another agent.
+            Self::Rewound => session.continues.as_ref().is_some_and(|origin| origin.agent == session.agent),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -96,6 +101,7 @@ impl Mark {
             Self::Tagged => '+',
             Self::Expiring => 'd',
             Self::Stuck => 'K',
+            Self::Rewound => 'r',
             Self::Kind(SessionKind::Main) => ' ',
             Self::Kind(SessionKind::Fork) => 'F',
             Self::Kind(SessionKind::Exec) => 'X',
@@ -142,6 +148,7 @@ impl Mark {
             Self::Tagged => "tagged",
             Self::Expiring => "expiring",
             Self::Stuck => "stuck",
+            Self::Rewound => "rewound",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -160,6 +167,7 @@ impl Mark {
             Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
             Self::Expiring => "its agent deletes it within seven days; `rejoin archive --expiring 7d` keeps it",
             Self::Stuck => "its last replies are errors of the API that a retry does not cure; see `rejoin rewind`",
+            Self::Rewound => "`rejoin rewind` made it from another session",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",

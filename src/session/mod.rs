@@ -189,6 +189,8 @@ pub(crate) struct Session {
     pub is_stuck: bool,
     /// The session that it continues; `None` unless `change::links` knows it.
     pub continues: Option<Box<Origin>>,
+    /// The id of the session that `rewind` made from it; `None` unless `show` looked.
+    pub rewound_as: Option<Box<str>>,
     /// The relation of its directory to the requested one, if it is another.
     pub kin: Option<Kin>,
     /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
@@ -320,6 +322,7 @@ pub(crate) mod tests {
             expires_at: None,
             is_stuck: false,
             continues: None,
+            rewound_as: None,
             kin: None,
             process: None,
         }

@@ -265,6 +265,38 @@ fn rewind_makes_a_session_up_to_the_last_good_reply() {
 }
 
 #[test]
+fn a_rewound_session_replaces_the_stuck_one() {
+    let world = world();
+    world.add(stuck());
+    world.add(Claude::session(id(2)).in_dir("/usr").at("2026-01-20T10:00:00Z").turn("a", "b"));
+    let path = |args: &[&str]| world.rejoin(["show", "--path"].iter().chain(args)).code(0).stdout();
+    assert!(path(&["latest"]).contains(&id(1)));
+    let new = world.rejoin(["rewind", &id(1), "--quiet"]).code(0).stderr_eq("").stdout();
+    let new = new.strip_suffix('\n').expect("a line");
+    assert_eq!(new.len(), 36, "{new}");
+
+    assert!(path(&["latest"]).contains(new), "the new session is meant");
+    assert!(report(&world).findings.is_empty(), "doctor does not warn on");
+    let marked: Vec<_> = world.rejoin(["list", "is:rewound", "--json"]).sessions();
+    assert_eq!(marked.iter().map(|session| &*session.id).collect::<Vec<_>>(), [new]);
+    let continues = marked[0].continues.as_ref().expect("an origin");
+    assert_eq!((continues.agent.to_string(), &*continues.id), ("claude".to_owned(), &*id(1)));
+    let shown = |id: &str| world.rejoin(["show", id]).code(0).stdout();
+    assert!(shown(new).contains(&format!("  continues     claude {}\n", id(1))), "{}", shown(new));
+    assert!(shown(&id(1)).contains(&format!("  rewound as    claude {new}\n")), "{}", shown(&id(1)));
+
+    // Whoever continues the old session means it again, and so does whoever takes the rewind back.
+    world.add(refused(stuck().at("2026-03-01T13:00:00Z"), "and?", "API Error: 400 bad"));
+    let later = world.from(world.home()).with("REJOIN_NOW", "2026-03-01T14:00:00Z");
+    assert!(later.rejoin(["show", "--path", "latest"]).code(0).stdout().contains(&id(1)));
+    world.add(stuck());
+    world.rejoin(["undo"]).code(0);
+    assert!(path(&["latest"]).contains(&id(1)));
+    assert!(!shown(&id(1)).contains("rewound as"));
+    assert_eq!(report(&world).findings.len(), 1);
+}
+
+#[test]
 fn a_number_or_a_branch_names_another_point() {
     let world = world();
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("two", "2");

@@ -106,6 +106,7 @@ impl Manifest {
             expires_at: None,
             is_stuck: false,
             continues: None,
+            rewound_as: None,
             kin: None,
             process: None,
         }

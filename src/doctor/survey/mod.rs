@@ -21,6 +21,7 @@ use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
 use crate::archive::coverage::held;
+use crate::change::rewinds::Rewinds;
 use crate::doctor::code::Code;
 use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
@@ -178,6 +179,7 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
+    survey.drop_rewound(env);
     survey.look_around(wanted, env);
     if wanted.has(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
@@ -287,6 +289,19 @@ impl Survey {
                 Err(problem) => self.scan.problems.push(problem),
             }
         }
+    }
+
+    /// Drops the stuck conversations that `rewind` has made a session from.
+    fn drop_rewound(&mut self, env: &Env) {
+        if self.stuck.is_empty() {
+            return;
+        }
+        let (rewinds, sessions) = (Rewinds::read(env), &self.scan.sessions);
+        let has = |agent: AgentKind, id: &str| {
+            sessions.binary_search_by(|other| (other.agent, other.id()).cmp(&(agent, id))).is_ok()
+        };
+        let is_rewound = |session: &Session| rewinds.made_from(session).is_some_and(|id| has(session.agent, id));
+        self.stuck.retain(|at, _| !is_rewound(&sessions[*at]));
     }
 
     /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.

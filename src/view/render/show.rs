@@ -46,6 +46,9 @@ pub(crate) fn session(
     if let Some(origin) = &session.continues {
         page.line("continues", &format!("{} {}", origin.agent, text::one_line(&origin.id)))?;
     }
+    if let Some(id) = &session.rewound_as {
+        page.line("rewound as", &format!("{} {}", session.agent, text::one_line(id)))?;
+    }
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",

@@ -131,7 +131,7 @@ pub(crate) struct SessionJson<'a> {
     pub git_branch: Option<&'a str>,
     /// The session that it came from.
     pub parent_id: Option<&'a str>,
-    /// The session that it continues, because another agent began it with `resume --with`; `null` if rejoin does not know one.
+    /// The session that it continues, because another agent began it with `resume --with`, or `rewind` made it; `null` if rejoin does not know one.
     pub continues: Option<SessionIdJson<'a>>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
