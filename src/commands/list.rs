@@ -9,6 +9,7 @@ use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
 use crate::scan::{Scan, Wanted, processes, stuck};
+use crate::session::fields::Field;
 use crate::session::marks::Mark;
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
@@ -16,6 +17,9 @@ use crate::system::env::{Env, Terminal};
 use crate::view::render::list as render;
 use crate::view::render::list::Listing;
 use crate::view::ui::Ui;
+
+/// Maximum rows of a table for which the ends of transcripts are read, unless the user asks for the marks.
+const MOST_LOOKED_AT: usize = 256;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
@@ -65,7 +69,9 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         // Numbers of rows are only known with the notes; a screen has no more than its lines.
         let rows = env.terminal.height.filter(|_| args.limit.is_none() && says_more(args, &env.terminal));
         let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
-        stuck::note(&mut sessions[..rows]);
+        if rows <= MOST_LOOKED_AT || args.fields.contains(&Field::Marks) {
+            stuck::note(&mut sessions[..rows]);
+        }
     }
     if shows_processes(args, &env.terminal) {
         processes::note(&mut sessions);

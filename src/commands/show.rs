@@ -71,8 +71,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         session.copies[0].notes.push(note_of(&stuck, env));
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
-    let rewound = Rewinds::read(env).made_from(&session).map(Box::from);
-    session.rewound_as = rewound.filter(|id: &Box<str>| !scan::locate_id(env, &[session.agent], id).places.is_empty());
+    let rewinds = Rewinds::read(env);
+    let exists = |id: &&str| !scan::locate_id(env, &[session.agent], id).places.is_empty();
+    session.rewound_as = rewinds.made_from(&session).filter(exists).map(Into::into);
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
     wants.check(session.copy())?;
