@@ -81,6 +81,7 @@ pub(crate) use agent_managed::{AgentManaged, typed};
 pub(crate) use context::{Depth, Inspector, LiveRecord, ReadContext, StoreNotes, decide_launch_dir};
 use context::{judge_by_age, last_activity};
 pub(crate) use copies::{FindBelongings, belongings_of_many, count, read};
+pub(crate) use engine::SessionEnd;
 pub(crate) use found::Found;
 pub(crate) use housekeeping::Housekeeping;
 use listing::{Listings, each_file_below, is_there};

@@ -60,13 +60,6 @@ impl Link {
         dir(env).join(name(token_in(&self.line).unwrap_or_default()))
     }
 
-    /// Returns the bytes of that file.
-    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec(self)?;
-        text.push(b'\n');
-        Ok(text)
-    }
-
     /// Checks whether a session began with this briefing.
     fn began(&self, session: &Session) -> bool {
         let copy = session.copy();
@@ -138,7 +131,7 @@ mod tests {
         let prompt = format!("{}\n\nThis text is a record.", link.line());
         let found = |agent, prompt: &str, created| origin_of(&began_with(agent, prompt, created), dir.path());
         assert_eq!(found(AgentKind::Codex, &prompt, AT), None, "there is no file");
-        std::fs::write(dir.path().join(name(token)), link.to_json().expect("JSON")).expect("a file");
+        std::fs::write(dir.path().join(name(token)), serde_json::to_vec(&link).expect("JSON")).expect("a file");
 
         let origin = Origin { agent: AgentKind::Claude, id: "old".to_owned() };
         assert_eq!(found(AgentKind::Codex, &prompt, AT), Some(origin.clone()));

@@ -12,4 +12,5 @@ pub(crate) mod plan;
 pub(crate) mod relocation;
 pub(crate) mod removal;
 pub(crate) mod retitle;
+pub(crate) mod rewinds;
 pub(crate) mod tags;

@@ -228,3 +228,12 @@ fn man_pages_are_fresh() {
 fn page_of_options_is_fresh() {
     assert_fresh("docs/flags.md", &flags::page());
 }
+
+#[test]
+fn doctor_reports_and_list_marks_deletions_of_the_same_days() {
+    let doctor = Cli::command();
+    let doctor = doctor.find_subcommand("doctor").expect("doctor");
+    let expiring = doctor.get_arguments().find(|arg| arg.get_id() == "expiring").expect("--expiring");
+    let days = expiring.get_default_values()[0].to_str().and_then(|days| days.strip_suffix('d')?.parse::<i64>().ok());
+    assert_eq!(days.map(|days| days * 24), Some(crate::session::SOON.as_hours()));
+}

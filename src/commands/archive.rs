@@ -1,13 +1,8 @@
 //! `rejoin archive`, and the archive in `list` and `show`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::Write as _;
-use std::path::PathBuf;
 
-use jiff::Timestamp;
-
-use crate::agent;
-use crate::agent::upkeep::Retention;
 use crate::archive::machine::Notes;
 use crate::archive::unpacked::Unpacked;
 use crate::archive::verify;
@@ -19,6 +14,7 @@ use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::subagents::inner;
 use crate::commands::{find, no_match, query};
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::scan::expiry::Retentions;
 use crate::scan::{self, Places, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
@@ -67,13 +63,13 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
         let read = |places: Places| places.read_with_dirs(env, &filter, Wanted::GLANCE);
         let mut scan = super::read(&filter.agents, env, ui, read);
         let inner = inner(&scan.sessions);
-        let mut retentions = HashMap::new();
+        let mut retentions = Retentions::new(env);
         let until = args.expiring.map(|time| env.clock.later(time));
-        scan.sessions.retain(|session| {
+        scan.sessions.retain_mut(|session| {
             !inner.contains(&session.key())
                 && !session.copy().is_empty()
                 && filter.matches(session)
-                && until.is_none_or(|until| expires(session, until, &mut retentions, env))
+                && until.is_none_or(|until| retentions.expiry(&mut session.copies[0]).is_some_and(|at| at <= until))
         });
         if scan.sessions.is_empty() {
             no_match::note(&filter, env, ui);
@@ -102,21 +98,6 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
         }
     }
     Ok((sessions, Vec::new()))
-}
-
-/// Returns whether the agent of a session will have deleted it by then.
-fn expires(
-    session: &Session,
-    until: Timestamp,
-    retentions: &mut HashMap<PathBuf, Option<Retention>>,
-    env: &Env,
-) -> bool {
-    let copy = session.copy();
-    let store = &copy.place.store;
-    let retention = retentions
-        .entry(store.root.clone())
-        .or_insert_with(|| agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env)));
-    retention.as_ref().and_then(|retention| retention.expiry(copy, env.clock.now)).is_some_and(|at| at <= until)
 }
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -152,7 +133,7 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     super::warn_of_problems(ui, env, &holdings.problems);
     let mut sessions = holdings.newest_sessions();
     let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
-    super::labels(env, ui).mark(&mut sessions);
+    super::labels(env, ui).mark_archived(&mut sessions);
     sessions.retain(|session| !args.has_words() || query::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
     let beyond_limit = listing::cut(&mut sessions, args);

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::change::links::{self, Link};
 use crate::commands::messages::{self, LeftOut, Messages};
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -25,7 +27,7 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
     let Some(briefed) = &resume.briefed else { return Ok(()) };
     let (file, digest) = write(session, env, ui)?;
     let link = Link::new(session, &line(session.id()), briefed.agent, env.clock.now);
-    if let Err(error) = note(&link, env) {
+    if let Err(error) = save_link(&link.file(env), &link, env) {
         ui.warn(&format!("the new session will not be linked to this one: {error}"));
     }
     let dir = resume.plan.dir.as_deref();
@@ -41,13 +43,14 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
     Ok(())
 }
 
-/// Writes the file of a link.
-fn note(link: &Link, env: &Env) -> Result<(), PathError> {
-    let (dir, file) = (links::dir(env), link.file(env));
-    let fail = |error| PathError::new("write", &file, error);
+/// Writes the file of a link between sessions.
+pub(super) fn save_link(file: &Path, link: &impl Serialize, env: &Env) -> Result<(), PathError> {
+    let dir = links::dir(env);
+    let fail = |error| PathError::new("write", file, error);
     disk::make_own_dirs(&SYSTEM, &dir).map_err(|error| PathError::new("create", &dir, error))?;
-    let bytes = link.to_json().map_err(|error| fail(error.into()))?;
-    let mut saving = Saving::begin(&SYSTEM, &file, Access::Private)?;
+    let mut bytes = serde_json::to_vec(link).map_err(|error| fail(error.into()))?;
+    bytes.push(b'\n');
+    let mut saving = Saving::begin(&SYSTEM, file, Access::Private)?;
     saving.write_all(&bytes).map_err(fail)?;
     saving.commit_soon()
 }

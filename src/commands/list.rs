@@ -4,19 +4,24 @@ use std::path::PathBuf;
 
 use crate::cli::ListArgs;
 use crate::commands::listing::{
-    self, cut, layout, put_in_order, room_of_screen, says_more, screenful, shows_processes,
+    self, cut, layout, put_in_order, room_of_screen, says_more, screenful, shows_marks, shows_processes,
 };
 use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{Scan, Wanted, processes};
+use crate::scan::{Scan, Wanted, processes, stuck};
+use crate::session::fields::Field;
+use crate::session::marks::Mark;
 use crate::session::select::{ShortIds, SortKey};
 use crate::session::{Kin, Session};
 use crate::system::env::{Env, Terminal};
 use crate::view::render::list as render;
 use crate::view::render::list::Listing;
 use crate::view::ui::Ui;
+
+/// Maximum rows of a table for which the ends of transcripts are read, unless the user asks for the marks.
+const MOST_LOOKED_AT: usize = 256;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (args, from_config) = &super::config::list(typed, env);
@@ -52,6 +57,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         processes::verify(&mut sessions);
         sessions.retain(|session| session.copy_in_use().is_some());
     }
+    if query.asks_for(Mark::Stuck) {
+        sessions.retain(|session| filter.matches(session));
+        stuck::note(&mut sessions);
+    }
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
     let beyond_limit = cut(&mut sessions, args);
@@ -63,6 +72,14 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         let shown = room_of_screen(&env.terminal).filter(|_| args.limit.is_none()).unwrap_or(sessions.len());
         let shown = shown.min(sessions.len());
         processes::verify(&mut sessions[..shown]);
+    }
+    if !query.asks_for(Mark::Stuck) && shows_marks(args, &env.terminal) {
+        // Numbers of rows are only known with the notes; a screen has no more than its lines.
+        let rows = env.terminal.height.filter(|_| args.limit.is_none() && says_more(args, &env.terminal));
+        let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
+        if rows <= MOST_LOOKED_AT || args.fields.contains(&Field::Marks) {
+            stuck::note(&mut sessions[..rows]);
+        }
     }
     if shows_processes(args, &env.terminal) {
         processes::note(&mut sessions);

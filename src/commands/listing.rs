@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::cli::{Format, ListArgs};
 use crate::session::Session;
+use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
 use crate::system::env::Terminal;
 use crate::view::render::list::Layout;
@@ -19,6 +20,12 @@ const FEWEST: usize = 3;
 /// Returns whether a user reads the table on this terminal, so that notes are printed below it.
 pub(super) fn says_more(args: &ListArgs, terminal: &Terminal) -> bool {
     terminal.stdout && args.format.for_list(terminal.stdout) == Format::Table
+}
+
+/// Returns whether the marks of the sessions are part of the answer.
+pub(super) fn shows_marks(args: &ListArgs, terminal: &Terminal) -> bool {
+    let is_table = args.format.for_list(terminal.stdout) == Format::Table && !args.running;
+    args.fields.contains(&Field::Marks) || (is_table && args.fields.is_empty())
 }
 
 /// Returns whether the processes of the sessions are part of the answer.

@@ -49,7 +49,8 @@ use crate::change::tags::Tags;
 use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::{self, Places, Scan, Wanted};
+use crate::scan::{self, Places, Scan, Wanted, stuck};
+use crate::session::marks::Mark;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
@@ -91,6 +92,9 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
     let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
     drop(showing);
     labels(env, ui).mark(&mut scan.sessions);
+    if query.asks_for(Mark::Stuck) {
+        stuck::note(&mut scan.sessions);
+    }
     let is_chosen =
         |session: &&Session| filter.is_chosen(session.agent, session.id()) && query::are_in(&query, session, env);
     let chosen = scan.sessions.iter().filter(is_chosen).map(Session::key).collect();
@@ -183,7 +187,7 @@ pub(crate) fn warn_of_silent_mounts(ui: &mut Ui) {
 }
 
 /// Reads pins and tags, and warns of files that cannot be read.
-fn labels(env: &Env, ui: &mut Ui) -> Labels {
+fn labels<'e>(env: &'e Env, ui: &mut Ui) -> Labels<'e> {
     let (labels, problems) = Labels::read(env);
     problems.iter().for_each(|problem| ui.warn(&problem.to_string()));
     labels

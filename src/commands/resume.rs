@@ -9,6 +9,7 @@ use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
 use crate::commands::find::{self, Answer, SessionBackend, Target};
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::command_line::in_home;
 use crate::format::{command_line, shell};
 use crate::launch;
 use crate::launch::checks;
@@ -111,6 +112,14 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     let refusals = resume.check(&options, env);
     let warning = resume.session.as_ref().filter(|_| resume.briefed.is_none()).and_then(checks::check_chain);
     resume.warnings.extend(warning);
+    let stuck = resume.session.as_ref().filter(|_| resume.briefed.is_none()).and_then(checks::check_stuck);
+    resume.warnings.extend(stuck.map(|(why, rewind)| match rewind {
+        Some(rewind) => format!(
+            "{why}; `{}` makes a new session up to its last good reply",
+            in_home(&rewind, &env.invocation.elsewhere)
+        ),
+        None => format!("{why}; go back in the conversation with the agent's own command"),
+    }));
     if resume.briefed.is_some() && refusals.is_empty() {
         if is_started {
             launch::find_program(&resume.plan, env)?;

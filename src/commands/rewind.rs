@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use sha2::{Digest as _, Sha256};
 
 use crate::agent;
-use crate::agent::rewind::{Cut, Rewound};
+use crate::agent::rewind::{self, Cut};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::rewinds::Rewound;
 use crate::cli::RewindArgs;
 use crate::commands::find::{self, Finder};
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let cut = Cut { branch, messages: number };
     let id = new_id(&session, cut);
-    let Rewound { path, bytes } = rewind(copy, cut, &id)?;
+    let rewind::Rewound { path, bytes } = rewind(copy, cut, &id)?;
     if reach::exists(&path) != Some(false) {
         let message = format!("the session was rewound to this point before, as {}:{id}", session.agent);
         let hint = format!("run `rejoin resume {}`", selector(&id, &session));
@@ -57,6 +58,12 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     item.title = session.label().map(Into::into);
     let change = Change::new("rewind", vec![item]);
     let exit = super::change::carry_out(&change, &args.change, args.format, env, ui)?;
+    if exit == Exit::Ok && !args.change.dry_run {
+        let link = Rewound::new(&session, &id, env.clock.now);
+        if let Err(error) = super::briefing::save_link(&link.file(env), &link, env) {
+            ui.warn(&format!("the new session will not be linked to this one: {error}"));
+        }
+    }
     if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
         ui.note(&format!(
             "`rejoin resume {}` continues there; {} stays as it is.",

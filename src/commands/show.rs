@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::agent;
 use crate::agent::command::Request;
+use crate::change::rewinds::Rewinds;
 use crate::cli::{Format, ShowArgs};
 use crate::commands::messages::{self, LeftOut, Messages, Stream};
 use crate::commands::{find, subagents};
@@ -14,7 +15,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{shown, text};
 use crate::launch;
-use crate::scan::{LONG_TO_COUNT, Wanted, processes, stuck};
+use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::select::Filter;
@@ -66,9 +67,13 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         note_outputs(&mut session, env, ui);
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
+        session.is_stuck = true;
         session.copies[0].notes.push(note_of(&stuck, env));
     }
     super::labels(env, ui).mark(std::slice::from_mut(&mut session));
+    let rewinds = Rewinds::read(env);
+    let exists = |id: &&str| !scan::locate_id(env, &[session.agent], id).places.is_empty();
+    session.rewound_as = rewinds.made_from(&session).filter(exists).map(Into::into);
     processes::note(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
     wants.check(session.copy())?;
@@ -113,15 +118,8 @@ fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyho
 
 /// Returns the note on a stuck conversation.
 fn note_of(stuck: &Stuck, env: &Env) -> String {
-    let (replies, are) = match stuck.errors {
-        1 => ("reply is".to_owned(), "an API error"),
-        errors => (format!("{errors} replies are"), "API errors"),
-    };
     let doctor = in_home("rejoin doctor --check stuck-session", &env.invocation.elsewhere);
-    format!(
-        "its last {replies} {are} that a retry does not fix, so a resume will most likely fail; `{doctor}` \
-         names the way out"
-    )
+    format!("{}; `{doctor}` names the way out", stuck.in_words())
 }
 
 /// Notes the output of a session's background tasks, which is not a part of its size.

@@ -50,6 +50,8 @@ struct FleetRow<'a> {
     pinned: bool,
     #[serde(default, borrow)]
     tags: Vec<Cow<'a, str>>,
+    /// An older rejoin reports no expiry.
+    expires_at: Option<Timestamp>,
     /// A newer rejoin may report other problems.
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
@@ -172,7 +174,10 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         health,
         is_pinned: row.pinned,
         tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
+        expires_at: row.expires_at,
+        is_stuck: false,
         continues: None,
+        rewound_as: None,
         kin: None,
         process: row.process.as_ref().map(Holder::process),
     })

@@ -9,6 +9,7 @@ use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
 use crate::scan::LONG_TO_COUNT;
 use crate::scan::off_branch::OffBranch;
+use crate::scan::stuck;
 use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -82,6 +83,13 @@ pub(crate) fn check_chain(session: &Session) -> Option<String> {
          --check broken-chain` first",
         shown + cut_off
     ))
+}
+
+/// Warns of a stuck conversation. Returns the warning, and the command that makes a session from its good part.
+pub(crate) fn check_stuck(session: &Session) -> Option<(String, Option<String>)> {
+    let stuck = stuck::of(session.copy())?;
+    let rewind = agent::about(session.agent).rewind.map(|_| format!("rejoin rewind {}", name(session)));
+    Some((stuck.in_words(), rewind))
 }
 
 /// Refuses to continue a conversation that anyone may have written.

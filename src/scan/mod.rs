@@ -3,6 +3,7 @@
 pub(crate) mod aliases;
 mod commits;
 pub(crate) mod deleted;
+pub(crate) mod expiry;
 mod first;
 mod gap;
 pub(crate) mod git;
@@ -284,7 +285,10 @@ fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
         health: HealthSet::default(),
         is_pinned: false,
         tags: Box::default(),
+        expires_at: None,
+        is_stuck: false,
         continues: None,
+        rewound_as: None,
         kin: None,
         process: None,
     }

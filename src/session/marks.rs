@@ -13,6 +13,12 @@ pub(crate) enum Mark {
     Pinned,
     /// The user tagged it.
     Tagged,
+    /// Its agent will soon delete it.
+    Expiring,
+    /// Its last replies are errors that a retry does not fix.
+    Stuck,
+    /// `rewind` made it from another session.
+    Rewound,
     /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
     /// A pointer of this agent names it.
@@ -30,6 +36,9 @@ impl Mark {
         Self::MaybeLive,
         Self::Pinned,
         Self::Tagged,
+        Self::Expiring,
+        Self::Stuck,
+        Self::Rewound,
         Self::Kind(SessionKind::Fork),
         Self::Kind(SessionKind::Exec),
         Self::Kind(SessionKind::Saved),
@@ -71,6 +80,10 @@ impl Mark {
             Self::Pinned => session.is_pinned,
             Self::Tagged => !session.tags.is_empty(),
             Self::Kind(SessionKind::Archived) => copy.is_closed(),
+            Self::Expiring => session.expires_at.is_some(),
+            Self::Stuck => session.is_stuck,
+            // `resume --with` takes another agent.
+            Self::Rewound => session.continues.as_ref().is_some_and(|origin| origin.agent == session.agent),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),
             Self::Kin(kin) => session.kin == Some(*kin),
@@ -87,6 +100,9 @@ impl Mark {
             Self::MaybeLive => 'l',
             Self::Pinned => 'P',
             Self::Tagged => '+',
+            Self::Expiring => 'd',
+            Self::Stuck => 'K',
+            Self::Rewound => 'r',
             Self::Kind(SessionKind::Main) => ' ',
             Self::Kind(SessionKind::Fork) => 'F',
             Self::Kind(SessionKind::Exec) => 'X',
@@ -133,6 +149,9 @@ impl Mark {
             Self::Tagged => "tagged",
             // What is archived is in rejoin's archive.
             Self::Kind(SessionKind::Archived) => "closed",
+            Self::Expiring => "expiring",
+            Self::Stuck => "stuck",
+            Self::Rewound => "rewound",
             Self::Kind(kind) => kind.name(),
             Self::Pointer(agent) => agent.name(),
             Self::Kin(Kin::Earlier) => "earlier place",
@@ -149,6 +168,9 @@ impl Mark {
             Self::MaybeLive => "it may be in use: it was written to a moment ago, or a lock says so",
             Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
             Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
+            Self::Expiring => "its agent deletes it within seven days; `rejoin archive --expiring 7d` keeps it",
+            Self::Stuck => "its last replies are errors of the API that a retry does not cure; see `rejoin rewind`",
+            Self::Rewound => "`rejoin rewind` made it from another session",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",
             Self::Kind(SessionKind::Exec) => "a script ran it, without a person at a terminal",

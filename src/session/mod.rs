@@ -50,6 +50,9 @@ use tag::Tag;
 /// Maximum lead of another clock; a later time is in the future and is ignored.
 pub(crate) const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(5);
 
+/// The period before a deletion by its agent in which a session is marked; the default of `doctor --expiring`.
+pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
+
 /// The kind of session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
@@ -180,8 +183,14 @@ pub(crate) struct Session {
     pub is_pinned: bool,
     /// The tags that the user assigned to it.
     pub tags: Box<[Tag]>,
+    /// The time from which its agent deletes it, if that is soon; `None` unless `scan::expiry` noted it.
+    pub expires_at: Option<Timestamp>,
+    /// Set if its conversation is stuck; false unless `scan::stuck` looked.
+    pub is_stuck: bool,
     /// The session that it continues; `None` unless `change::links` knows it.
     pub continues: Option<Box<Origin>>,
+    /// The id of the session that `rewind` made from it; `None` unless `show` looked.
+    pub rewound_as: Option<Box<str>>,
     /// The relation of its directory to the requested one, if it is another.
     pub kin: Option<Kin>,
     /// The process that uses it; `None` for an idle session, and unless `scan::processes` noted it.
@@ -310,7 +319,10 @@ pub(crate) mod tests {
             health: HealthSet::default(),
             is_pinned: false,
             tags: Box::default(),
+            expires_at: None,
+            is_stuck: false,
             continues: None,
+            rewound_as: None,
             kin: None,
             process: None,
         }

@@ -20,6 +20,17 @@ pub(crate) struct Stuck {
     pub causes: Vec<CauseLine>,
 }
 
+impl Stuck {
+    /// Returns the fact in words: "its last 2 replies are API errors …".
+    pub(crate) fn in_words(&self) -> String {
+        let (replies, are) = match self.errors {
+            1 => ("reply is".to_owned(), "an API error"),
+            errors => (format!("{errors} replies are"), "API errors"),
+        };
+        format!("its last {replies} {are} that a retry does not fix, so a resume will most likely fail")
+    }
+}
+
 /// The last good reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Good {
@@ -65,10 +76,15 @@ impl Watch {
             let text = message.text.to_lowercase();
             self.has_answer |= !CONNECTION.iter().any(|word| text.contains(word));
             self.error.clone_from(&message.text);
-        } else if message.role == Role::Assistant {
+        } else if Self::is_reply(message) {
             let good = Good { number: self.seen, at: message.at };
             *self = Self { seen: self.seen, good: Some(good), ..Self::default() };
         }
+    }
+
+    /// Returns whether a message is a good reply.
+    pub(crate) fn is_reply(message: &Message) -> bool {
+        message.role == Role::Assistant && !message.is_error
     }
 
     /// Returns whether the last message was a good reply.

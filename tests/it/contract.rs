@@ -176,7 +176,7 @@ answer!(Session {
     start_dir: Option<String>; last_dir: Option<String>; project: Option<String>; created_at: Option<Time>;
     active_at: Option<Time>; active_source: Option<String>; size_bytes: Option<u64>; prompts: Option<u64>; replies: Option<u64>;
     model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; continues: Option<SessionId>; liveness: Liveness; process: Option<Process>;
-    pinned: bool; tags: Vec<String>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
+    pinned: bool; tags: Vec<String>; expires_at: Option<Time>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
 });
 
 impl Session {

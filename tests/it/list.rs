@@ -44,7 +44,7 @@ fn a_pipe_gets_one_full_line_per_session_without_a_header() {
 
 #[test]
 fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
-    let world = World::new();
+    let world = World::new().keeping();
     // Directories that every machine has, because the sizes depend on their names.
     world.add(Amplifier::session(id(1)).in_dir("/usr").at("2026-02-01T12:00:00Z").turn("delta", "x"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").at("2026-02-27T12:00:00Z").turn("alpha", "x").torn());

@@ -14,7 +14,7 @@ const DEEP: &str = "/srv/clients/acme/website/frontend/components";
 
 /// Sessions whose titles, directories and marks are too long for any table.
 fn wide_sessions() -> World {
-    let world = World::new();
+    let world = World::new().keeping();
     world
         .add(Claude::session(id(1)).in_dir(DEEP).entrypoint("sdk-cli").turn(&"日本語の長い題名".repeat(9), "x").torn());
     world.add(Amplifier::session(id(2)).in_dir(format!("/{}", "d".repeat(150))).turn(&"long ".repeat(60), "x"));
@@ -80,7 +80,7 @@ fn a_filter_for_a_hidden_kind_shows_it() {
 
 #[test]
 fn directories_and_marks_become_narrower_before_titles() {
-    let world = World::new();
+    let world = World::new().keeping();
     let title = "Fix the parser of the configuration file on Tuesday";
     world.add(Claude::session(id(1)).in_dir(DEEP).entrypoint("sdk-cli").turn(title, "x").torn());
     for (columns, expected) in [
@@ -124,7 +124,7 @@ Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 
 #[test]
 fn a_terminal_shows_a_screenful_and_names_the_way_to_the_rest() {
-    let world = World::new();
+    let world = World::new().keeping();
     (1..=40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let screen = |args: &[&str]| {
         let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -195,7 +195,7 @@ fn line_numbers_are_shown_only_if_they_name_sessions() {
 
 #[test]
 fn a_pipe_gets_a_table_csv_or_other_fields_if_it_asks() {
-    let world = World::new();
+    let world = World::new().keeping();
     world.add(Claude::session(id(1)).in_dir("/usr").title("say \"hi\", twice").turn("x", "y"));
     world.rejoin(["list", "--format", "table"]).code(0).stderr_eq("").stdout_eq(str![[r#"
 AGENT   ID        TITLE            DIRECTORY  ACTIVE       SIZE  MARKS

@@ -99,6 +99,7 @@ mod long_lines;
 mod mac_disk;
 mod machines;
 mod manual;
+mod marks;
 mod move_agents;
 mod move_corpora;
 mod move_faults;

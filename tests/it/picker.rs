@@ -13,7 +13,7 @@ use crate::terminal::{Seat, settings_are_as_before, shell, signal, two_sessions}
 use crate::world::World;
 
 /// Starts `resume` at a terminal of this size.
-fn open(world: &World, columns: u16, rows: u16) -> Seat {
+pub(crate) fn open(world: &World, columns: u16, rows: u16) -> Seat {
     let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
     command.arg("resume");
     Seat::run(&command, columns, rows)

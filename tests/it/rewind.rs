@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::contract::changes::{Change, ChangeResult};
 use crate::contract::{Details, DoctorReport};
 use crate::fixtures::{Claude, Codex, Copilot, Gptme, OpenCode, Pi, Qwen, id, opencode_id, put};
+use crate::picker::open;
 use crate::world::World;
 
 /// Adds a prompt and an error of the API in place of its reply, as Claude Code writes it.
@@ -156,6 +157,78 @@ fn other_agents_are_stuck_too_and_keep_their_own_way() {
 }
 
 #[test]
+fn list_marks_a_stuck_session() {
+    let world = world();
+    world.add(stuck());
+    world.add(Claude::session(id(2)).in_dir("/usr").turn("a", "b"));
+    let error =
+        json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400 invalid_request_error"});
+    world.add(Pi::session(id(3)).in_dir("/usr").turn("a", "b").prompt("c").message(&error));
+    let data = json!({"role": "assistant",
+        "error": {"name": "APIError", "data": {"message": "400 messages: cannot be modified", "statusCode": 400}}});
+    world.add(OpenCode::session(opencode_id(4)).in_dir("/usr").turn("a", "b").prompt("c").message(data, Vec::new()));
+    let expected = [id(1), id(3), opencode_id(4)];
+    let ids = |args: &[&str]| {
+        let mut ids: Vec<_> = world.rejoin(args).sessions().into_iter().map(|session| session.id.clone()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&["list", "is:stuck", "--json"]), expected);
+    assert_eq!(ids(&["list", "!is:stuck", "--json"]), [id(2)]);
+    let by_mark = world.rejoin(["list", "--fields", "id,marks"]).code(0).stdout();
+    let marked: Vec<&str> = by_mark.lines().filter(|line| line.contains("stuck")).collect();
+    assert_eq!(marked.len(), 3, "{by_mark}");
+    let table = world.rejoin(["list", "--format", "table", "--wide"]).code(0).stdout();
+    assert_eq!(table.matches("stuck").count(), 3, "{table}");
+    assert!(world.on_terminal(80, ["list"]).code(0).stderr().contains("K stuck"));
+    // A good reply ends it.
+    world.add(stuck().turn("and now?", "It works again."));
+    assert_eq!(ids(&["list", "is:stuck", "-a", "claude", "--json"]), [""; 0]);
+}
+
+#[test]
+fn resume_warns_of_a_stuck_session_and_starts_it() {
+    let world = world();
+    world.add(stuck());
+    let answer = world.rejoin(["resume", &id(1)]).code(0);
+    let expected = format!(
+        "warning: its last 2 replies are errors of the API that a retry does not cure, so a resume will most likely fail; \
+         `rejoin rewind claude:{}` makes a new session up to its last good reply",
+        id(1)
+    );
+    let said = answer.stderr();
+    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&expected), "{said}");
+    assert_eq!(world.launched().expect("a launch").argv[2], id(1));
+
+    let mut seat = open(&world, 120, 24);
+    seat.shows("1 of 1 session");
+    seat.types("\r");
+    let screen = seat.shows("makes a new session up to its last good reply");
+    assert!(screen.contains(&format!("  rejoin rewind claude:{}", id(1))), "{screen}");
+    assert!(screen.contains(&format!("> rejoin resume claude:{}", id(1))), "{screen}");
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+}
+
+#[test]
+fn a_briefing_on_a_stuck_session_has_the_last_good_exchange() {
+    let world = world();
+    world.install("codex", "");
+    world.add(stuck());
+    world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
+    let launch = world.launched().expect("a launch");
+    for part in [
+        "## Last prompt of the user\n\n> explain it\n",
+        "## Last reply of the agent\n\n> It has two queues.\n",
+        "## Prompt of the user without a reply\n\n> and then?\n",
+        "## Prompt of the user without a reply\n\n> continue\n",
+        "## Error of the API at the end\n\n> API Error: 400 bad thinking\n",
+    ] {
+        assert!(launch.argv[1].contains(part), "{part}\n{}", launch.argv[1]);
+    }
+}
+
+#[test]
 fn rewind_makes_a_session_up_to_the_last_good_reply() {
     let world = world();
     let path = world.add(stuck());
@@ -189,6 +262,38 @@ fn rewind_makes_a_session_up_to_the_last_good_reply() {
     assert_eq!(again.code, "exists");
     world.rejoin(["undo"]).code(0);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
+}
+
+#[test]
+fn a_rewound_session_replaces_the_stuck_one() {
+    let world = world();
+    world.add(stuck());
+    world.add(Claude::session(id(2)).in_dir("/usr").at("2026-01-20T10:00:00Z").turn("a", "b"));
+    let path = |args: &[&str]| world.rejoin(["show", "--path"].iter().chain(args)).code(0).stdout();
+    assert!(path(&["latest"]).contains(&id(1)));
+    let new = world.rejoin(["rewind", &id(1), "--quiet"]).code(0).stderr_eq("").stdout();
+    let new = new.strip_suffix('\n').expect("a line");
+    assert_eq!(new.len(), 36, "{new}");
+
+    assert!(path(&["latest"]).contains(new), "the new session is meant");
+    assert!(report(&world).findings.is_empty(), "doctor does not warn on");
+    let marked: Vec<_> = world.rejoin(["list", "is:rewound", "--json"]).sessions();
+    assert_eq!(marked.iter().map(|session| &*session.id).collect::<Vec<_>>(), [new]);
+    let continues = marked[0].continues.as_ref().expect("an origin");
+    assert_eq!((continues.agent.to_string(), &*continues.id), ("claude".to_owned(), &*id(1)));
+    let shown = |id: &str| world.rejoin(["show", id]).code(0).stdout();
+    assert!(shown(new).contains(&format!("  continues     claude {}\n", id(1))), "{}", shown(new));
+    assert!(shown(&id(1)).contains(&format!("  rewound as    claude {new}\n")), "{}", shown(&id(1)));
+
+    // Whoever continues the old session means it again, and so does whoever takes the rewind back.
+    world.add(refused(stuck().at("2026-03-01T13:00:00Z"), "and?", "API Error: 400 bad"));
+    let later = world.from(world.home()).with("REJOIN_NOW", "2026-03-01T14:00:00Z");
+    assert!(later.rejoin(["show", "--path", "latest"]).code(0).stdout().contains(&id(1)));
+    world.add(stuck());
+    world.rejoin(["undo"]).code(0);
+    assert!(path(&["latest"]).contains(&id(1)));
+    assert!(!shown(&id(1)).contains("rewound as"));
+    assert_eq!(report(&world).findings.len(), 1);
 }
 
 #[test]

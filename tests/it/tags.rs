@@ -12,7 +12,7 @@ use crate::terminal::{Seat, two_sessions};
 use crate::world::World;
 
 fn world() -> World {
-    let world = World::new();
+    let world = World::new().keeping();
     let app = world.dir("app");
     for (n, prompt) in [(1, "Fix the mailer"), (2, "Fix the parser")] {
         world.add(Claude::session(id(n)).in_dir(&app).turn(prompt, "Done."));

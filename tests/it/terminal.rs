@@ -205,7 +205,7 @@ pub(crate) fn settings_are_as_before(world: &World) {
 
 /// A world with two sessions; the one of `parser` was active last.
 pub(crate) fn two_sessions() -> World {
-    let world = World::with_agents();
+    let world = World::with_agents().keeping();
     let (parser, docs) = (world.dir("parser"), world.dir("docs"));
     world.add(Claude::session(id(1)).in_dir(parser).at("2026-02-02T10:00:00Z").turn("Fix the parser", "It is fixed."));
     world.add(Claude::session(id(2)).in_dir(docs).turn("Write the docs", "They are written."));

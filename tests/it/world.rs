@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::contract;
 use crate::contract::changes::Change;
-use crate::fixtures::{Fixture, claude_slug};
+use crate::fixtures::{Fixture, claude_slug, put};
 
 /// The time that counts as now in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
@@ -122,6 +122,12 @@ impl World {
         world.install("amplifier", AMPLIFIER);
         world.install("claude", "");
         world
+    }
+
+    /// Lets Claude Code keep its sessions for ten years; by default it deletes those of the fixtures within seven days.
+    pub(crate) fn keeping(self) -> Self {
+        put(&self.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
+        self
     }
 
     /// Puts a program on the path that records its start and then runs `script`.

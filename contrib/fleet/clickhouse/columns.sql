@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `continues` Tuple(`agent` LowCardinality(String), `id` String),
     `copies` Array(Tuple(`active_at` Nullable(DateTime64(9, 'UTC')), `chosen` Bool, `compared` Nullable(String), `diverged_at_record` Nullable(UInt64), `messages` Nullable(UInt64), `path` String, `path_bytes_base64` Nullable(String), `project` Nullable(String), `size_bytes` UInt64, `why` Nullable(String))),
     `created_at` Nullable(DateTime64(9, 'UTC')),
+    `expires_at` Nullable(DateTime64(9, 'UTC')),
     `first_prompt` Nullable(String),
     `git_branch` Nullable(String),
     `health` Array(LowCardinality(String)),

@@ -7,6 +7,7 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     continues: 'STRUCT("agent" VARCHAR, "id" VARCHAR)',
     copies: 'STRUCT("active_at" TIMESTAMP, "chosen" BOOLEAN, "compared" VARCHAR, "diverged_at_record" UBIGINT, "messages" UBIGINT, "path" VARCHAR, "path_bytes_base64" VARCHAR, "project" VARCHAR, "size_bytes" UBIGINT, "why" VARCHAR)[]',
     created_at: 'TIMESTAMP',
+    expires_at: 'TIMESTAMP',
     first_prompt: 'VARCHAR',
     git_branch: 'VARCHAR',
     health: 'VARCHAR[]',

@@ -103,7 +103,10 @@ impl Manifest {
             health: HealthSet::default(),
             is_pinned: false,
             tags: Box::default(),
+            expires_at: None,
+            is_stuck: false,
             continues: None,
+            rewound_as: None,
             kin: None,
             process: None,
         }

@@ -23,8 +23,9 @@ use crate::error::{Candidate, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
+use crate::launch::checks;
 use crate::launch::resume::{Left, Options, Resume};
-use crate::scan::{self, Places, Wanted, processes};
+use crate::scan::{self, Places, Wanted, processes, stuck};
 use crate::session::select::{self, CopySelector, Filter, SortKey};
 use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
@@ -73,7 +74,12 @@ impl Backend for SessionBackend {
     }
 
     fn check(&self, session: &Session, how: &How) -> Result<(), Refused> {
-        self.resume(session, how, self.is_started).map(drop)
+        let resume = self.resume(session, how, self.is_started)?;
+        let warning = resume.session.as_ref().filter(|_| resume.briefed.is_none() && !how.stuck);
+        match warning.and_then(checks::check_stuck) {
+            Some((why, rewind)) => Err(self.stuck(session, why, rewind, how)),
+            None => Ok(()),
+        }
     }
 
     fn command(&self, session: &Session) -> Result<String, Refused> {
@@ -163,6 +169,7 @@ impl SessionBackend {
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
         processes::note(&mut sessions);
+        stuck::note(&mut sessions);
         sessions
     }
 
@@ -186,6 +193,18 @@ impl SessionBackend {
             launch::find_program(&resume.plan, &self.env).map_err(|refusal| fail(refusal, Some(&resume)))?;
         }
         Ok(resume)
+    }
+
+    /// Returns the actions for a stuck session: a resume starts it all the same.
+    fn stuck(&self, session: &Session, why: String, rewind: Option<String>, how: &How) -> Refused {
+        let rewind = rewind.map(|line| {
+            let why = "makes a new session up to its last good reply".to_owned();
+            Ready { line: in_home(&line, &self.env.invocation.elsewhere).into_owned(), why, how: None }
+        });
+        let anyway = How { stuck: true, ..how.clone() };
+        let line = in_home(&Self::line(session, &anyway), &self.env.invocation.elsewhere).into_owned();
+        let anyway = Ready { line, why: "resumes it anyway".to_owned(), how: Some(anyway) };
+        Refused { why, ready: rewind.into_iter().chain([anyway, show_it(session)]).collect() }
     }
 
     fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {

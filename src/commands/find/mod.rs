@@ -20,6 +20,7 @@ pub(crate) use text::is_whole_id;
 pub(crate) use trashed::{is_of_same_session, items as items_of_run, trashed};
 
 use crate::agent::Depth;
+use crate::change::rewinds::Rewinds;
 use crate::commands::listing;
 use crate::commands::{moved_here, no_match};
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
@@ -29,6 +30,9 @@ use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
 
 use crate::view::ui::Ui;
+
+/// Maximum number of rewinds in a row that `latest` follows.
+const MOST_REWINDS: usize = 16;
 
 /// The result of resolving a selector.
 #[derive(Debug)]
@@ -147,7 +151,27 @@ impl<'a> Finder<'a> {
         let sessions = self.listed(1, is_of_user);
         let newest = sessions.iter().find(|session| is_of_user(session));
         let newest = newest.or_else(|| sessions.iter().find(|session| is_own(session)));
-        again(newest.ok_or_else(nothing_passes)?, self.wanted, self.env)
+        let newest = newest.ok_or_else(nothing_passes)?;
+        match self.rewound(newest) {
+            Some(rewound) => Ok(rewound),
+            None => again(newest, self.wanted, self.env),
+        }
+    }
+
+    /// Returns the session that `rewind` made from another one after its last activity; the user continues that one.
+    fn rewound(&self, origin: &Session) -> Option<Session> {
+        let rewinds = Rewinds::read(self.env);
+        let read = |id: &str| {
+            let places = scan::locate_id(self.env, &[origin.agent], id);
+            the_only(places, (origin.agent, id), self.wanted, self.env).ok()
+        };
+        let mut rewound = read(rewinds.made_from(origin)?)?;
+        // The files of links may form a circle.
+        for _ in 0..MOST_REWINDS {
+            let Some(next) = rewinds.made_from(&rewound).and_then(&read) else { break };
+            rewound = next;
+        }
+        Some(rewound)
     }
 
     /// Returns the session of the current directory itself, or else the newest session that worked there, or in the

@@ -20,7 +20,8 @@ use crate::scan::search::Wish;
 use crate::scan::search::mark_branches;
 use crate::scan::sieve::Sieve;
 use crate::scan::texts::Texts;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, Wanted, stuck};
+use crate::session::marks::Mark;
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Phrase, Words};
@@ -174,6 +175,9 @@ impl<'a> Best<'a> {
         };
         if self.query.has_labels() {
             super::super::labels(env, ui).mark(&mut loaded.sessions);
+        }
+        if self.query.asks_for(Mark::Stuck) && loaded.archive.is_none() {
+            stuck::note(&mut loaded.sessions);
         }
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::query::are_in(&self.query, session, env));

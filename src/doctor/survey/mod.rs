@@ -17,14 +17,16 @@ use jiff::{SignedDuration, Timestamp};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::mentions::Mention;
-use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, modified_at};
+use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
 use crate::archive::coverage::held;
+use crate::change::rewinds::Rewinds;
 use crate::doctor::code::Code;
 use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::deleted;
+use crate::scan::expiry::{Retentions, is_own};
 use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
@@ -177,6 +179,7 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
+    survey.drop_rewound(env);
     survey.look_around(wanted, env);
     if wanted.has(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
@@ -288,28 +291,26 @@ impl Survey {
         }
     }
 
+    /// Drops the stuck conversations that `rewind` has made a session from.
+    fn drop_rewound(&mut self, env: &Env) {
+        if self.stuck.is_empty() {
+            return;
+        }
+        let (rewinds, sessions) = (Rewinds::read(env), &self.scan.sessions);
+        let has = |agent: AgentKind, id: &str| {
+            sessions.binary_search_by(|other| (other.agent, other.id()).cmp(&(agent, id))).is_ok()
+        };
+        let is_rewound = |session: &Session| rewinds.made_from(session).is_some_and(|id| has(session.agent, id));
+        self.stuck.retain(|at, _| !is_rewound(&sessions[*at]));
+    }
+
     /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.
     fn look_at_databases(&mut self) {
-        let mut by_database: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (at, session) in self.scan.sessions.iter().enumerate() {
-            let place = &session.copy().place;
-            // No other agent takes messages back in a database, or records errors in it.
-            let agent = agent::by_kind(session.agent).filter(|agent| agent.about().api_error.is_some());
-            if agent.is_some_and(|agent| agent.agent_managed(place).is_some()) {
-                by_database.entry((session.agent, &place.path)).or_default().push(at);
-            }
-        }
         let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
-        for ((kind, path), sessions) in by_database {
-            let ids: Vec<&str> = sessions.iter().map(|at| self.scan.sessions[*at].id()).collect();
-            // The scan reports a database that cannot be read.
-            let ends =
-                agent::by_kind(kind).and_then(|agent| agent.engine().session_ends(path, &ids).ok()).unwrap_or_default();
-            for (at, end) in sessions.into_iter().zip(ends) {
-                let copy = self.scan.sessions[at].copy();
-                stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
-                off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
-            }
+        for (at, end) in stuck::database_ends(&self.scan.sessions) {
+            let copy = self.scan.sessions[at].copy();
+            stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
+            off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
         }
         self.stuck.extend(stuck);
         self.off_branch.extend(off_branch);
@@ -339,18 +340,14 @@ impl Survey {
     }
 
     fn look_at_retentions(&mut self, env: &Env) {
+        let mut retentions = Retentions::new(env);
         for store in &self.stores {
-            let retention = agent::by_kind(store.agent).and_then(|agent| agent.retention(store, env));
-            if let Some(retention) = retention {
-                self.retentions.insert(store.root.clone(), (store.agent, retention));
+            if let Some(retention) = retentions.of(store) {
+                self.retentions.insert(store.root.clone(), (store.agent, retention.clone()));
             }
         }
-        // Agents with a retention by file time have set the times while reading, except for directories.
         for session in &mut self.scan.sessions {
-            let copy = &mut session.copies[0];
-            if copy.modified_at.is_none() && self.retentions.contains_key(&copy.place.store.root) {
-                copy.modified_at = modified_at(&copy.place.path);
-            }
+            retentions.expiry(&mut session.copies[0]);
         }
         let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
         self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
@@ -360,8 +357,7 @@ impl Survey {
     pub(crate) fn expiry(&self, session: &Session) -> Option<Timestamp> {
         let copy = session.copy();
         let (_, retention) = self.retentions.get(&copy.place.store.root)?;
-        let is_own = !matches!(copy.kind, SessionKind::Subagent | SessionKind::Empty);
         let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
-        retention.expiry(copy, self.now).filter(|_| is_own).filter(is_soon)
+        retention.expiry(copy, self.now).filter(|_| is_own(copy)).filter(is_soon)
     }
 }

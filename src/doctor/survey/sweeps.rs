@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::agent;
-use crate::agent::upkeep::{Retention, modified_at};
+use crate::agent::upkeep::Retention;
+use crate::scan::expiry::Retentions;
 use crate::scan::{self, Wanted};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
@@ -16,41 +17,38 @@ pub(crate) fn of(sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<Str
 }
 
 fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
-    let stores = agent.stores(env).into_iter();
-    let retentions: BTreeMap<PathBuf, Retention> =
-        stores.filter_map(|store| Some((store.root.clone(), agent.retention(&store, env)?))).collect();
-    if retentions.is_empty() {
+    let mut retentions = Retentions::new(env);
+    if !agent.stores(env).iter().any(|store| retentions.of(store).is_some()) {
         return Vec::new();
     }
     let is_meant = |place: &crate::session::Located| sessions.contains(&(place.agent(), place.id.clone()));
     let scan = scan::locate(env, &[agent.kind()]).read_some(env, Wanted::GLANCE, is_meant);
-    let mut by_store: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut by_store: BTreeMap<PathBuf, (usize, Retention)> = BTreeMap::new();
     for mut copy in scan.sessions.into_iter().flat_map(|session| session.copies) {
-        let Some(retention) = retentions.get(&copy.place.store.root) else { continue };
-        copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
-        let is_due = retention.expiry(&copy, env.clock.now).is_some_and(|at| at <= env.clock.now);
-        if is_due && copy.kind != SessionKind::Subagent {
-            *by_store.entry(copy.place.store.root.clone()).or_default() += 1;
+        let is_due = retentions.expiry(&mut copy).is_some_and(|at| at <= env.clock.now);
+        let retention = retentions.of(&copy.place.store).filter(|_| is_due && copy.kind != SessionKind::Subagent);
+        if let Some(retention) = retention {
+            let root = copy.place.store.root.clone();
+            by_store.entry(root).or_insert_with(|| (0, retention.clone())).0 += 1;
         }
     }
-    let line = |(root, count): (PathBuf, usize)| {
-        let retention = retentions.get(&root)?;
+    let line = |(count, retention): (usize, Retention)| {
         let (file, key) = &retention.setting;
         let days = retention.period.as_hours() / 24;
         if let Some(value) = &retention.refused {
-            return Some(format!(
+            return format!(
                 "{} may delete {count} of these sessions when it next starts, because \"{key}\" in {} is {value}; first set it \
                  to a whole number of days",
                 agent.kind(),
                 file.display()
-            ));
+            );
         }
-        Some(format!(
+        format!(
             "{} will delete {count} of these sessions when it next starts, because it keeps sessions for {days} days; \
              resume them soon, or first set \"{key}\" to more days in {}",
             agent.kind(),
             file.display()
-        ))
+        )
     };
-    by_store.into_iter().filter_map(line).collect()
+    by_store.into_values().map(line).collect()
 }

@@ -150,6 +150,12 @@ impl Query {
         !self.marks.is_empty() || !self.tags.is_empty() || self.not.iter().any(Self::has_labels)
     }
 
+    /// Returns whether sessions are filtered by a mark.
+    pub(crate) fn asks_for(&self, mark: Mark) -> bool {
+        let name = marks::name(mark.word());
+        self.marks.iter().any(|typed| name.starts_with(typed.as_str())) || self.not.iter().any(|not| not.asks_for(mark))
+    }
+
     /// Accepts only sessions with at most this number of prompts and replies, which must have been counted.
     pub(crate) fn with_most_messages(self, most: Option<u64>) -> Self {
         Self { most_messages: most, ..self }

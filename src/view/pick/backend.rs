@@ -34,6 +34,8 @@ pub(crate) struct How {
     pub recreate_worktree: bool,
     /// Set to ignore the limit on resumes.
     pub no_limit: bool,
+    /// Set to resume it although it is stuck.
+    pub stuck: bool,
     /// The agent that is started with a briefing on it; `None` for its own.
     pub with: Option<AgentKind>,
 }

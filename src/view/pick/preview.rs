@@ -97,6 +97,13 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
         crate::session::Health::DuplicateSession => fact(format!("{} copies", session.copies.len())),
         health => warning(health.meaning().to_owned()),
     }));
+    if session.is_stuck {
+        facts.push(warning("its last replies are errors that a retry does not cure".to_owned()));
+    }
+    if let Some(at) = session.expires_at {
+        let when = if at <= env.clock.now { "when it next starts" } else { "within seven days" };
+        facts.push(warning(format!("{} deletes it {when}", session.agent)));
+    }
     let named = |name: &str, value: Option<&str>| value.map(|value| format!("{name} {value}"));
     let more = [
         session.is_pinned.then(|| "pinned".to_owned()),

@@ -27,8 +27,11 @@ const MAX_WIDTH: usize = 160;
 /// The parts of a conversation that a briefing quotes.
 #[derive(Debug)]
 pub(crate) struct Digest {
+    /// The last prompt with a good reply, and that reply.
     prompt: Option<String>,
     reply: Option<String>,
+    /// The prompts since then.
+    unanswered: Vec<String>,
     /// The error of the API after the last prompt and reply.
     error: Option<String>,
     changed: Latest,
@@ -39,7 +42,15 @@ pub(crate) struct Digest {
 impl Default for Digest {
     fn default() -> Self {
         let (changed, read) = (Latest::new(MAX_FILES), Latest::new(MAX_FILES));
-        Self { prompt: None, reply: None, error: None, changed, read, commands: Latest::new(MAX_COMMANDS) }
+        Self {
+            prompt: None,
+            reply: None,
+            unanswered: Vec::new(),
+            error: None,
+            changed,
+            read,
+            commands: Latest::new(MAX_COMMANDS),
+        }
     }
 }
 
@@ -48,11 +59,12 @@ impl Digest {
     pub(crate) fn add(&mut self, message: &Message) {
         match message.role {
             Role::User => {
-                self.prompt = Some(message.text.clone());
-                (self.reply, self.error) = (None, None);
+                self.unanswered.push(message.text.clone());
+                self.error = None;
             }
             _ if message.is_error => self.error = Some(message.text.clone()),
             Role::Assistant => {
+                self.prompt = std::mem::take(&mut self.unanswered).pop().or(self.prompt.take());
                 self.reply = Some(message.text.clone());
                 self.error = None;
             }
@@ -212,14 +224,20 @@ impl Briefing<'_> {
     }
 
     fn exchange(&self, out: &mut String) {
-        let Digest { prompt, reply, error, .. } = self.digest;
+        let Digest { prompt, reply, unanswered, error, .. } = self.digest;
         if let Some(prompt) = prompt {
             quote(out, "Last prompt of the user", prompt);
         }
-        match reply {
-            Some(reply) => quote(out, "Last reply of the agent", reply),
-            None if prompt.is_some() => out.push_str("\nThe agent did not reply to it.\n"),
-            None => out.push_str("\nThe conversation is empty.\n"),
+        if let Some(reply) = reply {
+            quote(out, "Last reply of the agent", reply);
+        }
+        for prompt in unanswered {
+            quote(out, "Prompt of the user without a reply", prompt);
+        }
+        match (reply, unanswered.as_slice()) {
+            (None, []) => out.push_str("\nThe conversation is empty.\n"),
+            (None, _) => out.push_str("\nThe agent did not reply.\n"),
+            _ => {}
         }
         if let Some(error) = error {
             quote(out, "Error of the API at the end", error);
@@ -325,7 +343,9 @@ mod tests {
         }
         assert_eq!((digest.reply.as_deref(), digest.error.as_deref()), (Some("half"), Some("limit reached")));
         digest.add(&said(Role::User, "again"));
-        assert_eq!((digest.prompt.as_deref(), digest.reply, digest.error), (Some("again"), None, None));
+        digest.add(&said(Role::User, "please"));
+        assert_eq!((digest.prompt.as_deref(), digest.reply.as_deref(), digest.error), (Some("go"), Some("half"), None));
+        assert_eq!(digest.unanswered, ["again", "please"], "the last exchange stays");
     }
 
     #[test]

@@ -294,6 +294,12 @@ impl<'a> Text<'a> {
         if self.is_no_news || self.summary.parts.is_empty() {
             return Ok(());
         }
+        // A script continues with the new session.
+        if self.document.verb == "rewind" {
+            let new = (0..self.document.items.len()).filter(|at| self.document.items.item(*at).result == "done");
+            let mut ids = new.filter_map(|at| self.document.items.item(at).id);
+            return ids.try_for_each(|id| writeln!(out, "{id}"));
+        }
         let undo = self.undo(env).map(|undo| format!(" {undo}")).unwrap_or_default();
         writeln!(out, "rejoin {}: {}{undo}", self.document.verb, self.summary.sentence(""))
     }

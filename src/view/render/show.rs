@@ -47,6 +47,9 @@ pub(crate) fn session(
     if let Some(origin) = &session.continues {
         page.line("continues", &format!("{} {}", origin.agent, text::one_line(&origin.id)))?;
     }
+    if let Some(id) = &session.rewound_as {
+        page.line("rewound as", &format!("{} {}", session.agent, text::one_line(id)))?;
+    }
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",
@@ -92,6 +95,16 @@ pub(crate) fn session(
     }
     if !session.tags.is_empty() {
         page.line("tags", &session.tags.iter().map(Tag::word).collect::<Vec<_>>().join(", "))?;
+    }
+    if let Some(at) = session.expires_at {
+        let when = if at <= env.clock.now {
+            format!("{} deletes it when it next starts", session.agent)
+        } else {
+            format!("{} deletes it from {} on", session.agent, env.clock.shown(at))
+        };
+        let name = format!("{}:{}", session.agent, session.id());
+        let archive = format!("rejoin archive {}", shell::word(&name));
+        page.warning("expires", &format!("{when}; `{}` keeps it", in_home(&archive, &env.invocation.elsewhere)))?;
     }
     for pointer in &session.pointers {
         let name = pointer.name.as_deref().map(|name| format!(" ({})", text::one_line(name))).unwrap_or_default();

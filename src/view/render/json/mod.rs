@@ -131,7 +131,7 @@ pub(crate) struct SessionJson<'a> {
     pub git_branch: Option<&'a str>,
     /// The session that it came from.
     pub parent_id: Option<&'a str>,
-    /// The session that it continues, because another agent began it with `resume --with`; `null` if rejoin does not know one.
+    /// The session that it continues, because another agent began it with `resume --with`, or `rewind` made it; `null` if rejoin does not know one.
     pub continues: Option<SessionIdJson<'a>>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
@@ -141,6 +141,8 @@ pub(crate) struct SessionJson<'a> {
     pub pinned: bool,
     /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
     pub tags: Vec<&'a str>,
+    /// The time from which its agent deletes it, if that is within seven days; only `list`, `search` and `show` look.
+    pub expires_at: Option<Timestamp>,
     /// Its problems, as codes of findings.
     pub health: Vec<Health>,
     /// Every copy, the chosen one first.
@@ -185,6 +187,7 @@ impl<'a> SessionJson<'a> {
             process: session.process,
             pinned: session.is_pinned,
             tags: session.tags.iter().map(Tag::word).collect(),
+            expires_at: session.expires_at,
             health: session.health.iter().collect(),
             copies: session
                 .copies
