@@ -50,6 +50,10 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00Z"));
     assert!(session.size_bytes > Some(200), "{:?}", session.size_bytes);
+    // A list does not count the messages, and unknown is not 0.
+    let listed = world.rejoin(["list", "--json"]).code(0).sessions().remove(0);
+    assert_eq!((listed.size_bytes, listed.copies[0].size_bytes), (None, None));
+    world.rejoin(["list", "--fields", "size_bytes"]).code(0).stdout_eq("\n");
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
     assert_eq!(texts, ["\"fix the parser\"", "Looking.", "bash {\"command\":\"ls\"}", "→ a b", "APIError", "half"]);
 }
