@@ -266,7 +266,7 @@ fn no_schedule_of_machines_loses_a_turn() {
                     }
                     play(seed);
                     // A run that is stopped has played all schedules before this one.
-                    if seed % PROGRESS == 0 && seed > first {
+                    if seed.is_multiple_of(PROGRESS) && seed > first {
                         println!("schedule {seed} is played");
                     }
                 }

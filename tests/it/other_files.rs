@@ -227,7 +227,7 @@ fn an_archived_session_is_marked_until_it_is_continued() {
         assert_eq!(kind, if n == 1 { "Archived" } else { "Main" }, "{n}");
     }
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
-    assert!(shown.contains("closed at 2026-02-03 10:00"), "{shown}");
+    assert!(shown.contains("archived it at 2026-02-03 10:00"), "{shown}");
 }
 
 /// Writes an entry of the index of Claude Desktop's Code tab.
