@@ -52,7 +52,7 @@ pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Include sub-agents, sessions closed by their agent, and empty ones
+    /// Include sub-agents, closed and empty sessions
     #[arg(long)]
     pub all: bool,
 

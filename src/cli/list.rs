@@ -27,7 +27,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub choice: ChoiceArgs,
 
-    /// Include sub-agents, sessions closed by their agent, and empty ones
+    /// Include sub-agents, closed and empty sessions
     #[arg(long)]
     pub all: bool,
 

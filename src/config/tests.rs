@@ -40,7 +40,7 @@ fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
         ("[list]\nlimit = -1", "/c.toml:2: list.limit must be a number from 0 on, not -1", ""),
         ("[list]\nagent = ['claud']", "/c.toml:2: list.agent names no agent \"claud\"; the nearest is claude", ""),
         ("[list]\nfields = [1]", "/c.toml:2: list.fields must be a text or a list of texts, not a list", ""),
-        ("[list]\nsort = 'x'", "list.sort names no key \"x\"; it is one of active, created", ""),
+        ("[list]\nsort = 'x'", "list.sort names no key \"x\"; it is one of active_at, created_at", ""),
         ("[list]\nsince = '3m'", "/c.toml:2: list.since must be an age or a time, not \"3m\"", ""),
         ("[archive]\ndir = 'x'", "/c.toml:2: archive.dir must be a directory that starts with / or ~/", ""),
         ("list = 3", "/c.toml:1: list must be a table, not 3", ""),
