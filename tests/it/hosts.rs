@@ -274,7 +274,7 @@ fn show_answers_one_host_after_the_other() {
     let hosts = two();
     hosts.add("two", Claude::session(id(6)).in_dir("/no/such/place").at("2026-02-01T10:00:00Z").turn("gone", "ok"));
     let list = hosts.0.on_terminal(80, ["--color=never", "list", "--host", "one,two"]);
-    assert_eq!(list.stderr(), "Marks: D dir gone.\n");
+    assert_eq!(list.stderr(), "Marks: d expiring, D dir gone.\n");
     let shown = hosts.rejoin(&["show", "latest", "--host", "one,two"]).code(0).stdout();
     assert!(shown.lines().all(|line| line.starts_with("one\t") || line.starts_with("two\t")), "{shown}");
     assert!(shown.contains(&id(3)) && shown.contains(&id(2)), "{shown}");

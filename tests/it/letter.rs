@@ -39,7 +39,7 @@ fn the_worst_findings_come_first_and_notes_are_one_line() {
     world.add(Amplifier::session(id(1)).in_dir("/gone").session_info("/gone").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
     let letter = world.rejoin(["doctor"]).code(4).stdout();
-    let heads: Vec<&str> = letter.lines().filter(|line| line.starts_with(['e', 'w', 'i'])).collect();
+    let heads: Vec<&str> = letter.lines().filter(|line| line.starts_with(['e', 'w', 'n'])).collect();
     assert!(heads[0].starts_with("warning missing-directory"), "{letter}");
     assert!(heads[1].ends_with("(rejoin doctor --check session-info-missing)"), "{letter}");
     assert!(letter.trim_end().ends_with("`rejoin doctor --fix` fixes 1 without losing anything."), "{letter}");

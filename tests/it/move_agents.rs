@@ -463,7 +463,7 @@ fn a_directory_with_two_new_ones_is_refused() {
 
 #[test]
 fn list_includes_earlier_places_and_worktrees_of_a_directory() {
-    let world = World::new();
+    let world = World::new().keeping();
     let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&old).turn("x", "y"));
