@@ -50,7 +50,7 @@ fn typed_words_find_a_session_and_enter_resumes_it() {
 
 /// A world with many sessions of two agents, one of which is about a basket, in the project `shop`.
 pub(crate) fn many_sessions() -> World {
-    let world = World::with_agents();
+    let world = World::with_agents().keeping();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     for n in 10..40 {
         let dir = if n % 2 == 0 { &shop } else { &site };

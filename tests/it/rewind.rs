@@ -192,7 +192,7 @@ fn resume_warns_of_a_stuck_session_and_starts_it() {
     world.add(stuck());
     let answer = world.rejoin(["resume", &id(1)]).code(0);
     let expected = format!(
-        "warning: its last 2 replies are errors of the API that a retry does not cure, so a resume will most likely fail; \
+        "warning: its last 2 replies are API errors that a retry does not fix, so a resume will most likely fail; \
          `rejoin rewind claude:{}` makes a new session up to its last good reply",
         id(1)
     );

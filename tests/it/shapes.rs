@@ -347,7 +347,7 @@ fn a_session_is_shown_with_its_sources_and_messages() {
 
 #[test]
 fn show_prints_all_known_facts_for_users() {
-    let world = World::new();
+    let world = World::new().keeping();
     world.add(
         Claude::session(id(1)).in_dir("/usr").title("Named").turn("first", "one").cd("/usr/bin").turn("second", "two"),
     );
