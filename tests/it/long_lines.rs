@@ -123,8 +123,9 @@ fn append_result(path: &Path, part: &str, megabytes: usize) {
 #[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux has it")]
 fn a_line_of_100_megabytes_is_read_in_little_memory() {
     let world = World::new();
+    // Two copies of the text and the code of an unoptimised build fit the limit, and a third copy does not.
     for (n, part, megabytes) in
-        [(1, "iVBORw0KGgo", 100), (2, "a line of a log\n", if tries_every_case() { 100 } else { 20 })]
+        [(1, "iVBORw0KGgo", 100), (2, "a line of a log\n", if tries_every_case() { 100 } else { 18 })]
     {
         append_result(
             &world.add(Claude::session(id(n)).turn("begin", "begun").turn("finish", "finished")),
