@@ -19,7 +19,6 @@ const START: &str = "rewound-";
 /// A session that `rewind` made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rewound {
-    #[serde(default)]
     format_version: u32,
     agent: AgentKind,
     id: String,
@@ -54,7 +53,8 @@ impl Rewinds {
         let read = |path: PathBuf| {
             let bytes = fsio::read_if_present(&path, MAX_BYTES).ok()??;
             let link: Rewound = serde_json::from_slice(&bytes).ok()?;
-            (link.file(env) == path && link.origin.agent == link.agent).then_some(link)
+            let is_sound = link.format_version == VERSION && link.file(env) == path;
+            (is_sound && link.origin.agent == link.agent).then_some(link)
         };
         Self(files.filter(|path| is_link(path)).filter_map(read).collect())
     }
@@ -69,6 +69,6 @@ impl Rewinds {
     pub(crate) fn made_from(&self, session: &Session) -> Option<&str> {
         let is_of = |link: &&Rewound| link.origin.agent == session.agent && link.origin.id == session.id();
         let newest = self.0.iter().filter(is_of).max_by_key(|link| link.at)?;
-        session.active_at().is_none_or(|active| active <= newest.at).then_some(&*newest.id)
+        session.active_at().is_some_and(|active| active <= newest.at).then_some(&*newest.id)
     }
 }

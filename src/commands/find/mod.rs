@@ -163,7 +163,8 @@ impl<'a> Finder<'a> {
         let rewinds = Rewinds::read(self.env);
         let read = |id: &str| {
             let places = scan::locate_id(self.env, &[origin.agent], id);
-            the_only(places, (origin.agent, id), self.wanted, self.env).ok()
+            let made = the_only(places, (origin.agent, id), self.wanted, self.env).ok();
+            made.filter(|made| self.filter.matches(made))
         };
         let mut rewound = read(rewinds.made_from(origin)?)?;
         // The files of links may form a circle.
