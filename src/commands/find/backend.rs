@@ -66,11 +66,19 @@ impl Backend for SessionBackend {
                 ..Places::default()
             };
             let scan = some.read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
-            hand_over(self.in_order(scan.sessions), None);
+            let mut sessions = self.in_order(scan.sessions);
+            stuck::note(&mut sessions);
+            hand_over(sessions, None);
         }
         let scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
         let problems = scan.problems.len();
-        hand_over(self.in_order(scan.sessions), Some(problems));
+        let mut sessions = self.in_order(scan.sessions);
+        // The end of every transcript takes longer to read than all beginnings.
+        if sessions.len() > FIRST {
+            hand_over(sessions.clone(), None);
+        }
+        stuck::note(&mut sessions);
+        hand_over(sessions, Some(problems));
     }
 
     fn check(&self, session: &Session, how: &How) -> Result<(), Refused> {
@@ -169,7 +177,6 @@ impl SessionBackend {
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
         processes::note(&mut sessions);
-        stuck::note(&mut sessions);
         sessions
     }
 
