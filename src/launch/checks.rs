@@ -118,11 +118,13 @@ pub(crate) fn check_copy(session: &Session, dir: &Path) -> Result<(), Refusal> {
     let Some(other) = other.filter(|_| is_there(0) == Some(false)) else { return Ok(()) };
     let (number, other) = (session.number_of(0), session.number_of(other));
     let (agent, id, name) = (session.agent, session.id(), name(session));
+    let project = session.copy().place.project.as_deref().unwrap_or_default();
     let message =
         format!("in {} {agent} would continue copy {other} of session {id}, not copy {number}", dir.display());
     let hint = format!(
-        "read both with `rejoin show {name} --copy {number}` and `rejoin show {name} --copy {other}`; to keep copy {number} \
-         alone, run `rejoin delete {name} --copy {other}` and resume it again"
+        "see both with `rejoin show {name}`; {agent} opens copy {number} only in the directory of its project {project}: go \
+         there and run `{} --in .`",
+        resume(session)
     );
     Err(Refusal::new(RefusalCode::OtherCopy, message).hint(hint))
 }

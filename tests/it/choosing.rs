@@ -100,7 +100,8 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
             let said = answer.stderr();
             let why = format!("in {} claude would continue copy 1 of session {}, not copy 2\n", app.display(), id(1));
             assert!(said.contains(&why), "{said}");
-            assert!(said.contains(&format!("`rejoin delete {name} --copy 1`")), "{said}");
+            assert!(said.contains(&format!("its project {}: ", claude_slug(&other))), "{said}");
+            assert!(said.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{said}");
         }
     }
     assert!(world.launched().is_none());
@@ -110,7 +111,7 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
     let said = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
     assert!(said.contains("because you asked for copy 1"), "{said}");
     assert_eq!(launched(&world).cwd, app);
-    world.rejoin(["resume", &name, "--copy", "2", "--in", other.to_str().expect("a text")]).code(0);
+    world.from(&other).rejoin(["resume", &name, "--copy", "2", "--in", "."]).code(0);
     assert_eq!(launched(&world).cwd, other);
     std::fs::remove_file(
         world.home().join(".claude/projects").join(claude_slug(&app)).join(format!("{}.jsonl", id(1))),
