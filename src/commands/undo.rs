@@ -55,22 +55,23 @@ pub(super) fn carry_out(
         warn(&mut report, env, ui);
     }
     let overview = if how.dry_run { confirm::undo(&report.run, env) } else { Vec::new() };
-    let way_out = way_out(&report, env)?;
+    let way_out = way_out(&report, env);
     ui.answer(format, env, &Undoing { report: &report, overview, is_whole: how.detail.all_items, way_out })?;
     Ok(exit(&report))
 }
 
 /// Names what to do about refused items: until they are undone, a bare `undo` takes this run again.
-fn way_out(report: &Report, env: &Env) -> anyhow::Result<Option<String>> {
+fn way_out(report: &Report, env: &Env) -> Option<String> {
     if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
-        return Ok(None);
+        return None;
     }
     let id = &report.run.id;
-    let history = history::read(env)?;
+    // What was undone is reported in any case.
+    let history = history::read(env).ok()?;
     let older = history.runs.iter().skip_while(|run| run.id != *id).skip(1).find(|run| run.is_undoable());
     let older = older.map(|run| format!(" `rejoin undo {}` undoes the run before it, {}.", run.id, run.verb));
-    let again = format!("Move what is in the way elsewhere, and run `rejoin undo {id}` again.");
-    Ok(Some(again + &older.unwrap_or_default()))
+    let again = format!("When the reason is gone, `rejoin undo {id}` undoes the rest.");
+    Some(again + &older.unwrap_or_default())
 }
 
 /// Names the newest run that can be undone, and asks for confirmation at a terminal.

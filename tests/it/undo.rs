@@ -122,8 +122,8 @@ fn a_refused_undo_names_the_way_out() {
     std::fs::write(&path, "newer\n").expect("a file");
     let said = world.rejoin(["undo", "--yes"]).code(7).stdout();
     assert!(said.contains("refused  claude ") && said.contains("exists again"), "{said}");
-    let way_out = "Move what is in the way elsewhere, and run `rejoin undo 20260301-120000-2` again. `rejoin undo \
-                   20260301-120000` undoes the run before it, delete.\n";
+    let way_out = "When the reason is gone, `rejoin undo 20260301-120000-2` undoes the rest. `rejoin undo 20260301-120000` \
+                   undoes the run before it, delete.\n";
     assert!(said.ends_with(way_out), "{said}");
     std::fs::rename(&path, world.root().join("newer")).expect("a move");
     world.rejoin(["undo", "20260301-120000-2"]).code(0);
