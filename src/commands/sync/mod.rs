@@ -64,7 +64,10 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     };
     ui.answer(args.format, env, &answer)?;
     if let Some(state_dir) = &state_dir {
-        note_reported(&plan, &archive, state_dir)?;
+        // The sync is done; the next quiet one reports the same again.
+        if let Err(error) = note_reported(&plan, &archive, state_dir) {
+            ui.warn(&format!("cannot note which sessions were reported: {error:#}"));
+        }
     }
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));
     if let [first, rest @ ..] = plan.restore.left_out.as_slice() {
