@@ -96,8 +96,8 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
         matches = command.try_get_matches_from_mut(&split);
     }
     // Words alone are typed into the picker.
-    let shown: Vec<String> = split.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    if let Some((at, inserted)) = matches.as_ref().err().and_then(|error| cli::for_picker(error, &command, &shown))
+    let in_text = || split.iter().map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    if let Some((at, inserted)) = matches.as_ref().err().and_then(|error| cli::for_picker(error, &command, &in_text()))
         && opens_picker(surroundings)
     {
         let inserted = || inserted.iter().map(OsString::from);

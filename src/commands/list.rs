@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::ListArgs;
-use crate::commands::listing::{
-    self, cut, layout, put_in_order, room_of_screen, says_more, screenful, shows_marks, shows_processes,
-};
+use crate::commands::listing::{self, cut, layout, put_in_order, says_more, screenful, shows_marks, shows_processes};
 use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
@@ -20,7 +18,7 @@ use crate::view::render::list as render;
 use crate::view::render::list::Listing;
 use crate::view::ui::Ui;
 
-/// Maximum rows of a table for which the ends of transcripts are read, unless the user asks for the marks.
+/// Maximum rows of a table for which the ends of transcripts and open files are read, unless the user asks for the marks.
 const MOST_LOOKED_AT: usize = 256;
 
 pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -44,22 +42,17 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     });
 
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
-    let labels = super::labels(env, ui);
     let Scan { mut sessions, mut dangling, problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
-    labels.mark(&mut sessions);
     let moved_here = match filter.dirs.first() {
         Some(dir) if says_more(args, &env.terminal) => moved_here::notes(dir, &sessions, env),
         _ => Vec::new(),
     };
+    sessions.retain(|session| filter.matches(session));
+    super::mark(&mut sessions, &query, env, ui);
     if args.running {
-        sessions.retain(|session| filter.matches(session));
         processes::verify(&mut sessions);
         sessions.retain(|session| session.copy_in_use().is_some());
-    }
-    if query.asks_for(Mark::Stuck) {
-        sessions.retain(|session| filter.matches(session));
-        stuck::note(&mut sessions);
     }
     sessions.retain(is_meant);
     let hidden = put_in_order(&mut sessions, &filter, args.order());
@@ -67,19 +60,17 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
-    if says_more(args, &env.terminal) && !args.running {
-        // The rows on the screen are few, so they have the marks of `--running`.
-        let shown = room_of_screen(&env.terminal).filter(|_| args.limit.is_none()).unwrap_or(sessions.len());
-        let shown = shown.min(sessions.len());
-        processes::verify(&mut sessions[..shown]);
+    // Numbers of rows are only known with the notes; a screen has no more than its lines.
+    let is_on_screen = says_more(args, &env.terminal);
+    let rows = env.terminal.height.filter(|_| args.limit.is_none() && is_on_screen);
+    let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
+    // A few rows have the marks of `--running` and of stuck sessions, too.
+    if rows <= MOST_LOOKED_AT && is_on_screen && !args.running {
+        processes::verify(&mut sessions[..rows]);
     }
-    if !query.asks_for(Mark::Stuck) && shows_marks(args, &env.terminal) {
-        // Numbers of rows are only known with the notes; a screen has no more than its lines.
-        let rows = env.terminal.height.filter(|_| args.limit.is_none() && says_more(args, &env.terminal));
-        let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
-        if rows <= MOST_LOOKED_AT || args.fields.contains(&Field::Marks) {
-            stuck::note(&mut sessions[..rows]);
-        }
+    let looks_at_ends = rows <= MOST_LOOKED_AT || args.fields.contains(&Field::Marks);
+    if looks_at_ends && shows_marks(args, &env.terminal) && !query.asks_for(Mark::Stuck) {
+        stuck::note(&mut sessions[..rows]);
     }
     if shows_processes(args, &env.terminal) {
         processes::note(&mut sessions);

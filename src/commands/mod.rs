@@ -51,6 +51,7 @@ use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::{self, Places, Scan, Wanted, stuck};
 use crate::session::marks::Mark;
+use crate::session::matching::Query;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
@@ -91,10 +92,7 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
     let showing = ui.watch("Reading");
     let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
     drop(showing);
-    labels(env, ui).mark(&mut scan.sessions);
-    if query.asks_for(Mark::Stuck) {
-        stuck::note(&mut scan.sessions);
-    }
+    mark(&mut scan.sessions, &query, env, ui);
     let is_chosen =
         |session: &&Session| filter.is_chosen(session.agent, session.id()) && query::are_in(&query, session, env);
     let chosen = scan.sessions.iter().filter(is_chosen).map(Session::key).collect();
@@ -191,6 +189,14 @@ fn labels<'e>(env: &'e Env, ui: &mut Ui) -> Labels<'e> {
     let (labels, problems) = Labels::read(env);
     problems.iter().for_each(|problem| ui.warn(&problem.to_string()));
     labels
+}
+
+/// Sets the marks that a glance at a session does not show: the user's labels, and those that only a query needs.
+fn mark(sessions: &mut [Session], query: &Query, env: &Env, ui: &mut Ui) {
+    labels(env, ui).mark(sessions);
+    if query.asks_for(Mark::Stuck) {
+        stuck::note(sessions);
+    }
 }
 
 /// Recovers interrupted runs, so that the plan is made from a consistent state.

@@ -54,13 +54,14 @@ pub(super) fn list(
 ) -> anyhow::Result<Exit> {
     let filter = super::place_filter(place, env)?;
     let own: Vec<_> = named.iter().copied().filter(|(agent, _)| filter.has_agent(*agent)).collect();
-    if passing(own.iter().copied(), &filter, env).is_empty() && format.is_table() {
+    let there = if own.is_empty() { Vec::new() } else { read(&own, &filter.agents, env) };
+    let is_any = if filter.is_narrow() { there.iter().any(|session| filter.matches(session)) } else { !own.is_empty() };
+    if !is_any && format.is_table() {
         ui.note(&format!("Nothing is {}.", label.mark));
         return Ok(Exit::Ok);
     }
     // A session that is gone has no directory and passes only without one.
-    if !filter.is_narrow() && !own.is_empty() {
-        let there = read(&own, &filter.agents, env);
+    if !filter.is_narrow() {
         let is_there = |key: &(AgentKind, &str)| there.iter().any(|session| (session.agent, session.id()) == *key);
         for (agent, id) in own.iter().filter(|key| !is_there(key)) {
             let forget = label.forget.map(|verb| format!("; `rejoin {verb} {agent}:{id}` forgets it"));

@@ -203,8 +203,10 @@ fn answer_without_a_session_mentions_the_archive_and_the_trash() {
         let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
         assert!(said.contains("1 session in the trash has that title; `rejoin undo "), "{line}: {said}");
     }
-    let said = world.on_terminal(200, ["list", "lamps"]).code(0).stderr();
-    assert!(!said.contains("archive") && !said.contains("trash"), "{said}");
+    for line in ["list lamps", "list mail -a codex"] {
+        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(!said.contains("archive") && !said.contains("trash"), "{line}: {said}");
+    }
 }
 
 #[test]

@@ -181,6 +181,12 @@ fn list_marks_a_stuck_session() {
     let table = world.rejoin(["list", "--format", "table", "--wide"]).code(0).stdout();
     assert_eq!(table.matches("stuck").count(), 3, "{table}");
     assert!(world.on_terminal(80, ["list"]).code(0).stderr().contains("K stuck"));
+    let shown: Details = world.rejoin(["show", "is:stuck agent:claude", "--json"]).code(0).json();
+    assert_eq!(shown.session.id, id(1), "the filter names a session for every command");
+    let found = world.rejoin(["search", "is:stuck", "c", "-a", "pi"]).code(0).stdout();
+    assert!(found.contains(&id(3)), "{found}");
+    let said = world.on_terminal(100, ["list", "is:stuck", "dir:nowhere"]).code(0).stderr();
+    assert!(!said.contains("mark stuck"), "sessions have that mark: {said}");
     // A good reply ends it.
     world.add(stuck().turn("and now?", "It works again."));
     assert_eq!(ids(&["list", "is:stuck", "-a", "claude", "--json"]), [""; 0]);
@@ -276,6 +282,8 @@ fn a_rewound_session_replaces_the_stuck_one() {
     assert_eq!(new.len(), 36, "{new}");
 
     assert!(path(&["latest"]).contains(new), "the new session is meant");
+    world.rejoin(["tag", &id(1), "+old"]).code(0);
+    assert!(path(&["latest", "--tag", "old"]).contains(&id(1)), "but only if it passes the filters");
     assert!(report(&world).findings.is_empty(), "doctor does not warn on");
     let marked: Vec<_> = world.rejoin(["list", "is:rewound", "--json"]).sessions();
     assert_eq!(marked.iter().map(|session| &*session.id).collect::<Vec<_>>(), [new]);
@@ -290,7 +298,15 @@ fn a_rewound_session_replaces_the_stuck_one() {
     let later = world.from(world.home()).with("REJOIN_NOW", "2026-03-01T14:00:00Z");
     assert!(later.rejoin(["show", "--path", "latest"]).code(0).stdout().contains(&id(1)));
     world.add(stuck());
-    world.rejoin(["undo"]).code(0);
+    // The file of a later version is not understood, so it links nothing.
+    let links = world.home().join(".local/state/rejoin/links");
+    let link = std::fs::read_dir(&links).expect("links").next().expect("a link").expect("an entry").path();
+    let text = std::fs::read_to_string(&link).expect("a link");
+    put(&link, text.replace("\"format_version\":1", "\"format_version\":2"));
+    assert!(path(&["latest"]).contains(&id(1)) && !shown(&id(1)).contains("rewound as"));
+    put(&link, text);
+    world.rejoin(["undo", "--yes"]).code(0);
+    world.rejoin(["undo", "--yes"]).code(0);
     assert!(path(&["latest"]).contains(&id(1)));
     assert!(!shown(&id(1)).contains("rewound as"));
     assert_eq!(report(&world).findings.len(), 1);

@@ -64,8 +64,8 @@ pub(crate) fn words_to_pick(error: &anyhow::Error, terminal: &Terminal) -> Optio
 }
 
 impl Finder<'_> {
-    /// Returns the found session, or lets the user pick one if a name matches several, or words that may have been said. `verb` is the action of
-    /// enter.
+    /// Returns the found session, or lets the user pick one if a name matches several, or may be in a message. `verb` is
+    /// the action of enter.
     pub(crate) fn or_picked(&mut self, found: anyhow::Result<Target>, verb: &'static str) -> anyhow::Result<Target> {
         let error = match found {
             Err(error) => error,

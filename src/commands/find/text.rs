@@ -10,6 +10,7 @@ use crate::commands::query;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::scan::{self, Places, Scan, Wanted};
+use crate::session::matching::Query;
 use crate::session::select::{self, Candidate, Filter, Match};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
@@ -32,7 +33,6 @@ impl Finder<'_> {
 
     fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
         let Self { filter, wanted, env, .. } = *self;
-        let is_of = |other: AgentKind| agent.is_none_or(|agent| agent == other);
         let full = self.by_full_id(agent, text);
         if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
             return Ok(found(session));
@@ -59,10 +59,10 @@ impl Finder<'_> {
             }
         }
         let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
+        scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
         let left_out = take_left_out(&mut scan, filter);
         let among = |sessions: &[Session]| {
-            let own = sessions.iter().enumerate().filter(|(_, session)| is_of(session.agent));
-            select::named(text, own.map(|(at, session)| Candidate::of(at, session)))
+            select::named(text, sessions.iter().enumerate().map(|(at, session)| Candidate::of(at, session)))
         };
         // The ids of sessions outside the stores are only known now.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
@@ -89,15 +89,14 @@ impl Finder<'_> {
             let several: Vec<&Session> = sessions.iter().map(|at| &scan.sessions[*at]).collect();
             return Err(several_ids(text, &several, several.len(), env).into());
         }
-        scan.sessions.retain(|session| is_of(session.agent));
-        crate::commands::labels(env, self.ui).mark(&mut scan.sessions);
-        let titled: Vec<usize> = among(&scan.sessions).map(|named| named.keys).unwrap_or_default();
-        let with_words = by_words(text, &scan.sessions, env);
-        match if with_words.is_empty() { titled } else { with_words }.as_slice() {
+        let query = query::query(text, &env.clock);
+        crate::commands::mark(&mut scan.sessions, &query, env, self.ui);
+        let with_words = by_words(&query, &scan.sessions, env);
+        match if with_words.is_empty() { sessions } else { with_words }.as_slice() {
             [only] => Ok(found(again(&scan.sessions[*only], wanted, env)?)),
             [] => {
                 crate::commands::warn_of_problems(self.ui, env, &scan.problems);
-                Err(none(agent, text, &scan.sessions, env).into())
+                Err(none(agent, text, &query, &scan.sessions, env).into())
             }
             many => {
                 let shown = many.iter().take(MAX_CANDIDATES);
@@ -154,13 +153,12 @@ fn in_picker(agent: Option<AgentKind>, text: &str, refusal: Refusal) -> Refusal 
     Refusal { picker: Some(of_agent + text), ..refusal }
 }
 
-/// Finds the sessions that have every word of a text somewhere, the newest first.
-fn by_words(text: &str, sessions: &[Session], env: &Env) -> Vec<usize> {
-    let query = query::query(text, &env.clock);
+/// Finds the sessions that have every word of a query somewhere, the newest first.
+fn by_words(query: &Query, sessions: &[Session], env: &Env) -> Vec<usize> {
     if query.only_excludes() {
         return Vec::new();
     }
-    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && query::are_in(&query, &sessions[*at], env);
+    let is_meant = |at: &usize| sessions[*at].copy().kind.is_listed() && query::are_in(query, &sessions[*at], env);
     let mut found: Vec<usize> = (0..sessions.len()).filter(is_meant).collect();
     found.sort_by_key(|at| Reverse(sessions[*at].recency()));
     found
@@ -175,7 +173,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
 }
 
 /// Creates the error for a text that matches no id, title or word of a session.
-fn none(agent: Option<AgentKind>, text: &str, sessions: &[Session], env: &Env) -> Refusal {
+fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session], env: &Env) -> Refusal {
     let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
     let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
     let refusal = Refusal::new(RefusalCode::NotFound, message);
@@ -189,7 +187,7 @@ fn none(agent: Option<AgentKind>, text: &str, sessions: &[Session], env: &Env) -
         let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
         return refusal.candidates(candidates.collect()).hint(hint);
     }
-    if let Some(unmatched) = query::unmatched_filter(&query::query(text, &env.clock), sessions, env) {
+    if let Some(unmatched) = query::unmatched_filter(query, sessions, env) {
         let refusal = Refusal::new(RefusalCode::NotFound, unmatched.why);
         let hint = unmatched.near.map_or_else(
             || "run `rejoin list --all` to see every session".to_owned(),

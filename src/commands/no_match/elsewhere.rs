@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use crate::archive::Archive;
 use crate::change::apply::history;
+use crate::change::apply::in_use::agent_of;
 use crate::commands::query::are_in;
 use crate::format::{command_line, text};
+use crate::scan;
 use crate::session::matching::Query;
 use crate::session::select::Filter;
 use crate::session::terms::fold::folded;
@@ -15,7 +17,8 @@ use crate::system::env::Env;
 /// Returns notes on the sessions that pass the filters and have the words.
 pub(super) fn notes(filter: &Filter, query: &Query, stored: &[Session], env: &Env) -> Vec<String> {
     let is_meant = |session: &&Session| filter.matches(session) && are_in(query, session, env);
-    let archived = archived(stored, env).iter().filter(is_meant).count();
+    let keys = stored.iter().map(Session::key).collect();
+    let archived = archived(|| keys, env).iter().filter(is_meant).count();
     let verb = if archived == 1 { "matches" } else { "match" };
     let archived = note_of_archive(archived, |count| {
         format!("{count} {verb}: `{}`.", command_line::again(env, &[], &["--archived"]))
@@ -24,8 +27,9 @@ pub(super) fn notes(filter: &Filter, query: &Query, stored: &[Session], env: &En
 }
 
 /// Returns notes for a search of messages: only a search of the archive can say whether it has a match.
-pub(super) fn notes_of_search(filter: &Filter, query: &Query, stored: &[Session], env: &Env) -> Vec<String> {
-    let archived = archived(stored, env).iter().filter(|session| filter.matches(session)).count();
+pub(super) fn notes_of_search(filter: &Filter, query: &Query, env: &Env) -> Vec<String> {
+    let keys = || scan::locate(env, &[]).places.iter().map(|place| (place.agent(), place.id.clone())).collect();
+    let archived = archived(keys, env).iter().filter(|session| filter.matches(session)).count();
     let verb = if archived == 1 { "is not" } else { "are not" };
     let archived = note_of_archive(archived, |count| {
         format!("{count} {verb} in a store; `{}` searches the archive.", command_line::again(env, &[], &["--archived"]))
@@ -37,11 +41,13 @@ fn note_of_archive(count: usize, note: impl FnOnce(String) -> String) -> Option<
     (count > 0).then(|| note(text::count(count, "archived session")))
 }
 
-/// Returns the sessions of the archive that no store has.
-fn archived(stored: &[Session], env: &Env) -> Vec<Session> {
-    let known: HashSet<(AgentKind, &str)> = stored.iter().map(|session| (session.agent, session.id())).collect();
+/// Returns the sessions of the archive that no store has; `stored` returns those of the stores.
+fn archived(stored: impl FnOnce() -> HashSet<(AgentKind, String)>, env: &Env) -> Vec<Session> {
     let mut sessions = Archive::of(env, None).holdings().newest_sessions();
-    sessions.retain(|session| !known.contains(&(session.agent, session.id())));
+    if !sessions.is_empty() {
+        let known = stored();
+        sessions.retain(|session| !known.contains(&session.key()));
+    }
     sessions
 }
 
@@ -56,7 +62,8 @@ fn in_trash(filter: &Filter, query: &Query, env: &Env) -> Option<String> {
     let mut titles = history::in_trash(&history);
     titles.retain(|(_, record)| {
         let title = folded(record.title.as_deref().unwrap_or_default());
-        record.is_whole_session() && words.iter().all(|word| title.contains(word.as_str()))
+        let is_of_agent = agent_of(record).is_some_and(|agent| filter.has_agent(agent));
+        is_of_agent && record.is_whole_session() && words.iter().all(|word| title.contains(word.as_str()))
     });
     let list = command_line::in_home("rejoin undo --list", &env.invocation.elsewhere);
     match titles.as_slice() {

@@ -38,13 +38,12 @@ pub(super) fn note_of_list(filter: &Filter, query: &Query, env: &Env, ui: &mut U
 
 /// Notes on standard error that the archive or the trash may have what no searched message has.
 pub(super) fn note_of_messages(filter: &Filter, words: &Query, env: &Env, ui: &mut Ui) {
-    let sessions = everything(filter, env).map(|scan| scan.sessions).unwrap_or_default();
-    elsewhere::notes_of_search(filter, words, &sessions, env).iter().for_each(|note| ui.note(note));
+    elsewhere::notes_of_search(filter, words, env).iter().for_each(|note| ui.note(note));
 }
 
 /// Notes why no session passes the filters and has the words of a query; returns whether that explains it, and all sessions.
 fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec<Session>) {
-    let Some(scan) = everything(filter, env) else {
+    let Some(mut scan) = everything(filter, env) else {
         match broken_link(env) {
             Some(why) => ui.warn(&why),
             // A script gets the empty answer.
@@ -66,7 +65,11 @@ fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec
         return (true, scan.sessions);
     }
     // A script gets the empty answer.
-    let why = if env.terminal.stdout { why(filter, query, &scan.sessions, env) } else { None };
+    let is_explained = env.terminal.stdout;
+    if is_explained {
+        super::mark(&mut scan.sessions, query, env, ui);
+    }
+    let why = if is_explained { why(filter, query, &scan.sessions, env) } else { None };
     why.iter().for_each(|why| ui.note(why));
     (why.is_some(), scan.sessions)
 }
@@ -78,7 +81,7 @@ pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
     }
 }
 
-/// Reads every session, the newest first, with its marks; `None` if no agent has one here. A store that cannot be read,
+/// Reads every session, the newest first; `None` if no agent has one here. A store that cannot be read,
 /// or on a mount that does not answer, may have some.
 fn everything(filter: &Filter, env: &Env) -> Option<Scan> {
     let found = scan::locate(env, &[]);
@@ -86,7 +89,6 @@ fn everything(filter: &Filter, env: &Env) -> Option<Scan> {
         return None;
     }
     let mut scan = found.read_with_dirs(env, filter, Wanted { sizes: false, ..Wanted::GLANCE });
-    crate::change::labels::Labels::read(env).0.mark(&mut scan.sessions);
     scan.sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
     Some(scan)
 }

@@ -20,8 +20,7 @@ use crate::scan::search::Wish;
 use crate::scan::search::mark_branches;
 use crate::scan::sieve::Sieve;
 use crate::scan::texts::Texts;
-use crate::scan::{self, Wanted, stuck};
-use crate::session::marks::Mark;
+use crate::scan::{self, Wanted};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Phrase, Words};
@@ -174,10 +173,11 @@ impl<'a> Best<'a> {
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive: None, short: None }
         };
         if self.query.has_labels() {
-            super::super::labels(env, ui).mark(&mut loaded.sessions);
-        }
-        if self.query.asks_for(Mark::Stuck) && loaded.archive.is_none() {
-            stuck::note(&mut loaded.sessions);
+            // No agent deletes or resumes an archived session.
+            match loaded.archive {
+                Some(_) => super::super::labels(env, ui).mark_archived(&mut loaded.sessions),
+                None => super::super::mark(&mut loaded.sessions, &self.query, env, ui),
+            }
         }
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::query::are_in(&self.query, session, env));
