@@ -33,6 +33,9 @@ pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
 }
 
+const SEARCH: &[&str] = &["search", "--pick"];
+const RESUME: &[&str] = &["resume"];
+
 /// Returns the arguments to insert, and their place, for a line without a command, so that the picker opens: with the words
 /// typed, or with the options. A mistyped command is not a word to search for.
 pub(crate) fn for_picker(
@@ -41,21 +44,28 @@ pub(crate) fn for_picker(
     words: &[String],
 ) -> Option<(usize, &'static [&'static str])> {
     let has_command = |words: &[String]| words.iter().any(|word| command.find_subcommand(word).is_some());
-    match error.kind() {
+    let (at, openers) = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let at = words.iter().position(|word| Some(word.as_str()) == unknown_command(error))?;
             let is_meant = |name: &str| words[at] == name || nearest(&words[at], [name]).is_some();
             let is_command = Verb::ALL.iter().any(|verb| is_meant(verb.name()) || is_in_place_of(*verb, &words[at]));
             // A command such as `hook` has commands of its own.
-            (!is_command && !has_command(&words[..at])).then_some((at, &["search", "--pick"]))
+            (!is_command && !has_command(&words[..at])).then_some((at, &[SEARCH][..]))?
         }
-        ErrorKind::UnknownArgument if !has_command(words) => {
-            // A word may name a session, which only the user may resume.
-            let has_words = words.iter().skip(1).any(|word| !word.starts_with('-'));
-            Some((1, if has_words { &["search", "--pick"] } else { &["resume"] }))
-        }
-        _ => None,
-    }
+        ErrorKind::UnknownArgument if !has_command(words) => (1, &[SEARCH, RESUME][..]),
+        _ => return None,
+    };
+    openers.iter().find(|inserted| opens_picker(command, words, at, inserted)).map(|inserted| (at, *inserted))
+}
+
+/// Reports whether the line with these arguments opens the picker: it has no session that only the user may resume.
+fn opens_picker(command: &Command, words: &[String], at: usize, inserted: &[&str]) -> bool {
+    let (before, after) = words.split_at(at);
+    let line =
+        before.iter().map(String::as_str).chain(inserted.iter().copied()).chain(after.iter().map(String::as_str));
+    let matches = command.clone().try_get_matches_from(line);
+    let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand());
+    verb.is_some_and(|(name, args)| name != "resume" || !args.contains_id("session"))
 }
 
 fn unknown_command(error: &Error) -> Option<&str> {
@@ -100,7 +110,7 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         return;
     }
-    if let Some((at, ["search", ..])) = for_picker(error, command, words) {
+    if let Some((at, &["search", ..])) = for_picker(error, command, words) {
         let quoted: Vec<_> = words[at..].iter().map(|word| shell::word(word)).collect();
         let line = format!("rejoin search {} --pick", quoted.join(" "));
         let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
@@ -161,6 +171,23 @@ mod tests {
             let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
             let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
             assert_eq!(tips, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_without_a_command_open_the_picker_if_the_line_is_valid() {
+        for (line, expected) in [
+            ("relay", Some((1, SEARCH))),
+            ("--here", Some((1, RESUME))),
+            ("--agent claude", Some((1, RESUME))),
+            ("--agent claude relay", Some((1, SEARCH))),
+            ("--json relay", None),
+            ("--agent nobody", None),
+        ] {
+            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
+            let mut command = Cli::command();
+            let error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            assert_eq!(for_picker(&error, &command, &words), expected, "{line}");
         }
     }
 
