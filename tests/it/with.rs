@@ -260,6 +260,25 @@ fn a_briefing_keeps_16_kib_of_the_last_prompt_and_reply() {
 }
 
 #[test]
+fn a_briefing_on_many_unanswered_prompts_keeps_its_parts() {
+    let long = "p".repeat(10_000);
+    let (world, app, _) = world(|session| {
+        let read = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/src/queue.rs"}});
+        let session = session.turn("explain it", "It has two queues.").reply_block("m1", &read);
+        (0..11).fold(session, |session, number| session.prompt(&format!("{number}: {long}")))
+    });
+    world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
+    let briefing = &world.launched().expect("a launch").argv[1];
+    for part in
+        ["> explain it\n", "3 earlier prompts of the user without a reply; the file has them.", "> 10: ppp", "queue.rs"]
+    {
+        assert!(briefing.contains(part), "{part}\n{briefing}");
+    }
+    assert_eq!(briefing.matches("## Prompt of the user without a reply").count(), 8);
+    assert!(briefing.contains(&*app.to_string_lossy()) && briefing.len() < 40_000, "{}", briefing.len());
+}
+
+#[test]
 fn only_the_active_branch_is_handed_over() {
     let (world, _, _) = world(|session| {
         session

@@ -3,6 +3,7 @@
 //! Its text comes from agents, models and web pages. Each line is quoted, control characters are escaped, and `@` is
 //! replaced, because several agents attach the file named after one.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -17,8 +18,10 @@ use crate::view::render::table;
 
 /// Maximum bytes of a briefing. A longer one names the file only.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum bytes of the last prompt, of the last reply, and of an error after them.
+/// Maximum bytes of the last prompt, of the last reply, and of all prompts since then; an error has a fourth of that.
 const MAX_QUOTE: usize = 16 * 1024;
+/// Maximum number of prompts since the last reply that are quoted.
+const MAX_UNANSWERED: usize = 8;
 /// Maximum number of files and of commands, and the maximum width of each.
 const MAX_FILES: usize = 20;
 const MAX_COMMANDS: usize = 15;
@@ -30,8 +33,10 @@ pub(crate) struct Digest {
     /// The last prompt with a good reply, and that reply.
     prompt: Option<String>,
     reply: Option<String>,
-    /// The prompts since then.
-    unanswered: Vec<String>,
+    /// The latest prompts since then.
+    unanswered: VecDeque<String>,
+    /// Number of earlier prompts since then.
+    more_unanswered: usize,
     /// The error of the API after the last prompt and reply.
     error: Option<String>,
     changed: Latest,
@@ -45,7 +50,8 @@ impl Default for Digest {
         Self {
             prompt: None,
             reply: None,
-            unanswered: Vec::new(),
+            unanswered: VecDeque::new(),
+            more_unanswered: 0,
             error: None,
             changed,
             read,
@@ -59,12 +65,17 @@ impl Digest {
     pub(crate) fn add(&mut self, message: &Message) {
         match message.role {
             Role::User => {
-                self.unanswered.push(message.text.clone());
+                self.unanswered.push_back(message.text.clone());
+                if self.unanswered.len() > MAX_UNANSWERED {
+                    self.unanswered.pop_front();
+                    self.more_unanswered += 1;
+                }
                 self.error = None;
             }
             _ if message.is_error => self.error = Some(message.text.clone()),
             Role::Assistant => {
-                self.prompt = std::mem::take(&mut self.unanswered).pop().or(self.prompt.take());
+                self.prompt = std::mem::take(&mut self.unanswered).pop_back().or(self.prompt.take());
+                self.more_unanswered = 0;
                 self.reply = Some(message.text.clone());
                 self.error = None;
             }
@@ -224,23 +235,30 @@ impl Briefing<'_> {
     }
 
     fn exchange(&self, out: &mut String) {
-        let Digest { prompt, reply, unanswered, error, .. } = self.digest;
+        let Digest { prompt, reply, unanswered, more_unanswered, error, .. } = self.digest;
         if let Some(prompt) = prompt {
-            quote(out, "Last prompt of the user", prompt);
+            quote(out, "Last prompt of the user", prompt, MAX_QUOTE);
         }
         if let Some(reply) = reply {
-            quote(out, "Last reply of the agent", reply);
+            quote(out, "Last reply of the agent", reply, MAX_QUOTE);
+        }
+        if *more_unanswered > 0 {
+            let _ = writeln!(
+                out,
+                "\n{} of the user without a reply; the file has them.",
+                text::count(*more_unanswered, "earlier prompt")
+            );
         }
         for prompt in unanswered {
-            quote(out, "Prompt of the user without a reply", prompt);
+            quote(out, "Prompt of the user without a reply", prompt, MAX_QUOTE / unanswered.len());
         }
-        match (reply, unanswered.as_slice()) {
-            (None, []) => out.push_str("\nThe conversation is empty.\n"),
-            (None, _) => out.push_str("\nThe agent did not reply.\n"),
+        match (reply, unanswered.is_empty()) {
+            (None, true) => out.push_str("\nThe conversation is empty.\n"),
+            (None, false) => out.push_str("\nThe agent did not reply.\n"),
             _ => {}
         }
         if let Some(error) = error {
-            quote(out, "Error of the API at the end", error);
+            quote(out, "Error of the API at the end", error, MAX_QUOTE / 4);
         }
     }
 
@@ -263,13 +281,13 @@ fn harmless(said: &str) -> String {
     visible(said).replace('@', "＠")
 }
 
-fn quote(out: &mut String, head: &str, said: &str) {
+fn quote(out: &mut String, head: &str, said: &str, most: usize) {
     let said = said.trim();
     let _ = writeln!(out, "\n## {head}\n");
-    if said.len() <= MAX_QUOTE {
+    if said.len() <= most {
         return quote_lines(out, said);
     }
-    let (start, end) = (said.floor_char_boundary(MAX_QUOTE / 2), said.ceil_char_boundary(said.len() - MAX_QUOTE / 2));
+    let (start, end) = (said.floor_char_boundary(most / 2), said.ceil_char_boundary(said.len() - most / 2));
     quote_lines(out, &said[..start]);
     let left_out = text::size(u64::try_from(end - start).unwrap_or(u64::MAX));
     let _ = writeln!(out, "\n{left_out} were left out here; the file has them.\n");
@@ -327,7 +345,7 @@ mod tests {
     #[test]
     fn a_quote_is_cut_between_characters_and_every_line_is_marked() {
         let mut out = String::new();
-        quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(50_000)));
+        quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(50_000)), MAX_QUOTE);
         assert!(out.starts_with("\n## Reply\n\n> # x\\u{1b}[31m ＠a\n>\n> ```\n> ü"), "{out}");
         assert!(out.contains(" KiB were left out here; the file has them."), "{out}");
         assert!((MAX_QUOTE..MAX_QUOTE + 400).contains(&out.len()), "{}", out.len());
