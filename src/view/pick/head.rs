@@ -50,10 +50,8 @@ pub(super) fn status(state: &State, styles: &Styles) -> Line {
     let mut words = vec![format!("{} of {}{said}", state.matches.len(), text::count(state.items.len(), "session"))];
     // A filter that matches nothing explains more than words that match nothing because of it.
     let is_empty = state.matches.is_empty() && !state.is_loading;
-    let filter = || state.query.unmatched_filter(&state.items.iter().map(|item| &item.subject).collect::<Vec<_>>());
-    let filter = if is_empty { filter() } else { None };
-    let why = filter.map(|filter| filter.to_string()).or_else(|| state.no_match.clone().filter(|_| is_empty));
-    words.extend(why.map(|why| text::one_line(&why).into_owned()));
+    let why = state.unmatched.as_ref().or(state.no_match.as_ref()).filter(|_| is_empty);
+    words.extend(why.map(|why| text::one_line(why).into_owned()));
     match state.marked_count() {
         0 => {}
         count => words.push(format!("{count} marked")),

@@ -40,7 +40,7 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
     actions.extend(own(&[
         ("^Y", "copy the command that resumes it; of several that are marked, their names"),
         ("^O", "open it whole in a pager: everything that is known, and every message"),
-        ("^X", "delete it, after a question; `rejoin undo` brings it back"),
+        ("^X", "delete it, after a question; `rejoin undo` restores it"),
         ("^T", "pin it, so that no cleanup takes it; again, let it go"),
         ("^R", "continue it with another agent, which gets a briefing; the session is only read"),
         ("tab", "mark it for ^Y, ^X or ^T, and move to the next; shift-tab goes back"),

@@ -37,6 +37,11 @@ impl State {
             Order::Size => self.matches.sort_by_key(|one| Reverse(items[one.item].size)),
             Order::Directory => self.matches.sort_by(|a, b| items[a.item].dir.cmp(&items[b.item].dir)),
         }
+        self.unmatched = None;
+        if self.matches.is_empty() {
+            let subjects: Vec<_> = self.items.iter().map(|item| &item.subject).collect();
+            self.unmatched = self.query.unmatched_filter(&subjects).map(|filter| filter.to_string());
+        }
         self.lay_rows();
         if let Some(here) = here {
             self.cursor = self.matches.iter().position(|one| self.items[one.item].key == *here).unwrap_or(0);

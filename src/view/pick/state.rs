@@ -104,6 +104,8 @@ pub(super) struct State {
     pub(super) excluded: HashSet<Key>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
     pub(super) no_match: Option<String>,
+    /// The first filter that no session matches.
+    pub(super) unmatched: Option<String>,
     pub(super) marked: BTreeSet<Key>,
     pub(super) order: Order,
     pub(super) is_grouped: bool,

@@ -130,7 +130,7 @@ impl Showing {
         self.tally.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
     }
 
-    /// Removes the line for good.
+    /// Removes the line; it is not shown again.
     pub(crate) fn end(&self) {
         if let Some(tally) = &self.tally {
             tally.end();
