@@ -58,11 +58,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("list.limit", "50", "what fits the terminal", "rows of a table, the default for --limit"),
     key(
         "list.fields",
-        "[\"agent\", \"id\", \"title\", \"dir\"]",
-        "[\"agent\", \"id\", \"title\", \"dir\", \"active\", \"size\", \"marks\"]",
+        "[\"agent\", \"id\", \"title\", \"launch_dir\"]",
+        "[\"agent\", \"id\", \"title\", \"launch_dir\", \"active_at\", \"size_bytes\", \"marks\"]",
         "columns of a table, the default for --fields",
     ),
-    key("list.sort", "\"size\"", "\"active\"", "order of the rows, the default for --sort"),
+    key("list.sort", "\"size_bytes\"", "\"active_at\"", "order of the rows, the default for --sort"),
     key("list.wide", "true", "false", "true for marks as words in narrow tables too, the default for --wide"),
     key(
         "list.map",

@@ -47,22 +47,22 @@ fn config_shows_each_setting_with_its_source() {
     assert_eq!((setting("archive.dir").line, &setting("archive.dir").value), (Some(2), &json!("~/kept")));
     world.on_terminal(80, ["config", "--color", "never"]).code(0).stdout_eq(str![[r#"
 ~/.config/rejoin/config.toml
-KEY                 VALUE                                       FROM
-pager               less -R                                     line 1
-archive.dir         ~/kept                                      line 2
-sync.map                                                        default
-list.agent          every agent                                 default
-list.since          any time                                    default
-list.limit          3                                           line 4
-list.fields         agent, id, title, dir, active, size, marks  default
-list.sort           active                                      default
-list.wide           false                                       default
-list.map                                                        default
-cleanup.older-than  30d                                         default
-cleanup.keep-last   0                                           default
-cleanup.trash-keep  14d                                         default
-cleanup.archive     false                                       default
-hosts.lab           one, ana@two                                line 7
+KEY                 VALUE                                                FROM
+pager               less -R                                              line 1
+archive.dir         ~/kept                                               line 2
+sync.map                                                                 default
+list.agent          every agent                                          default
+list.since          any time                                             default
+list.limit          3                                                    line 4
+list.fields         agent, id, title, launch_dir, active_at, size_byte…  default
+list.sort           active_at                                            default
+list.wide           false                                                default
+list.map                                                                 default
+cleanup.older-than  30d                                                  default
+cleanup.keep-last   0                                                    default
+cleanup.trash-keep  14d                                                  default
+cleanup.archive     false                                                default
+hosts.lab           one, ana@two                                         line 7
 Briefings: ~/.local/state/rejoin/briefings; cleanup removes them after 30 days
 
 "#]]);
