@@ -70,8 +70,8 @@ fn command(line: &str) -> Range<usize> {
     if BELOW.contains(&indent) {
         return indent..end(indent);
     }
-    let starts = line.match_indices("  ").map(|(at, gap)| at + gap.len());
-    let mut starts = starts.filter(|at| !line[*at..].starts_with(' '));
+    let bytes = line.as_bytes();
+    let mut starts = (2..line.len()).filter(|at| bytes[..*at].ends_with(b"  ") && bytes[*at] != b' ');
     starts
         .find(|at| ["cd ", "rejoin "].iter().any(|word| line[*at..].starts_with(word)))
         .map_or(0..0, |at| at..line.len())
@@ -127,6 +127,8 @@ mod tests {
         let resume = "  resume        cd '/a b' && claude --resume 1";
         assert_eq!(folded(resume, 30), ["  resume", "  cd '/a b' && claude --resume 1"]);
         assert_eq!(folded("  in     /a/long/path", 18), ["  in     /a/long/path"]);
+        let third = "  in   rejoin show 1 of many";
+        assert_eq!(folded(third, 20), [third], "after an odd number of blanks");
         let styled = "\x1b[1mwarning\x1b[0m one two";
         assert_eq!(folded(styled, 11), ["\x1b[1mwarning\x1b[0m one", "two"]);
         assert_eq!(columns("\x1b[38;5;163m日\x1b[0m "), 3);

@@ -31,12 +31,12 @@ impl<W: Write> Fold<W> {
 
     /// Writes the beginning of a line.
     fn end_line(&mut self) -> io::Result<()> {
-        let line = std::mem::take(&mut self.line);
-        let (text, width) = (String::from_utf8_lossy(&line), self.width.unwrap_or(usize::MAX));
-        // A line of ASCII has at least as many bytes as columns, and so has all other text.
+        let (line, width) = (std::mem::take(&mut self.line), self.width.unwrap_or(usize::MAX));
+        // No character takes more columns than bytes.
         if line.len() <= width {
             return self.out.write_all(&line);
         }
+        let text = String::from_utf8_lossy(&line);
         let own = text.trim_end_matches('\n');
         self.out.write_all((wrap::folded(own, width).join("\n") + &text[own.len()..]).as_bytes())
     }
