@@ -1,5 +1,5 @@
 //! Changes of stores: plans (`plan`, pure), removal of sessions (`removal`), moves of sessions with their directory
-//! (`relocation`), sessions that stay for good (`pins`), the only code that carries changes out (`engine`), and their
+//! (`relocation`), pinned sessions (`pins`), the only code that carries changes out (`engine`), and their
 //! results (`outcome`).
 
 pub(crate) mod apply;

@@ -24,7 +24,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
 use crate::view::render::json::change::{Look, Report};
-use crate::view::render::relocate::{MoveMap, MoveReport, about};
+use crate::view::render::relocate::{MoveMap, MoveReport, moving, staying};
 use crate::view::ui::Ui;
 
 /// Maximum size of a file with one line per directory.
@@ -47,9 +47,10 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return Err(no_sessions(&mapping));
     }
     change::check_fingerprint(&planned.change, &args.change(), env)?;
-    let (sessions, overview) = (planned.sessions(), about(&planned.change, &planned.left, env));
+    let (sessions, overview) = (planned.sessions(), moving(&planned.change, env));
     if !is_agreed && sessions > 0 {
-        super::confirm_or_refuse(&overview, &question(sessions, &mapping), env, ui)?;
+        let about: Vec<String> = overview.iter().cloned().chain(staying(&planned.left)).collect();
+        super::confirm_or_refuse(&about, &question(sessions, &mapping), env, ui)?;
     }
     let mut outcome = None;
     if !args.dry_run && !planned.change.items.is_empty() {

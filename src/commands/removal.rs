@@ -67,8 +67,8 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
 }
 
 /// Returns what a terminal shows of a plan in place of its items: the same as before the question.
-pub(super) fn overview(change: &Change, args: &RemovalArgs, env: &Env) -> Vec<String> {
-    let is_wanted = env.terminal.stdout && args.change.dry_run && !args.change.detail.all_items;
+pub(super) fn overview(change: &Change, args: &RemovalArgs, is_table: bool, env: &Env) -> Vec<String> {
+    let is_wanted = is_table && env.terminal.stdout && args.change.dry_run && !args.change.detail.all_items;
     if is_wanted { sessions_text(change, env) } else { Vec::new() }
 }
 

@@ -171,7 +171,7 @@ macro_rules! verbs {
             }
             /// Remove old sessions, by age, number or size; safe in cron
             ///
-            /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` brings them back. A session stays if it
+            /// Sessions and everything that belongs to them go to the trash, and `rejoin undo` restores them. A session stays if it
             /// is in use, changed within the last hour, pinned, unreadable, or the parent of a session that stays. docs/cleanup.md describes the policy.
             /// If another rejoin is changing something, this run does nothing and succeeds; the next run does the work.
             Cleanup(CleanupArgs) cleanup {
@@ -185,7 +185,7 @@ macro_rules! verbs {
             }
             /// Remove sessions and everything that belongs to them
             ///
-            /// They and their sub-agents go to the trash, and `rejoin undo` brings them back. With --copy, only one copy of a session goes:
+            /// They and their sub-agents go to the trash, and `rejoin undo` restores them. With --copy, only one copy of a session goes:
             /// use this when copies differ and only you can say which one counts.
             Delete(DeleteArgs) delete {
                 Keep main changes, see [Cleanup Undo Pin Archive],

@@ -123,8 +123,8 @@ fn a_result_on_a_terminal_is_its_session_or_a_count_by_agent() {
     let [line, undo, space] = removed.lines().collect::<Vec<_>>()[..] else { panic!("{removed}") };
     assert!(line.starts_with("removed  claude 00000001  ") && line.ends_with("  first"), "{removed}");
     assert_eq!(undo, "`rejoin undo 20260301-120000-2` undoes this.");
-    let free = "The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge ";
-    assert!(space.starts_with(free), "{removed}");
+    let free = "`rejoin cleanup` frees the space after 14 days; `rejoin undo --purge 20260301-120000-2` frees it now.";
+    assert_eq!(space, free);
     let restored = run(&["undo", "--yes"]);
     assert_eq!(restored, "restored  claude 00000001  first\nRun 20260301-120000-2 (delete): 1 restored.\n");
     let removed = run(&["delete", &id(1), &id(2), &id(3), "--yes"]);
@@ -142,7 +142,7 @@ fn the_time_in_the_trash_is_that_of_the_config_file() {
     put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     let said = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
-    assert!(said.contains("The space is free after 30 days, at the next `rejoin cleanup`, or now with"), "{said}");
+    assert!(said.contains("\n`rejoin cleanup` frees the space after 30 days; "), "{said}");
 }
 
 #[test]
@@ -153,4 +153,40 @@ fn a_fix_on_a_terminal_names_neither_its_items_nor_other_findings_again() {
     assert!(sent.starts_with("5 problems (amplifier 4, claude 1) repaired, "), "{sent}");
     assert!(sent.contains("7 other problems need a decision; `rejoin doctor` names them."), "{sent}");
     assert_eq!(sent.lines().count(), 3, "{sent}");
+}
+
+#[test]
+fn a_permanent_deletion_says_so_on_a_terminal() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let shown = plain(&world.on_terminal(120, ["delete", &id(1), "--permanent", "--yes"]).code(0).stdout());
+    assert!(shown.contains("1 session deleted permanently, ") && !shown.contains("trash"), "{shown}");
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
+    let piped = world.rejoin(["delete", &id(2), "--permanent", "--yes"]).code(0).stdout();
+    assert!(piped.contains(".jsonl  (deleted permanently, "), "{piped}");
+}
+
+#[test]
+fn the_plan_of_an_undo_names_what_it_refuses() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
+    let path = world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
+    world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
+    put(&path, "newer\n");
+    let shown = plain(&world.on_terminal(120, ["undo", "--dry-run"]).stdout());
+    assert!(shown.contains("refused  claude 00000002") && shown.contains("exists again"), "{shown}");
+    assert!(shown.contains("Nothing was changed."), "{shown}");
+}
+
+#[test]
+fn a_result_on_a_terminal_names_every_failure() {
+    let world = World::new();
+    let numbers = 1..=14;
+    let ids: Vec<String> = numbers.clone().map(id).collect();
+    let add = |number| world.add(Claude::session(id(number)).in_dir("/usr/bin").turn("first", "yes"));
+    let paths: Vec<_> = numbers.map(add).collect();
+    world.rejoin(["delete", "--yes"].into_iter().chain(ids.iter().map(String::as_str))).code(0);
+    paths.iter().for_each(|path| put(path, "newer\n"));
+    let shown = plain(&world.on_terminal(120, ["undo", "--yes"]).code(7).stdout());
+    assert_eq!(shown.matches("refused  claude ").count(), 14, "{shown}");
 }

@@ -202,7 +202,7 @@ removed  claude 00000003-aaaa-4aaa-8aaa-000000000003  1.5 KiB  Old 3  (old: last
 Kept: 6 newer.
 3 sessions removed, 4.5 KiB to the trash.
 `rejoin undo 20260301-120000` undoes this.
-The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge 20260301-120000`.
+`rejoin cleanup` frees the space after 14 days; `rejoin undo --purge 20260301-120000` frees it now.
 
 "#]]);
     world.rejoin(["cleanup", "--yes"]).code(0).stdout_eq(snapbox::str![[r#"

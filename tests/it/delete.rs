@@ -107,7 +107,7 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  697 B  x
       ~/.claude/projects/-usr-bin/00000002-aaaa-4aaa-8aaa-000000000002.jsonl  (to the trash, 697 B)
 1 session removed, 697 B to the trash.
 `rejoin undo 20260301-120000` undoes this.
-The space is free after 14 days, at the next `rejoin cleanup`, or now with `rejoin undo --purge 20260301-120000`.
+`rejoin cleanup` frees the space after 14 days; `rejoin undo --purge 20260301-120000` frees it now.
 
 "#]]);
 }

@@ -611,7 +611,10 @@ fn a_large_move_is_counted_and_its_question_names_the_rest() {
     let plan = world.rejoin(args.iter().chain(&["--dry-run"])).code(3).stdout();
     assert_eq!(plan.matches("would move  claude ").count(), 20, "{plan}");
     let plan = world.on_terminal(100, args.iter().chain(&["--dry-run"])).code(3).stdout();
-    assert!(plan.starts_with(&format!("Moving: claude 20.\nStaying: claude {}", id(21))), "{plan}");
+    assert!(
+        plan.starts_with("Moving: claude 20.\n") && plan.contains(&format!("  claude {}  it is in use", id(21))),
+        "{plan}"
+    );
     let all = world.on_terminal(100, args.iter().chain(&["--dry-run", "--all-items"])).code(3).stdout();
     assert_eq!(all.matches("would move  claude ").count(), 20, "{all}");
 

@@ -576,7 +576,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
     let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("would undo") && said.ends_with(": 2 would be undone.\n"), "{said}");
+    assert!(said.contains("would undo") && said.ends_with(": 2 would be undone. Nothing was changed.\n"), "{said}");
     let one: Undo = world.rejoin(["undo", "20260301-120000", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["undo", "--purge", "--every", "--dry-run", "--json"]).code(0).json();

@@ -57,7 +57,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let refusal = plan.refusal(settings, env);
     if removal.change.dry_run {
         let purged = Purged { runs: std::mem::take(&mut plan.due), ..Purged::default() };
-        let overview = removal::overview(&plan.change, removal, env);
+        let overview = removal::overview(&plan.change, removal, args.format.is_table(), env);
         let mut report = plan.report(settings, None, &purged, env);
         report.change.look.overview = &overview;
         plan.print(settings, &report, env, ui)?;

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         }
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
-    let overview = removal::overview(&change, &args.removal, env);
+    let overview = removal::overview(&change, &args.removal, args.format.is_table(), env);
     let look = Look { overview: &overview, ..Look::of(&args.removal.change) };
     let report = Report { is_permanent, look, ..Report::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report)?;

@@ -27,9 +27,20 @@ impl ShortIds {
     }
 }
 
-/// Returns the beginning of an id, which names its session nearly always.
-pub(crate) fn short_id(id: &str) -> &str {
-    &id[..id.char_indices().nth(SHORTEST_ID).map_or(id.len(), |(at, _)| at)]
+/// Returns the beginning of an id that distinguishes it from other ids in the same answer.
+pub(crate) fn short_among<'i, 'o>(id: &'i str, others: impl IntoIterator<Item = &'o str>) -> &'i str {
+    let needed = others.into_iter().filter(|other| *other != id).map(|other| common(id, other) + 1).max();
+    &id[..boundary(id, needed.unwrap_or_default().max(SHORTEST_ID))]
+}
+
+/// Returns the number of bytes that two ids share at their beginning.
+fn common(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+/// Returns the first place in an id, from `length` on, at which a character ends.
+fn boundary(id: &str, length: usize) -> usize {
+    (length..=id.len()).find(|at| id.is_char_boundary(*at)).unwrap_or(id.len())
 }
 
 /// Returns the length of the unique prefix of each id; the ids are in any order.
@@ -39,7 +50,6 @@ fn short_lengths<K>(names: &[Candidate<'_, K>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
     let mut lengths = vec![SHORTEST_ID; names.len()];
-    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     for pair in order.windows(2) {
         let (a, b) = (&names[pair[0]], &names[pair[1]]);
         if a.id != b.id && a.is_subagent == b.is_subagent {
@@ -50,7 +60,7 @@ fn short_lengths<K>(names: &[Candidate<'_, K>]) -> Vec<usize> {
         }
     }
     for (length, name) in lengths.iter_mut().zip(names) {
-        *length = (*length..=name.id.len()).find(|at| name.id.is_char_boundary(*at)).unwrap_or(name.id.len());
+        *length = boundary(name.id, *length);
     }
     lengths
 }

@@ -42,7 +42,9 @@ impl Answer for Report<'_> {
         let mut summary = Summary { subject: text::count(done, "directory"), parts, ..Summary::default() };
         summary.add(failed + skipped, "failed");
         let is_no_news = !self.outcome.done.iter().any(is_news);
-        Some(Text { is_whole: self.is_whole, is_no_news, summary, ..Text::new(self.document(), self.is_dry_run) })
+        let text = Text::new(self.document(), self.is_dry_run);
+        // Every backfill refuses a session without a known directory.
+        Some(Text { is_whole: self.is_whole, is_no_news, has_usual_refusals: true, summary, ..text })
     }
 }
 

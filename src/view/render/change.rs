@@ -9,9 +9,9 @@ use crate::change::plan::change::{Contents, Step, Unplanned};
 use crate::format::command_line::{self, all_in_home, in_home};
 use crate::format::{shell, text};
 use crate::session::AgentKind;
-use crate::session::select::short_id;
+use crate::session::select::short_among;
 use crate::system::env::Env;
-use crate::view::render::json::change::{ChangeJson, ItemJson, Totals};
+use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, Totals};
 use crate::view::render::json::details::{ArchiveItem, ItemDetails};
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
@@ -74,6 +74,10 @@ pub(crate) struct Text<'a> {
     pub is_said_by_item: bool,
     /// Set if `--quiet` prints nothing.
     pub is_no_news: bool,
+    /// Set if refused items are usual, so that `--quiet` does not report them.
+    pub has_usual_refusals: bool,
+    /// The option that shows every item.
+    pub all_option: &'static str,
     /// Lines that a terminal shows in place of a plan's items.
     pub overview: &'a [String],
     pub summary: Summary,
@@ -112,29 +116,34 @@ impl Summary {
             return format!("Nothing to do.{}", self.tail);
         }
         let blank = if self.subject.is_empty() { "" } else { " " };
-        text::one_line(&format!("{}{by_agent}{blank}{}.{}", self.subject, self.parts.join(", "), self.tail))
-            .into_owned()
+        let clause = format!("{}{by_agent}{blank}{}", self.subject, self.parts.join(", "));
+        text::one_line(&(text::sentence(&clause) + &self.tail)).into_owned()
     }
 }
 
-/// Writes an item, with its paths below if there is room for everything.
+/// Writes an item, with its paths below unless its id is given in a short form.
 fn item_text(
     out: &mut impl Write,
     (env, styles): (&Env, &Styles),
     item: &ItemJson<'_>,
     words: &Words,
-    is_whole: bool,
+    short: Option<&str>,
 ) -> io::Result<()> {
+    let is_whole = short.is_none();
     let Styles { faint, warning, .. } = styles;
     let ItemJson { code, reason, details, shown, .. } = item;
     let id = item.id.unwrap_or_default();
     let agent = item.agent.map(AgentKind::name).unwrap_or_default();
     let about = shown.about.clone().unwrap_or_else(|| format!("{agent} {id}").into());
-    let about = if is_whole || id.is_empty() { about } else { about.replacen(id, short_id(id), 1).into() };
+    let about = match short {
+        Some(short) if !id.is_empty() => about.replacen(id, short, 1).into(),
+        _ => about,
+    };
     let about = text::one_line(&about);
     let mut below = Vec::new();
     if let Some(why) = item.error {
-        writeln!(out, "{warning}{}{warning:#}  {about}  {}", item.result, text::one_line(why))?;
+        let why = all_in_home(why, &env.invocation.elsewhere);
+        writeln!(out, "{warning}{}{warning:#}  {about}  {}", item.result, text::one_line(&why))?;
     } else {
         let size = words.has_sizes.then(|| text::size(item.size_bytes));
         // These reasons are what the user typed.
@@ -158,7 +167,7 @@ fn item_text(
         let facts: String = facts.filter(|fact| !fact.is_empty()).map(|fact| format!("  {fact}")).collect();
         writeln!(out, "{word}  {about}{facts}")?;
         if is_whole && words.has_paths {
-            below = steps(shown.steps, env);
+            below = steps(shown, env);
         }
     }
     match details {
@@ -191,7 +200,8 @@ fn archived(size: u64, stored: u64, result: &str) -> String {
 }
 
 /// Describes the paths of steps.
-fn steps(steps: &[Step], env: &Env) -> Vec<String> {
+fn steps(shown: &ShownItem<'_>, env: &Env) -> Vec<String> {
+    let ShownItem { steps, is_permanent, .. } = shown;
     let edited = steps.iter().filter_map(|step| match step {
         Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
         _ => None,
@@ -201,6 +211,7 @@ fn steps(steps: &[Step], env: &Env) -> Vec<String> {
     let path = |path: &Path| text::one_line(&env.tilde(path)).into_owned();
     let line = |step: &Step| {
         let what = match step {
+            Step::Trash { stamp, .. } if *is_permanent => format!("deleted permanently, {}", text::size(stamp.size)),
             Step::Trash { stamp, .. } => format!("to the trash, {}", text::size(stamp.size)),
             Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => {
                 format!("from {}, with the new directory", path(from))
@@ -235,6 +246,8 @@ impl<'a> Text<'a> {
             is_whole: false,
             is_said_by_item: false,
             is_no_news: false,
+            has_usual_refusals: false,
+            all_option: "--all-items",
             overview: &[],
             summary,
             notes: Vec::new(),
@@ -244,8 +257,18 @@ impl<'a> Text<'a> {
     }
 
     /// Writes one item.
-    fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize, is_whole: bool) -> io::Result<()> {
-        item_text(out, (env, styles), &self.document.items.item(at), &Words::of(self.document.verb), is_whole)
+    fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize) -> io::Result<()> {
+        item_text(out, (env, styles), &self.document.items.item(at), &Words::of(self.document.verb), None)
+    }
+
+    /// Writes one item in a line; a failed one has its whole id.
+    fn line(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize) -> io::Result<()> {
+        let items = &self.document.items;
+        let item = items.item(at);
+        let id = item.id.unwrap_or_default();
+        let others = (0..items.len()).filter_map(|other| items.item(other).id);
+        let short = if item.error.is_some() { id } else { short_among(id, others) };
+        item_text(out, (env, styles), &item, &Words::of(self.document.verb), Some(short))
     }
 
     /// Writes the items, what stays, and the summary.
@@ -255,19 +278,28 @@ impl<'a> Text<'a> {
         let mut by_agent = String::new();
         let mut is_one = false;
         if is_screen && self.is_plan && !self.overview.is_empty() {
-            self.overview.iter().try_for_each(|line| writeln!(out, "{}", text::unbroken(line)))?;
+            for line in self.overview {
+                writeln!(out, "{}", text::unbroken(&all_in_home(line, &env.invocation.elsewhere)))?;
+            }
+            self.failed(out, env, styles, MANY)?;
+            self.left_text(out, env, styles, MANY)?;
         } else if is_screen {
             (by_agent, is_one) = self.few(out, env, styles)?;
-            self.left_text(out, styles, MANY)?;
+            self.left_text(out, env, styles, MANY)?;
         } else {
-            let items = &self.document.items;
-            let changed: Vec<usize> = (0..items.len()).filter(|at| items.item(*at).result != "unchanged").collect();
-            write_lines(out, changed.len(), |at, out| self.item(out, env, styles, changed[at], true))?;
-            self.left_text(out, styles, usize::MAX)?;
+            let (items, totals) = (&self.document.items, &self.document.totals);
+            let mut changed: Vec<usize> = (0..items.len()).collect();
+            if totals.unchanged > 0 {
+                changed.retain(|at| items.item(*at).result != "unchanged");
+            }
+            write_lines(out, changed.len(), |at, out| self.item(out, env, styles, changed[at]))?;
+            self.left_text(out, env, styles, usize::MAX)?;
         }
         self.notes.iter().try_for_each(|note| writeln!(out, "{faint}{}{faint:#}", text::one_line(note)))?;
         if !is_one {
-            writeln!(out, "{}", self.summary.sentence(&by_agent))?;
+            let is_change = self.is_plan && !self.is_no_news && !self.summary.parts.is_empty();
+            let unchanged = if is_change { " Nothing was changed." } else { "" };
+            writeln!(out, "{}{unchanged}", self.summary.sentence(&by_agent))?;
         }
         // Nothing would be applied if no item can be.
         let fingerprint =
@@ -280,17 +312,16 @@ impl<'a> Text<'a> {
 
     /// Writes every item.
     pub(super) fn all(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        write_lines(out, self.document.items.len(), |at, out| self.item(out, env, styles, at, true))
+        write_lines(out, self.document.items.len(), |at, out| self.item(out, env, styles, at))
     }
 
     /// Writes the items that were not done, and one line about the rest.
     pub(crate) fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        // Every backfill refuses a session without a known directory.
-        let is_news =
-            |item: &ItemJson<'_>| item.error.is_some() && (self.document.verb, item.result) != ("backfill", "refused");
+        let is_usual = |item: &ItemJson<'_>| self.has_usual_refusals && item.result == "refused";
+        let is_news = |item: &ItemJson<'_>| item.error.is_some() && !is_usual(item);
         let mut undone = (0..self.document.items.len()).filter(|at| is_news(&self.document.items.item(*at)));
-        undone.try_for_each(|at| self.item(out, env, styles, at, true))?;
-        self.left_text(out, styles, usize::MAX)?;
+        undone.try_for_each(|at| self.item(out, env, styles, at))?;
+        self.left_text(out, env, styles, usize::MAX)?;
         if self.is_no_news || self.summary.parts.is_empty() {
             return Ok(());
         }
@@ -320,14 +351,15 @@ impl<'a> Text<'a> {
                         done.push(at);
                     }
                 }
-                _ if shown.len() < MANY => shown.push(at),
+                // The reason of a failure is in no other answer.
+                _ if shown.len() < MANY || !self.is_plan => shown.push(at),
                 _ => others += 1,
             }
         }
         let is_one = done.len() == 1 && shown.is_empty();
         shown.extend(done.into_iter().filter(|_| is_one));
-        shown.into_iter().try_for_each(|at| self.item(out, env, styles, at, false))?;
-        more_text(out, styles, others)?;
+        shown.into_iter().try_for_each(|at| self.line(out, env, styles, at))?;
+        self.more_text(out, styles, others)?;
         let counts: Vec<String> = agents.iter().map(|(agent, count)| format!("{agent} {count}")).collect();
         let by_agent = if counts.len() > 1 && !self.summary.subject.is_empty() {
             format!(" ({})", counts.join(", "))
@@ -337,12 +369,31 @@ impl<'a> Text<'a> {
         Ok((by_agent, is_one && self.is_said_by_item && self.document.not_planned.is_empty()))
     }
 
-    fn left_text(&self, out: &mut impl Write, styles: &Styles, most: usize) -> io::Result<()> {
+    /// Writes the items of a plan that cannot be done, as far as there is room.
+    fn failed(&self, out: &mut impl Write, env: &Env, styles: &Styles, most: usize) -> io::Result<()> {
+        let Totals { skipped, refused, failed, .. } = self.document.totals;
+        if skipped + refused + failed == 0 {
+            return Ok(());
+        }
+        let items = &self.document.items;
+        let mut failed = (0..items.len()).filter(|at| items.item(*at).error.is_some());
+        failed.by_ref().take(most).try_for_each(|at| self.line(out, env, styles, at))?;
+        self.more_text(out, styles, failed.count())
+    }
+
+    fn left_text(&self, out: &mut impl Write, env: &Env, styles: &Styles, most: usize) -> io::Result<()> {
         let (warning, left) = (styles.warning, &self.document.not_planned);
         for Unplanned { about, reason } in left.iter().take(most) {
-            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(reason))?;
+            let reason = all_in_home(reason, &env.invocation.elsewhere);
+            writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(&reason))?;
         }
-        more_text(out, styles, left.len().saturating_sub(most))
+        self.more_text(out, styles, left.len().saturating_sub(most))
+    }
+
+    /// Writes the number of items that are not shown.
+    fn more_text(&self, out: &mut impl Write, styles: &Styles, count: usize) -> io::Result<()> {
+        let (faint, option) = (styles.faint, self.all_option);
+        if count == 0 { Ok(()) } else { writeln!(out, "  {faint}and {count} more ({option} shows them){faint:#}") }
     }
 
     /// Names the later run first, because a run is only undone after those that changed its files.
@@ -354,10 +405,4 @@ impl<'a> Text<'a> {
             (None, None) => None,
         }
     }
-}
-
-/// Writes the number of items that are not shown.
-fn more_text(out: &mut impl Write, styles: &Styles, count: usize) -> io::Result<()> {
-    let faint = styles.faint;
-    if count == 0 { Ok(()) } else { writeln!(out, "  {faint}and {count} more (--all-items shows them){faint:#}") }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::format::text;
 use crate::session::Session;
 use crate::session::fields::Field;
-use crate::session::select::{ShortIds, short_id};
+use crate::session::select::{ShortIds, short_among};
 use crate::system::env::Env;
 use crate::view::render::table::{self, Look};
 use crate::view::ui::Styles;
@@ -77,7 +77,8 @@ pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
     let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];
     let named = |record: &ItemRecord| {
         let id = record.id.as_deref().unwrap_or_default();
-        text::one_line(&record.named().replacen(id, short_id(id), 1)).into_owned()
+        let others = done.iter().filter_map(|(other, _)| other.id.as_deref());
+        text::one_line(&record.named().replacen(id, short_among(id, others), 1)).into_owned()
     };
     lines.extend(done.iter().take(ITEMS).map(|(record, _)| format!("  {}", named(record))));
     if done.len() > ITEMS {

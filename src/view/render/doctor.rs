@@ -10,7 +10,7 @@ use crate::doctor::survey::READ_WHOLE;
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::session::AgentKind;
-use crate::session::select::short_id;
+use crate::session::select::short_among;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
@@ -182,7 +182,7 @@ fn example(finding: &Finding, env: &Env) -> String {
     let named = |(agent, id): &(AgentKind, String)| {
         format!(
             "{agent} {}  {}",
-            short_id(id),
+            short_among(id, []),
             finding.title.as_deref().map(|title| text::truncated(title, env.terminal.room(40))).unwrap_or_default()
         )
     };

@@ -85,20 +85,22 @@ impl Answer for MoveReport<'_> {
     }
 }
 
-/// Returns the lines above the question: the sessions that move by agent, and those that stay, each with the reason.
-pub(crate) fn about(change: &Change, left: &[Unplanned], env: &Env) -> Vec<String> {
+/// Describes the sessions that move, by agent.
+pub(crate) fn moving(change: &Change, env: &Env) -> Vec<String> {
     let mut moving: BTreeMap<AgentKind, usize> = BTreeMap::new();
     for (agent, _) in change.items.iter().filter(|item| item.code == MOVED).filter_map(|item| item.about.session()) {
         *moving.entry(agent).or_default() += 1;
     }
     let moving: Vec<String> = moving.iter().map(|(agent, count)| format!("{agent} {count}")).collect();
-    let mut lines = text::flowed("Moving:", &moving, env.terminal.columns());
-    let stays = |Unplanned { about, reason }: &Unplanned| {
-        format!("Staying: {}  {}", text::one_line(about), text::one_line(reason))
-    };
-    lines.extend(left.iter().take(MANY).map(stays));
-    if left.len() > MANY {
-        lines.push(format!("and {} more stay", left.len() - MANY));
-    }
-    lines
+    if moving.is_empty() { Vec::new() } else { text::flowed("Moving:", &moving, env.terminal.columns()) }
+}
+
+/// Describes the sessions that stay, each with the reason, above the question.
+pub(crate) fn staying(left: &[Unplanned]) -> impl Iterator<Item = String> + '_ {
+    let stays = left
+        .iter()
+        .take(MANY)
+        .map(|Unplanned { about, reason }| format!("Staying: {}  {}", text::one_line(about), text::one_line(reason)));
+    let more = left.len().checked_sub(MANY).filter(|more| *more > 0).map(|more| format!("and {more} more stay"));
+    stays.chain(more)
 }

@@ -8,7 +8,7 @@ use crate::change::relocation::MOVED;
 use crate::change::removal::is_session;
 use crate::doctor::check::Finding;
 use crate::format::text;
-use crate::session::select::short_id;
+use crate::session::select::short_among;
 use crate::session::when::When;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
@@ -46,11 +46,10 @@ impl<'a> Report<'a> {
             summary.subject = text::count(self.goes(), unit);
             *first =
                 first.replace(words.did, if self.is_permanent { "deleted permanently" } else { words.did }) + &freed;
-            summary.tail = self.tail().to_owned();
         }
         Text {
             is_whole: self.look.is_whole,
-            is_said_by_item: true,
+            is_said_by_item: !self.is_permanent,
             overview: self.look.overview,
             summary,
             hints: doubt.into_iter().chain(free).collect(),
@@ -63,10 +62,10 @@ impl<'a> Report<'a> {
     fn free(&self, bytes: u64, env: &Env) -> Option<String> {
         let run = self.run().filter(|_| bytes > 0 && self.is_removal())?;
         let later = match self.look.trash_keep.unwrap_or_else(|| env.config.cleanup.trash_keep()) {
-            When::Ago(age) => format!("after {}, at the next `rejoin cleanup`, or ", text::span(age)),
+            When::Ago(age) => format!("`rejoin cleanup` frees the space after {}; ", text::span(age)),
             _ => String::new(),
         };
-        Some(format!("The space is free {later}now with `rejoin undo --purge {run}`."))
+        Some(text::sentence(&format!("{later}`rejoin undo --purge {run}` frees it now")))
     }
 
     fn is_removal(&self) -> bool {
@@ -82,11 +81,6 @@ impl<'a> Report<'a> {
         let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
         let own = self.items().filter(|(item, done)| is_counted(item) && goes(*done)).count();
         own + self.handed().filter(|(_, done)| goes(*done)).count()
-    }
-
-    /// Returns the end of the summary of a plan.
-    pub(super) fn tail(&self) -> &'static str {
-        if self.outcome.is_none() { " Nothing was changed." } else { "" }
     }
 
     /// Describes the freed bytes; empty for a change that removes nothing.
@@ -109,16 +103,13 @@ pub(crate) fn repairs(change: &Change, env: &Env) -> Vec<String> {
     let mut lines = Vec::new();
     for item in change.items.iter().take(ITEMS) {
         let id = item.about.session().map_or("", |(_, id)| id);
-        let about = item.about.to_string().replacen(id, short_id(id), 1);
+        let others = change.items.iter().filter_map(|other| Some(other.about.session()?.1));
+        let about = item.about.to_string().replacen(id, short_among(id, others), 1);
         lines.push(format!("would repair  {about}  ({})", item.code));
         lines.extend(item.steps.iter().take(PATHS).map(|step| format!("      {}", env.tilde(step.path()))));
     }
     if change.items.len() > ITEMS {
         lines.push(format!("and {} more", change.items.len() - ITEMS));
-    }
-    if !lines.is_empty() {
-        let items = text::count(change.items.len(), "repair");
-        lines.push(format!("{items} without any loss; `rejoin undo` undoes this."));
     }
     lines
 }
@@ -143,6 +134,7 @@ impl Answer for Fix<'_> {
 
     fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
         let mut text = self.report.text(Some(self.unplanned), env);
+        text.all_option = "--all-findings";
         let count = self.undecided.len();
         if count > 0 {
             let need = if count == 1 { "problem needs" } else { "problems need" };

@@ -137,11 +137,13 @@ pub(crate) fn session(
         }
         Err(refusal) => {
             page.warning("resume", &format!("refused: {}", refusal.message))?;
-            let hint = all_in_home(refusal.hint.as_deref().unwrap_or_default(), &env.invocation.elsewhere);
+            let hint = refusal.hint.as_deref().unwrap_or_default();
+            // This answer is the one that such a hint names first.
+            let own = format!("`rejoin show {}`", shell::word(&format!("{}:{}", session.agent, session.id())));
+            let rest = hint.split_once("; ").filter(|(first, _)| first.ends_with(&own));
+            let hint = all_in_home(rest.map_or(hint, |(_, rest)| rest), &env.invocation.elsewhere);
             let hint = text::printable(&hint);
-            // This answer is the one that the hint names.
-            let rest = hint.strip_prefix("check it with `rejoin show ").and_then(|rest| rest.split_once("`; "));
-            for line in rest.map_or(&*hint, |(_, rest)| rest).lines() {
+            for line in hint.lines() {
                 // The list below a sentence is indented.
                 page.line("", &line.replacen("      ", "  ", 1))?;
             }

@@ -32,7 +32,7 @@ fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> I
             about: Some(record.label.as_str().into()),
             title: record.title.as_deref().map(Into::into),
             note: Some(String::new()),
-            steps: &[],
+            ..ShownItem::default()
         },
         ..ItemJson::new(agent_of(record).zip(record.id.as_deref()), &record.code, result, is_plan)
     }
@@ -219,6 +219,7 @@ impl Answer for Purged {
         }
         let left = self.failed.iter().map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() });
         let none = ChangeJson::new("undo --purge", self.is_dry_run, List::counted(0, |_| ItemJson::default()), []);
-        Some(Text { summary, ..Text::new(ChangeJson { not_planned: left.collect(), ..none }, self.is_dry_run) })
+        let none = ChangeJson { not_planned: left.collect(), ..none };
+        Some(Text { summary, is_whole: true, ..Text::new(none, self.is_dry_run) })
     }
 }

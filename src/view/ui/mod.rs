@@ -291,7 +291,7 @@ impl Ui {
     pub(crate) fn confirm(&mut self, about: &[String], question: &str) -> io::Result<bool> {
         self.flush()?;
         let width = self.err_width.unwrap_or(usize::MAX);
-        let lines = about.iter().flat_map(|line| wrap::folded(&text::unbroken(line), width));
+        let lines = about.iter().flat_map(|line| wrap::folded(&text::unbroken(&self.pasteable(line)), width));
         let about: String = lines.map(|line| line + "\n").collect();
         let question = format!("{} [y/N] ", indented(question));
         let question: Vec<String> = question.split('\n').flat_map(|line| wrap::folded(line, width)).collect();

@@ -36,7 +36,8 @@ impl Answer for Report<'_> {
         let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
         let is_no_news = !self.items.iter().any(is_news) && self.unread.is_empty();
         let summary = summary(env, self);
-        Some(Text { is_whole: self.is_whole, is_no_news, summary, ..Text::new(document(self), self.is_dry_run) })
+        let text = Text::new(document(self), self.is_dry_run);
+        Some(Text { is_whole: self.is_whole, is_no_news, has_usual_refusals: true, summary, ..text })
     }
 }
 

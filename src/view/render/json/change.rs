@@ -55,7 +55,7 @@ pub(crate) struct Totals {
     pub refused: usize,
     /// Failed.
     pub failed: usize,
-    /// The bytes that went to the trash, or would; with `--permanent` or in `undo --purge` for good.
+    /// The bytes that went to the trash, or would; with `--permanent` and in `undo --purge`, those that were deleted permanently.
     pub freed_bytes: u64,
 }
 
@@ -135,6 +135,8 @@ pub(crate) struct ShownItem<'a> {
     pub note: Option<String>,
     /// The steps.
     pub steps: &'a [Step],
+    /// Set if removed files are deleted, and not moved to the trash.
+    pub is_permanent: bool,
 }
 
 /// One change to one path.
@@ -305,6 +307,7 @@ impl<'a> Report<'a> {
             title: item.title.as_deref().map(Into::into),
             note: None,
             steps: &item.steps,
+            is_permanent: self.is_permanent,
         }
     }
 

@@ -52,7 +52,7 @@ pub(crate) struct CleanupDetails<'a> {
     pub cutoff: Option<Timestamp>,
     /// Number of sub-agents that are removed with their sessions.
     pub subagents: usize,
-    /// True if they are removed for good.
+    /// True if they are deleted permanently.
     pub permanent: bool,
     /// The archive that gets the sessions before they are removed; `null` without `--archive`.
     pub archive: Option<PathJson<'a>>,
