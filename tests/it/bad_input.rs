@@ -12,10 +12,7 @@ use serde_json::json;
 
 use crate::fixtures::link;
 use crate::fixtures::{Amplifier, Claude, Kimi, age, claude_slug, id, put};
-use crate::world::{World, tries_every_case};
-
-/// The most memory that the program may use.
-const MAX_KIB: u64 = 64 * 1024;
+use crate::world::{MAX_KIB, World, tries_every_case};
 
 /// Returns the size of the largest files: 2 GiB, or 256 MiB in the sample, which still exceeds the memory limit.
 fn huge() -> u64 {

@@ -20,14 +20,13 @@ use crate::fixtures::{
     Aider, Amplifier, Claude, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen,
     Vibe, age, id, openhands_id, put, put_kimi_json,
 };
-use crate::world::World;
+use crate::world::{MAX_KIB, World, memory_of};
 use mutate::Random;
 
 /// Default number of seeds.
 const SEEDS: u64 = 20;
 /// Each of these has a separate home and half a dozen runs of the program.
 const KEPT_SEEDS: u64 = 6;
-const MAX_KIB: u64 = 64 * 1024;
 /// Maximum processor time of the program, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
 
@@ -286,7 +285,7 @@ impl Arena {
             let (mut peak_kib, mut waited) = (0, 0);
             // The system forgets the peak when the program ends, and its time when it is waited for.
             while !has_ended(pid) {
-                peak_kib = peak_kib.max(peak_of(pid));
+                peak_kib = peak_kib.max(memory_of(pid));
                 std::thread::sleep(Duration::from_millis(1));
                 waited += 1;
                 if waited > 60_000 {
@@ -484,19 +483,6 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process");
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     waitid(WaitId::Pid(pid), options).expect("a child").is_some()
-}
-
-/// Returns the peak memory of a process so far, in KiB; 0 until it runs its own program.
-///
-/// Until then it shares the memory of this test process, whose peak would be taken for its own.
-pub(crate) fn peak_of(pid: u32) -> u64 {
-    let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-    if program(&pid.to_string()).is_none_or(|it| Some(it) == program("self")) {
-        return 0;
-    }
-    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
 /// Returns the processor time of a process, in user and system mode.

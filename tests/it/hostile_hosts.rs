@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::contract;
 use crate::fixtures::{Claude, Fixture as _, id};
-use crate::fuzz::peak_of;
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, memory_of};
 
 /// A program in place of ssh; the name of a host sets its behaviour.
 const SSH: &str = r#"
@@ -115,7 +114,7 @@ fn measured(world: &World, words: &str) -> (Option<i32>, String, u64) {
     let mut child = command.spawn().expect("a running program");
     let mut peak = 0;
     let status = loop {
-        peak = peak.max(peak_of(child.id()));
+        peak = peak.max(memory_of(child.id()));
         match child.try_wait().expect("a status") {
             Some(status) => break status,
             None => std::thread::sleep(Duration::from_millis(1)),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
 use crate::fixtures::{Pi, id, pi_project, put};
-use crate::world::{World, tries_every_case};
+use crate::world::{MAX_KIB, World, tries_every_case};
 
 fn listed(fixture: Pi) -> Session {
     let world = World::new();
@@ -35,7 +35,7 @@ fn memory_does_not_grow_with_the_number_of_lines() {
     put(&path, text + &"{}\n".repeat(if tries_every_case() { 2_500_000 } else { 1_000_000 }));
     let (answer, peak) = world.measured(["show", "latest", "--messages", "2"]);
     answer.code(0);
-    assert!((1..64 * 1024).contains(&peak), "{peak} KiB");
+    assert!((1..MAX_KIB).contains(&peak), "{peak} KiB");
 }
 
 #[test]

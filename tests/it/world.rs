@@ -216,7 +216,7 @@ impl World {
         self.from(self.path.join("elsewhere")).with(name, value)
     }
 
-    /// Runs the program and returns its peak of memory in KiB too.
+    /// Runs the program, and also returns the peak of its memory in KiB, as [`memory_of`] does.
     pub(crate) fn measured<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> (Answer, u64) {
         let mut command = self.from(self.path.join("elsewhere")).command(PROGRAM);
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -561,14 +561,27 @@ pub(crate) fn start_of(pid: u32) -> String {
     ps("lstart=", pid)
 }
 
-/// Returns the memory of a process in KiB: its peak on Linux, its current memory elsewhere; 0 if it has ended.
+/// The most memory in KiB that the program may use: 64 MiB, less the 20 MiB that the code of a release build takes.
+pub(crate) const MAX_KIB: u64 = 44 * 1024;
+
+/// Returns the memory of a process in KiB, without the pages of its own code, which an unoptimised build has more of: its
+/// peak on Linux, its current memory elsewhere; 0 if it has ended, or until it runs its own program.
+///
+/// Until then it shares the memory of this test process, whose peak would be taken for its own.
 pub(crate) fn memory_of(pid: u32) -> u64 {
     if !cfg!(target_os = "linux") {
         return ps("rss=", pid).parse().unwrap_or(0);
     }
+    let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    if program(&pid.to_string()).is_none_or(|it| Some(it) == program("self")) {
+        return 0;
+    }
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+    let field = |name: &str| -> Option<u64> {
+        let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().trim_end_matches(" kB").parse().ok()
+    };
+    field("VmHWM:").zip(field("RssFile:")).map_or(0, |(peak, files)| peak.saturating_sub(files))
 }
 
 fn ps(column: &str, pid: u32) -> String {
