@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
-use super::search::{AROUND, Found, Hit, Wish, excerpt, lines_around, problem};
+use super::search::{Found, Hit, Wish, excerpt, lines_around, problem};
 use super::sieve::Sieve;
 use super::texts::Text;
 use crate::agent::{self, Agent, Interest, Said};
@@ -238,13 +238,16 @@ pub(super) fn weight_of(role: Role) -> f32 {
     }
 }
 
+/// Maximum bytes between the first and the last word of a passage.
+const PASSAGE: usize = 60;
+
 /// Finds the passage of a text with the most words close together: its worth, and its first match.
 fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
     places.sort_by_key(|place| (place.range.start, place.range.end));
     let (mut best, mut weights) = ((0.0, 0..0), vec![0.0_f32; terms]);
     for (at, first) in places.iter().enumerate() {
         weights.fill(0.0);
-        let near = places[at..].iter().take_while(|place| place.range.end <= first.range.end + AROUND);
+        let near = places[at..].iter().take_while(|place| place.range.end <= first.range.end + PASSAGE);
         for place in near {
             weights[place.term] = weights[place.term].max(place.weight);
         }

@@ -19,8 +19,8 @@ use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Problem, Role, SessionCopy};
 use crate::system::env::Env;
 
-/// Number of characters shown before and after a match.
-pub(super) const AROUND: usize = 60;
+/// Number of characters kept before and after a match, which are more than a terminal shows on one line.
+const AROUND: usize = 500;
 /// The most characters of a line before and after a match; a tool's answer may be one line of megabytes.
 const MAX_LINE: usize = 1 << 20;
 
@@ -253,10 +253,13 @@ mod tests {
 
     #[test]
     fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
-        let text = format!("{}needle{}", "ü".repeat(100), "ö".repeat(60));
+        let text = format!("{}needle{}", "ü".repeat(600), "ö".repeat(AROUND));
         let place = Needle::new("needle", false).find(&text).expect("a place");
         let [before, found, after] = excerpt(&text, place);
-        assert_eq!((before.chars().count(), found.as_str(), after.as_str()), (61, "needle", &*"ö".repeat(60)));
+        assert_eq!(
+            (before.chars().count(), found.as_str(), after.as_str()),
+            (1 + AROUND, "needle", &*"ö".repeat(AROUND))
+        );
         assert!(before.starts_with('…') && !after.ends_with('…'));
     }
 

@@ -283,6 +283,21 @@ fn sessions_with_the_text_in_their_title_come_first() {
 }
 
 #[test]
+fn an_excerpt_takes_the_width_of_a_terminal_and_is_whole_for_scripts() {
+    let world = World::new();
+    let line = format!("{}newt{}", "before it ".repeat(30), " after it".repeat(60));
+    world.add(Claude::session(id(1)).in_dir(APP).turn(&format!("first\n{line}\nlast"), "ok"));
+    for columns in [60, 80, 120, 200] {
+        let shown = world.on_terminal(columns, ["search", "newt", "--color", "never"]).code(0).stdout();
+        let excerpt = shown.lines().nth(1).expect("an excerpt").chars().count();
+        assert!((usize::from(columns) - 2..=columns.into()).contains(&excerpt), "{columns}: {excerpt}\n{shown}");
+    }
+    assert_eq!(search(&world, &["newt"]).sessions[0].messages[0].excerpt, line);
+    let piped = world.rejoin(["search", "newt"]).code(0).stdout();
+    assert!(piped.contains(&line), "{piped}");
+}
+
+#[test]
 fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("one\ntwo\nthree newt\nfour\nfive", "newt").turn("x", "newt"));

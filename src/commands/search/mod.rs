@@ -141,10 +141,10 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     }
 }
 
-/// Returns the parts of a session that an answer needs; rows have whole lines.
+/// Returns the parts of a session that an answer needs; a script gets whole lines.
 fn wish(args: &SearchArgs, format: Format) -> Wish<'_> {
     let most = if args.sessions || args.count { 0 } else { args.matches };
-    let lines = args.context.or(format.is_rows().then_some(0));
+    let lines = args.context.or((format != Format::Table).then_some(0));
     Wish {
         roles: &args.role,
         most,

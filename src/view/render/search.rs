@@ -186,7 +186,7 @@ pub(crate) struct HitJson {
     pub role: Role,
     /// When.
     pub at: Option<Timestamp>,
-    /// The match as it is written there, with the text around it; an ellipsis marks what is left out.
+    /// The line of the match, and with `--context` those around it; an ellipsis marks what is left out of a very long one.
     pub excerpt: String,
     /// The number of its branch; `null` on the one that a resume continues.
     pub branch: Option<u16>,
