@@ -10,9 +10,9 @@ use crate::change::apply::state_dir;
 use crate::change::relocation::map_file::{self, Proposal};
 use crate::change::relocation::{self, Planned, Wish};
 use crate::cli::MoveArgs;
-use crate::commands::find;
+use crate::commands::{find, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
 use crate::scan::{Wanted, processes};
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let mapping = mapping(args, env)?;
     let planned = plan(args, &mapping, env, ui)?;
     if planned.change.items.is_empty() && planned.left.is_empty() {
-        return Err(no_sessions(&mapping));
+        return Err(no_sessions(&mapping, env));
     }
     change::check_fingerprint(&planned.change, &args.change(), env)?;
     let (sessions, overview) = (planned.sessions(), moving(&planned.change, env));
@@ -207,10 +207,22 @@ fn question(sessions: usize, mapping: &Mapping) -> String {
     }
 }
 
-fn no_sessions(mapping: &Mapping) -> anyhow::Error {
+fn no_sessions(mapping: &Mapping, env: &Env) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
+    let near = match mapping.pairs() {
+        [(from, to)] => {
+            let to = shell::word(&to.to_string_lossy()).into_owned();
+            no_match::commands_near(from, env, |near| format!("rejoin move {} {to}", shell::word(near)))
+        }
+        _ => Vec::new(),
+    };
+    let hint = if near.is_empty() {
+        "see the directories of all sessions with `rejoin list --all`".to_owned()
+    } else {
+        format!("the closest directories are:\n      {}", near.join("\n      "))
+    };
     Refusal::new(RefusalCode::NotFound, format!("no session was started in {} or below", dirs.join(" or in ")))
-        .hint("see the directories of all sessions with `rejoin list --all`")
+        .hint(hint)
         .into()
 }

@@ -542,7 +542,7 @@ fn words_in_no_title_open_the_picker_with_its_search_of_messages() {
     let hint = error.hint.unwrap_or_default();
     assert!(hint.contains("`rejoin search --agent claude \"it's\" --pick`"), "{hint}");
     // A mistyped title and the start of an id have a better answer.
-    for (args, said) in [("show Mali", "come nearest"), ("show 31c5", "rejoin list --all")] {
+    for (args, said) in [("show Mali", "are the closest"), ("show 31c5", "rejoin list --all")] {
         let (status, screen) = shell(&world, args).ends();
         assert_eq!(status, Some(5), "{screen}");
         assert!(screen.contains(said), "{screen}");

@@ -409,6 +409,17 @@ fn only_the_named_sessions_go_and_sub_sessions_with_them() {
 }
 
 #[test]
+fn a_mistyped_directory_is_answered_with_the_closest_ones() {
+    let world = World::new();
+    let (plain, new) = (world.dir("work/plain"), world.dir("new place"));
+    world.add(Claude::session(id(1)).in_dir(&plain).turn("x", "y"));
+    let typed = world.root().join("work/plian");
+    let said = world.rejoin(["move".as_ref(), typed.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(5).stderr();
+    let closest = format!("`rejoin move {} '{}'`  (1 session)", plain.display(), new.display());
+    assert!(said.contains("the closest directories are:\n      ") && said.contains(&closest), "{said}");
+}
+
+#[test]
 fn nonsensical_arguments_are_refused_without_changes() {
     let world = World::new();
     let dir = world.dir("work/app");

@@ -250,7 +250,7 @@ fn a_typing_error_suggests_the_nearest_sessions() {
     for (typed, meant) in [("certficates", id(1)), ("harbuor", id(1)), ("medow", id(2)), ("00000003-aaaa", id(1))] {
         let error = world.rejoin(["show", typed, "--json"]).code(5).error();
         assert!(error.candidates.iter().any(|candidate| candidate.id == meant), "{typed}: {error:?}");
-        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("come nearest")), "{error:?}");
+        assert!(error.hint.as_deref().is_some_and(|hint| hint.contains("are the closest")), "{error:?}");
     }
     let error = world.rejoin(["show", "cladue:00", "--json"]).code(5).error();
     assert_eq!(error.hint.as_deref(), Some("if you mean the agent, run `rejoin show --json claude:00`"));

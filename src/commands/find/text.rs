@@ -184,7 +184,7 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
     let near = nearest(text, sessions);
     if !near.is_empty() {
         let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
-        let hint = "these come nearest: use the id of the one that you mean, or run `rejoin list --all` to see all";
+        let hint = "these are the closest: use the id of the one that you mean, or run `rejoin list --all` to see all";
         return refusal.candidates(candidates.collect()).hint(hint);
     }
     if let Some(unmatched) = query::unmatched_filter(query, sessions, env) {

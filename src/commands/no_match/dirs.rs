@@ -26,13 +26,22 @@ pub(super) fn nowhere<'f>(filter: &'f Filter, sessions: &[Session], env: &Env) -
     }
     let agents = Filter { agents, ..Filter::default() };
     let meant = sessions.iter().filter(|session| agents.matches(session));
-    let known: Vec<&Path> = meant.filter_map(|session| session.launch_dir()).collect();
-    let command = |near: PathBuf| {
+    let again = |near: &str| command_line::again(env, &["--dir=", "--here"], &["--dir", near]);
+    Some((dir, commands(dir, meant, again)))
+}
+
+/// Returns a command for each of the nearest directories of these sessions, with the number of sessions there.
+pub(super) fn commands<'s>(
+    dir: &Path,
+    sessions: impl Iterator<Item = &'s Session>,
+    command: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let known: Vec<&Path> = sessions.filter_map(Session::launch_dir).collect();
+    let named = |near: PathBuf| {
         let count = known.iter().filter(|known| known.starts_with(&near)).count();
-        let again = command_line::again(env, &["--dir=", "--here"], &["--dir", &near.to_string_lossy()]);
-        format!("`{again}`  ({})", text::count(count, "session"))
+        format!("`{}`  ({})", command(&near.to_string_lossy()), text::count(count, "session"))
     };
-    Some((dir, nearest(dir, &known).into_iter().map(command).collect()))
+    nearest(dir, &known).into_iter().map(named).collect()
 }
 
 /// Returns directories whose path differs by a typing error, or else those with the same name, or else those around.

@@ -4,6 +4,8 @@ mod dirs;
 mod elsewhere;
 mod sessions;
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use crate::agent;
@@ -157,6 +159,12 @@ fn typed(at: Timestamp, name: &str, env: &Env) -> String {
     value.filter(is_name).map_or_else(date, str::to_owned)
 }
 
+/// Returns commands for the directories of sessions that are nearest to this one.
+pub(super) fn commands_near(dir: &Path, env: &Env, command: impl Fn(&str) -> String) -> Vec<String> {
+    let scan = everything(&Filter::default(), env);
+    scan.map_or_else(Vec::new, |scan| dirs::commands(dir, scan.sessions.iter(), command))
+}
+
 /// Replaces the error for a missing session if there is no session at all, or none in the directory of the filters; the
 /// new error names the nearest directories.
 pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyhow::Error {
@@ -174,7 +182,7 @@ pub(super) fn instead(error: anyhow::Error, filter: &Filter, env: &Env) -> anyho
     let hint = if near.is_empty() {
         "run `rejoin list` to see where sessions worked".to_owned()
     } else {
-        format!("these directories come nearest:\n      {}", near.join("\n      "))
+        format!("the closest directories are:\n      {}", near.join("\n      "))
     };
     Refusal::new(RefusalCode::NotFound, message).hint(hint).into()
 }
