@@ -13,6 +13,7 @@ from model import POISON, turns
 from world import Conversation, Failed
 
 ROUNDS, FEWER_ROUNDS = 10, 3  # how often the homes take turns
+LARGE = 8_000_000  # bytes that are added to a session, in base64
 LIMIT = 30  # seconds after which `list --running` must show what a program does
 
 
@@ -333,6 +334,37 @@ class Checks:
             raise Failed(f"the new session has {self.shown(new, '--transcript')}, not {both(new.words)}")
         self.are_unchanged(original)
 
+    def slim(self):
+        """`rewind --slim` makes a session without a large part, and its resume sends every word"""
+        world, client = self.world, self.world.client
+        if not client.enlarge:
+            raise Skipped("rejoin makes no smaller session of it")
+        one = Conversation(world, world.i)
+        one.resume(world.i)
+        file = client.files_of(world.home)[one.id][0]
+        records, data, before = [], "QUJD" * (LARGE // 4), file.stat().st_size
+        for record in map(json.loads, file.read_text().splitlines()):
+            added = client.enlarge(record, data) if data else None
+            records += added or [record]
+            data = None if added else data
+        for last, record in zip(records, records[1:]):
+            # A record that was put between a record and the next one becomes the parent of that one.
+            if last.get("type") == "tool.execution_complete":
+                record["parentId"] = last["id"]
+        file.write_text("".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records))
+        original = world.contents()
+        made = json.loads(world.rejoin_later("rewind", one.id, "--slim", "--json"))["items"][0]["id"]
+        size = client.files_of(world.home)[made][0].stat().st_size
+        if size > before + 10_000:
+            raise Failed(f"the new session has {size} bytes, the old one had {before} before it was enlarged")
+        new = Conversation(world, world.i, made)
+        new.words, asked = list(one.words), len(world.model.requests)
+        new.resume(world.i)
+        texts = [model.conversation(body) for body in world.model.requests[asked:]]
+        if not any("removed by `rejoin rewind --slim`" in text for text in texts):
+            raise Failed("no request has the line in place of the large part")
+        self.are_unchanged(original)
+
     def with_agent(self):
         """`resume --with` gives another agent the last exchange and a file with the whole conversation"""
         world = self.world
@@ -438,7 +470,7 @@ class Checks:
         if changed:
             raise Failed(f"these files changed: {', '.join(changed)}")
 
-    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, with_agent, synced]
+    ALL = [named, read, by_id, by_prefix, restored, torn, duplicate, moved, found, running, branches, stuck, slim, with_agent, synced]
 
 
 def both(words):

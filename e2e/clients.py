@@ -86,6 +86,7 @@ class Client:
     elsewhere: str = ""  # or one in this folder of the store
     terminal: InTerminal = None
     rewind: Rewind = None
+    enlarge: object = None  # adds an image or a result in base64 to a record and returns what is in its place, or None; called with both
     why_no_branches: str = "rejoin knows no branches of it"
     stuck: str = ""  # `doctor` reports a session that the model refuses, and `rewind` is `made` or `refused`
     briefs: str = "claude"  # the agent that gets a briefing on its session, by the name of its row
@@ -218,13 +219,47 @@ def trust_copilot(home, folder):
     (home / ".copilot" / "config.json").write_text(json.dumps({"trustedFolders": [str(folder)]}))
 
 
+def add_image_for_claude(record, data):
+    if record["type"] == "user" and record["message"]["role"] == "user":
+        said = record["message"]["content"]
+        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said
+        image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+        record["message"]["content"] = [*parts, image]
+        return [record]
+
+
+def add_image_for_codex(record, data):
+    said = record["payload"]
+    if record["type"] == "response_item" and said.get("role") == "user" and "word-" in json.dumps(said):
+        said["content"].append({"type": "input_image", "image_url": f"data:image/png;base64,{data}"})
+        return [record]
+
+
+def add_result_for_copilot(record, data):
+    if record["type"] == "assistant.message":
+        call = {"toolCallId": "call_large", "name": "bash", "arguments": {"command": "cat log"}, "type": "function"}
+        record["data"]["toolRequests"] = [call]
+        begun = {"toolCallId": "call_large", "toolName": "bash", "arguments": call["arguments"], "turnId": "0"}
+        ended = {"toolCallId": "call_large", "turnId": "0", "success": True, "result": {"content": data}}
+        records = [record]
+        for kind, said in ("tool.execution_start", begun), ("tool.execution_complete", ended):
+            records.append({"type": kind, "data": said, "id": str(uuid.uuid4()), "timestamp": record["timestamp"], "parentId": records[-1]["id"]})
+        return records
+
+
+def add_image_for_pi(record, data):
+    if record["type"] == "message" and record["message"]["role"] == "user":
+        record["message"]["content"].append({"type": "image", "data": data, "mimeType": "image/png"})
+        return [record]
+
+
 def claude(name, package, prompts=1, **more):
     return Client(
         name, package, agent="claude", new=["-p", "{}"], again=["-p", "--continue", "{}"],
         terminal=InTerminal(["--resume", "{}"], prepare=answer_claude),
         environment={"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
                      "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1"},
-        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made", briefs="codex",
+        store=".claude/projects/*/*.jsonl", torn=True, twin=True, stuck="made", briefs="codex", enlarge=add_image_for_claude,
         # From the end of the list to the second prompt, and the first answer to the question what is to be restored.
         rewind=Rewind("/rewind", (UP, UP, ENTER, ENTER, ERASE_LINE), prompts=prompts), **more,
     )
@@ -269,7 +304,7 @@ CLIENTS = [
         terminal=InTerminal(["resume", "{}"]),
         store=".codex/*sessions/**/rollout-*.jsonl", id_of=uuid_at_end, torn=True, elsewhere=".codex/sessions/2027/01/05",
         indexes=(".codex/session_index.jsonl", ".codex/state_*.sqlite"), rewind=Rewind(adds=take_back_turns),
-        stuck="refused",
+        stuck="refused", enlarge=add_image_for_codex,
     ),
     opencode_like("opencode", "opencode-ai", "opencode",
                   {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
@@ -299,7 +334,7 @@ CLIENTS = [
         environment={"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "{url}/v1", "COPILOT_AUTO_UPDATE": "false",
                      "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-4"},
         terminal=InTerminal(["--resume={}"], prepare=trust_copilot, from_prompt=True),
-        store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True, stuck="refused",
+        store=".copilot/session-state/*/events.jsonl", id_of=folder, torn=True, stuck="refused", enlarge=add_result_for_copilot,
     ),
     Client(
         "pi", "@earendil-works/pi-coding-agent@1.5.2", new=["-p", "{}"], again=["--continue", "-p", "{}"],
@@ -308,7 +343,7 @@ CLIENTS = [
             "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": MODEL}]}}}),
             ".pi/agent/settings.json": json.dumps({"defaultProvider": "sample", "defaultModel": MODEL})},
         store=".pi/agent/sessions/*/*.jsonl", id_of=last_part, torn=True, twin=True,
-        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--session", "{}"]), stuck="refused",
+        rewind=Rewind("/tree", TO_FIRST_REPLY, arguments=["--session", "{}"]), stuck="refused", enlarge=add_image_for_pi,
     ),
     Client(
         "vibe", "mistral-vibe", node=False, python="3.12", new=["--trust", "-p", "{}"], again=["--trust", "--continue", "-p", "{}"],

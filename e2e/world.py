@@ -30,9 +30,9 @@ class World:
         self.program, self.user = program, None
         self.has_only_found = False  # whether the agent was asked to go on with an invented session
         self.home, self.starts = self.root / "home", self.root / "starts"
-        names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+        names = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
         folders = [self.home / "projects" / name for name in names]
-        self.a, self.b, self.c, self.d, self.e, self.f, self.g, self.h = folders
+        self.a, self.b, self.c, self.d, self.e, self.f, self.g, self.h, self.i = folders
         for folder in *folders, self.starts, self.root / "bin", self.root / "tmp":
             folder.mkdir(parents=True)
         self.model = model.serve()

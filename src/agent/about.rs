@@ -9,7 +9,7 @@ use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
 use crate::agent::mentions::ListAt;
 use crate::agent::relocation::Act;
-use crate::agent::rewind::Rewind;
+use crate::agent::rewind::{Rewind, Slim};
 use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
 use crate::agent::usage::UsageAt;
 use crate::error::PathError;
@@ -143,6 +143,8 @@ pub(crate) struct About {
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
     /// Writes a rewound copy, if the format of such a session is known.
     pub rewind: Option<Rewind>,
+    /// Writes a copy without large parts, if a resume of such a session was measured.
+    pub slim: Option<Slim>,
     /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; a
     /// `*` matches the beginning of the last name.
     pub changes_outside: &'static [&'static str],
@@ -199,6 +201,7 @@ impl About {
         list_anew: |_| None,
         references: |_, _, _| Vec::new(),
         rewind: None,
+        slim: None,
         changes_outside: &[],
         output_dir: None,
         cwd_records: None,

@@ -322,9 +322,8 @@ impl<L: Log> Engine for Lines<L> {
         L::finish(&mut copy, &ends, facts, context)?;
         if copy.transcript_bytes > L::MAX_BYTES {
             let agent = about(copy.place.agent()).title;
-            copy.obstruct(Obstacle::new(format!(
-                "its log has more than 512 MiB, the longest text of Node.js, so {agent} cannot read it"
-            )));
+            let why = format!("its log has more than 512 MiB, the longest text of Node.js, so {agent} cannot read it");
+            copy.obstruct(Obstacle { is_size: true, ..Obstacle::new(why) });
         }
         decide_launch_dir(&mut copy);
         Ok(copy)

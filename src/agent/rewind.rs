@@ -1,10 +1,29 @@
-//! Rewound copies of sessions: a new session with the messages up to some point.
+//! New sessions made from a part of another one: the messages up to some point, or all without their large parts.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
+use crate::agent::about;
 use crate::error::PathError;
-use crate::session::SessionCopy;
+use crate::format::jsonl::Jsonl;
+use crate::format::slim::{Removed, Results};
 use crate::session::branches::BranchFilter;
+use crate::session::{SessionCopy, SessionKind};
+
+/// Maximum size in bytes of a new transcript, which is held in memory.
+pub(crate) const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Size in bytes from which a transcript is called large: clients take long to open one, or refuse it (14 public reports
+/// about Copilot CLI, Claude Code, Pi and Codex name 100 MB and more).
+const LARGE: u64 = 100_000_000;
+
+/// Returns whether a copy is large, and a session without its large parts can be made.
+pub(crate) fn can_be_slimmed(copy: &SessionCopy) -> bool {
+    let is_large = copy.transcript_bytes >= LARGE || copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
+    is_large && copy.kind != SessionKind::Subagent && about(copy.place.agent()).slim.is_some()
+}
 
 /// The point up to which messages are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +35,73 @@ pub(crate) struct Cut {
 
 /// A new session that is not written yet.
 #[derive(Debug)]
-pub(crate) struct Rewound {
-    /// The file that is written.
-    pub path: PathBuf,
-    /// Its contents.
-    pub bytes: Vec<u8>,
+pub(crate) struct NewCopy {
+    /// Its own directory, for an agent whose sessions have one.
+    pub dir: Option<PathBuf>,
+    /// Its files, the transcript first.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// The parts that it has no more.
+    pub removed: Removed,
 }
 
 /// Creates a session with a new id from the messages of a copy, in the format of the agent's own fork. Fails if the copy
 /// is unreadable or too large.
-pub(crate) type Rewind = fn(&SessionCopy, Cut, &str) -> Result<Rewound, PathError>;
+pub(crate) type Rewind = fn(&SessionCopy, Cut, &str) -> Result<NewCopy, PathError>;
+
+/// Creates a session with a new id and all messages of a copy, without images, files and long results of tools. Fails as
+/// [`Rewind`] does.
+pub(crate) type Slim = fn(&SessionCopy, &str) -> Result<NewCopy, PathError>;
+
+/// Returns the error about a copy that no session can be made from.
+pub(super) fn fails(copy: &SessionCopy, why: &str) -> PathError {
+    PathError::new("copy", &copy.place.path, io::Error::other(why.to_owned()))
+}
+
+/// Returns an error unless a session can be made from a copy.
+pub(super) fn check(copy: &SessionCopy) -> Result<(), PathError> {
+    if copy.kind == SessionKind::Subagent { Err(fails(copy, "it is a sub-agent's session")) } else { Ok(()) }
+}
+
+/// Copies a log line by line without large parts; the records whose `type` is one of `headers` get the new id.
+///
+/// A line that is no JSON is copied as it is: the agent passes over it in the old log, too.
+pub(super) fn slim_log(
+    copy: &SessionCopy,
+    log: &Path,
+    headers: &[&str],
+    results: Results,
+    id: &str,
+) -> Result<(Vec<u8>, Removed), PathError> {
+    check(copy)?;
+    let (mut bytes, mut removed) = (Vec::new(), Removed::default());
+    let (old, new) = (format!("\"{}\"", copy.place.id), format!("\"{id}\""));
+    let mut lines = Jsonl::open(log)?.into_lines()?.up_to(usize::MAX);
+    while let Some(line) = lines.next_line()? {
+        let text = String::from_utf8_lossy(line.bytes);
+        let slim = removed.slim(&text, results);
+        let text = slim.as_deref().unwrap_or(&text);
+        let is_header = text.contains(&old) && kind(text).is_some_and(|kind| headers.contains(&kind.as_str()));
+        let text = if is_header { text.replace(&old, &new) } else { text.to_owned() };
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(b'\n');
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(fails(copy, "without large parts, it is still larger than 512 MiB"));
+        }
+    }
+    Ok((bytes, removed))
+}
+
+/// Returns the `type` of a record.
+fn kind(record: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Record {
+        r#type: String,
+    }
+    serde_json::from_str::<Record>(record).ok().map(|record| record.r#type)
+}
+
+/// Returns the path of a new session's file beside that of another one, whose name has its id.
+pub(super) fn beside(path: &Path, old: &str, new: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(name.trim_end_matches(".zst").replace(old, new))
+}

@@ -95,6 +95,13 @@ pub(crate) struct RewindArgs {
     #[command(flatten)]
     pub branch: BranchArg,
 
+    /// Keep every message, without what makes the session large
+    ///
+    /// Each image, each file and each result of a tool of more than 16 KiB becomes a line that says what it was, and its size.
+    /// Prompts and replies stay. For Claude Code, Codex, Copilot CLI and Pi.
+    #[arg(long, conflicts_with_all = ["to", "branch"])]
+    pub slim: bool,
+
     /// Use this copy of the session: its number or its path
     ///
     /// The number is that in the list of candidates.

@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use sha2::{Digest as _, Sha256};
 
 use crate::agent;
-use crate::agent::rewind::{self, Cut};
+use crate::agent::rewind::{Cut, NewCopy};
 use crate::change::plan::change::{About, Change, Contents, Item, Step};
 use crate::change::rewinds::Rewound;
 use crate::cli::RewindArgs;
 use crate::commands::find::{self, Finder};
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::slim::Removed;
 use crate::format::{shell, text};
 use crate::scan::Wanted;
 use crate::session::branches::BranchFilter;
@@ -29,6 +30,9 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let session = Finder::new(&filter, Wanted::RESUME, env, ui).one("rewind", &args.session)?.session()?;
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let copy = session.copy();
+    if args.slim {
+        return slim(args, &session, env, ui);
+    }
     let branch = args.branch.wanted();
     super::messages::check_branch(copy, branch)?;
     let Some(rewind) = agent::about(session.agent).rewind else { return Err(cannot(&session).into()) };
@@ -45,21 +49,65 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             .into());
     }
     let cut = Cut { branch, messages: number };
-    let id = new_id(&session, cut);
-    let rewind::Rewound { path, bytes } = rewind(copy, cut, &id)?;
-    if reach::exists(&path) != Some(false) {
-        let message = format!("the session was rewound to this point before, as {}:{id}", session.agent);
-        let hint = format!("run `rejoin resume {}`", selector(&id, &session));
+    let id = new_id(&session, &format!("{cut:?}"));
+    let new = rewind(copy, cut, &id)?;
+    let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
+    write(args, &session, &id, new, reason, env, ui)
+}
+
+/// Makes a session without what makes it large.
+fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let refused = |message: &str| Refusal::new(RefusalCode::NotRewindable, message);
+    let selector = selector(session.id(), session);
+    let Some(slim) = agent::about(session.agent).slim else {
+        let title = agent::about(session.agent).title;
+        let message = format!("rejoin cannot write a smaller session of {title}");
+        let hint = format!("`rejoin export {selector} -o conversation.md` keeps the conversation");
+        return Err(refused(&message).hint(hint).into());
+    };
+    let id = new_id(session, "slim");
+    let new = slim(session.copy(), &id)?;
+    let Removed { files, results } = new.removed;
+    if files + results == 0 {
+        let message = "nothing to leave out: no image, file or result of a tool is larger than 16 KiB";
+        return Err(refused(message).hint(format!("`rejoin show {selector}` has its size")).into());
+    }
+    let parts = [(files, "image or file", "images and files"), (results, "result of a tool", "results of tools")];
+    let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
+    let parts: Vec<String> =
+        parts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect();
+    let (before, after) = (session.copy().transcript_bytes, new.files[0].1.len() as u64);
+    let sizes = format!("{} instead of {}", text::size(after), text::size(before));
+    let reason = format!("{} without {}: {sizes}", session.id(), parts.join(" and "));
+    write(args, session, &id, new, reason, env, ui)
+}
+
+/// Writes a new session, and links it to the one that it was made from.
+fn write(
+    args: &RewindArgs,
+    session: &Session,
+    id: &str,
+    new: NewCopy,
+    reason: String,
+    env: &Env,
+    ui: &mut Ui,
+) -> anyhow::Result<Exit> {
+    let place = new.dir.as_ref().unwrap_or(&new.files[0].0);
+    if reach::exists(place) != Some(false) {
+        let message = format!("this session was made before, as {}:{id}", session.agent);
+        let hint = format!("run `rejoin resume {}`", selector(id, session));
         return Err(Refusal::new(RefusalCode::Exists, message).hint(hint).into());
     }
-    let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
-    let step = Step::Write { path, contents: Contents::Bytes(bytes), stamp: None };
-    let mut item = Item::new(About::Session(session.agent, id.as_str().into()), "rewind", reason, vec![step]);
+    let dir = new.dir.into_iter().map(|path| Step::MakeDir { path });
+    let files = new.files.into_iter();
+    let files = files.map(|(path, bytes)| Step::Write { path, contents: Contents::Bytes(bytes), stamp: None });
+    let steps = dir.chain(files).collect();
+    let mut item = Item::new(About::Session(session.agent, id.into()), "rewind", reason, steps);
     item.title = session.label().map(Into::into);
     let change = Change::new("rewind", vec![item]);
     let exit = super::change::carry_out(&change, &args.change, args.format, env, ui)?;
     if exit == Exit::Ok && !args.change.dry_run {
-        let link = Rewound::new(&session, &id, env.clock.now);
+        let link = Rewound::new(session, id, env.clock.now);
         if let Err(error) = super::briefing::save_link(&link.file(env), &link, env) {
             ui.warn(&format!("the new session will not be linked to this one: {error}"));
         }
@@ -67,7 +115,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
         ui.note(&format!(
             "`rejoin resume {}` continues there; {} stays as it is.",
-            selector(&id, &session),
+            selector(id, session),
             session.id()
         ));
     }
@@ -111,9 +159,9 @@ fn selector(id: &str, session: &Session) -> String {
     shell::word(&format!("{}:{id}", session.agent)).into_owned()
 }
 
-/// Derives an id from a cut, so that the same cut is made once.
-fn new_id(session: &Session, cut: Cut) -> String {
-    let digest = Sha256::digest(format!("{}:{}:{cut:?}", session.agent, session.id()));
+/// Derives an id from what is kept, so that the same session is made once.
+fn new_id(session: &Session, kept: &str) -> String {
+    let digest = Sha256::digest(format!("{}:{}:{kept}", session.agent, session.id()));
     let mut bytes = [0_u8; 16];
     bytes.copy_from_slice(&digest[..16]);
     // The version and the variant of a name-based UUID.

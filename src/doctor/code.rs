@@ -64,6 +64,7 @@ pub(crate) enum Code {
     LeftoverTemp,
     UnreadFile,
     GoneSession,
+    LargeSession,
     LargeOutput,
     ExpiresSoon,
     Unreadable,
@@ -146,6 +147,7 @@ impl Code {
                 (&[Note], "a file next to sessions may hold a conversation, and no session is read from it")
             }
             Self::GoneSession => (&[Note], "a list of its agent names sessions that have no files"),
+            Self::LargeSession => (&[Note], "its transcript is so large that its agent may not open it"),
             Self::LargeOutput => (&[Note], "its background tasks left much output outside of its agent's store"),
             Self::ExpiresSoon => (&[Warning, Note], "its agent deletes it soon"),
             Self::Unreadable => (&[Error], "it could not be read"),

@@ -15,6 +15,7 @@ pub(crate) mod path_json;
 pub(crate) mod shell;
 pub(crate) mod shown;
 pub(crate) mod skim;
+pub(crate) mod slim;
 pub(crate) mod sqlite;
 pub(crate) mod text;
 pub(crate) mod times;

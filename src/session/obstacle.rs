@@ -9,13 +9,15 @@ pub(crate) struct Obstacle {
     pub hint: Option<String>,
     /// Set if `doctor --fix` removes the obstacle without loss.
     pub is_mendable: bool,
+    /// Set if its size is the cause.
+    pub is_size: bool,
     /// Set if a part of the session is lost, so that no cleanup may take the rest of it.
     pub is_damage: bool,
 }
 
 impl Obstacle {
     pub(crate) fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), hint: None, is_mendable: false, is_damage: false }
+        Self { why: why.into(), hint: None, is_mendable: false, is_size: false, is_damage: false }
     }
 
     /// Creates an obstacle of a session that has lost a part.

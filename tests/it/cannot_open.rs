@@ -88,7 +88,7 @@ fn lose_ordinals(world: &World) {
 }
 
 /// Makes the log longer than any text of Node.js, with a hole in its middle.
-fn grow(world: &World) {
+pub(crate) fn grow(world: &World) {
     ordinary::write("copilot", world);
     let path = find(world, "events.jsonl");
     let text = std::fs::read_to_string(&path).expect("a log");

@@ -884,6 +884,7 @@ future-time            warning               it holds a time that is still to co
 leftover-temp          note                  a program that died left a file behind
 unread-file            note                  a file next to sessions may hold a conversation, and no session is read from it
 gone-session           note                  a list of its agent names sessions that have no files
+large-session          note                  its transcript is so large that its agent may not open it
 large-output           note                  its background tasks left much output outside of its agent's store
 expires-soon           warning, note         its agent deletes it soon
 unreadable             error                 it could not be read
@@ -891,9 +892,9 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 38);
+    assert_eq!(listed.checks.len(), 39);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
-    assert_eq!(lines.lines().count(), 40);
+    assert_eq!(lines.lines().count(), 41);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
     assert!(refused.contains("tip: a similar value exists: 'torn-transcript'"), "{refused}");
     world.rejoin(["doctor", "--list-checks", "--deep"]).code(2);

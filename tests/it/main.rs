@@ -143,6 +143,7 @@ mod shapes;
 mod show;
 mod shown;
 mod skill;
+mod slim;
 #[cfg(target_os = "linux")]
 mod sshd;
 mod stats;

@@ -25,6 +25,7 @@ pub(crate) const ABOUT: About = About {
     // `<project>/<id>/tasks` below it (read in the bundle of 2.1.332).
     output_dir: Some(OutputDir { variable: "CLAUDE_CODE_TMPDIR", prefix: "claude-" }),
     rewind: Some(super::rewind::rewound),
+    slim: Some(super::rewind::slim),
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE

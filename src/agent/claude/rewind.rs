@@ -4,7 +4,6 @@
 //! Facts: measured on 2.1.332, whose resume of such a file sends exactly these messages to the model.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use indexmap::IndexMap;
 use serde_json::json;
@@ -13,24 +12,41 @@ use serde_json::value::to_raw_value;
 use super::records::ClaudeRecord;
 use super::{Repeats, branches, messages};
 use crate::agent::prelude::*;
-use crate::agent::rewind::{Cut, Rewound};
+use crate::agent::rewind::{self, Cut, MAX_BYTES, NewCopy};
 use crate::format::jsonl::Jsonl;
+use crate::format::slim::{Removed, Results};
+use crate::session::branches::BranchFilter;
 
-/// Maximum size in bytes of a transcript that is copied.
-const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
+/// Where results of tools are: in the message, and once more for the screen.
+const RESULTS: Results = Results { marks: &[("type", "tool_result")], members: &["toolUseResult"] };
+
 /// Implements [`Rewind`](crate::agent::rewind::Rewind).
-pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound, PathError> {
-    let path = &copy.place.path;
-    let fail = |why: &str| PathError::new("copy", path, io::Error::other(why.to_owned()));
+pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<NewCopy, PathError> {
     if copy.transcript_bytes > MAX_BYTES {
-        return Err(fail("it is larger than 512 MiB"));
+        return Err(rewind::fails(copy, "it is larger than 512 MiB"));
     }
-    if copy.kind == SessionKind::Subagent {
-        return Err(fail("it is a sub-agent's session"));
-    }
+    copied(copy, cut, id, |_| None)
+}
+
+/// Implements [`Slim`](crate::agent::rewind::Slim).
+pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
+    let mut removed = Removed::default();
+    let whole = Cut { branch: BranchFilter::Active, messages: u64::MAX };
+    let new = copied(copy, whole, id, |line| removed.slim(std::str::from_utf8(line).ok()?, RESULTS))?;
+    Ok(NewCopy { removed, ..new })
+}
+
+fn copied(
+    copy: &SessionCopy,
+    cut: Cut,
+    id: &str,
+    mut slim: impl FnMut(&[u8]) -> Option<String>,
+) -> Result<NewCopy, PathError> {
+    rewind::check(copy)?;
+    let path = &copy.place.path;
     let (branches, mut repeats, mut number) = (branches::read(copy)?, Repeats::default(), 0);
     let (mut bytes, mut kept, mut leaf, mut prompt) = (Vec::new(), 0, None, None);
     let mut titles = BTreeMap::new();
@@ -46,7 +62,9 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound,
         if title.is_none() && (!is_kept || uuid.is_none() || record.is_sidechain.0 || repeats.has(line)) {
             continue;
         }
-        let copied = with_session(line, id).map_err(|error| fail(&format!("line {number}: {error}")))?;
+        let slim = slim(line);
+        let copied = with_session(slim.as_deref().map_or(line, str::as_bytes), id)
+            .map_err(|error| rewind::fails(copy, &format!("line {number}: {error}")))?;
         match title {
             Some(kind) => _ = titles.insert(*kind, copied),
             None => {
@@ -54,13 +72,17 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<Rewound,
                 leaf = uuid;
                 prompt = record.prompt().or(prompt.take());
                 kept += messages(line, false).len() as u64;
+                if bytes.len() as u64 > MAX_BYTES {
+                    return Err(rewind::fails(copy, "without large parts, it is still larger than 512 MiB"));
+                }
             }
         }
     }
     titles.values().for_each(|title| bytes.extend_from_slice(title));
     let last = json!({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": id});
     bytes.extend_from_slice(format!("{last}\n").as_bytes());
-    Ok(Rewound { path: path.with_file_name(format!("{id}.jsonl")), bytes })
+    let file = path.with_file_name(format!("{id}.jsonl"));
+    Ok(NewCopy { dir: None, files: vec![(file, bytes)], removed: Removed::default() })
 }
 
 /// Returns a line with the id of another session; everything else is kept verbatim.

@@ -12,6 +12,7 @@ mod meta;
 mod obstacles;
 mod rollbacks;
 mod rollouts;
+mod slim;
 mod thread;
 mod threads;
 

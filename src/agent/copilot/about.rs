@@ -4,6 +4,7 @@ use crate::agent::prelude::*;
 
 pub(crate) const ABOUT: About = About {
     program: Some("copilot"),
+    slim: Some(super::slim::slim),
     title: "Copilot CLI",
     tested_version: Some("1.0.102"),
     root: ".copilot",

@@ -8,6 +8,7 @@ pub(super) mod records;
 pub(super) mod about;
 mod log;
 mod relocation;
+mod slim;
 mod workspace;
 
 use std::collections::BTreeSet;

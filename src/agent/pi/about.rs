@@ -6,6 +6,7 @@ use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("pi"),
+    slim: Some(super::slim::slim),
     title: "Pi",
     tested_version: Some("1.5.2"),
     asks_elsewhere: true,

@@ -8,6 +8,7 @@ pub(super) mod records;
 pub(super) mod about;
 pub(super) mod log;
 pub(super) mod relocation;
+mod slim;
 
 use super::as_last_argument;
 use super::lines::Lines;

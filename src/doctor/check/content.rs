@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::agent;
 use crate::agent::upkeep::HalfLine;
-use crate::doctor::check::{Finding, Repair, name, selector};
+use crate::doctor::check::{Finding, Repair, name, selector, size};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
 use crate::format::text::{self, count};
@@ -31,6 +31,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, session) in survey.scan.sessions.iter().enumerate() {
         findings.extend(empty(session));
+        findings.extend(size::large(session));
         findings.extend(unknown_format(session));
         findings.extend(refused(session));
         findings.extend(unsigned(session));
@@ -87,6 +88,8 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
 
 /// Adds the command that keeps a conversation that its agent cannot open.
 fn kept(finding: Finding, session: &Session) -> Finding {
+    let is_size = session.copy().obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
+    let finding = if is_size { size::slimmed(finding, session) } else { finding };
     let command = format!("rejoin export {} -o conversation.md", selector(session));
     finding.remedy(command, "keeps the conversation")
 }

@@ -5,6 +5,7 @@ mod copies;
 mod orphans;
 mod place;
 mod session_info;
+mod size;
 mod upkeep;
 
 use std::cmp::Reverse;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::agent::command::Plan;
+use crate::agent::rewind::can_be_slimmed;
 use crate::error::Refusal;
 use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
@@ -70,6 +71,11 @@ pub(crate) fn session(
     page.time("created", copy.created_at.as_ref())?;
     page.time("active", copy.active_at.as_ref())?;
     page.line("size", &text::size(copy.size_bytes))?;
+    if can_be_slimmed(copy) {
+        let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
+        let command = in_home(&format!("rejoin rewind {name} --slim"), &env.invocation.elsewhere).into_owned();
+        page.line("", &format!("`{command}` makes a session without images and long results"))?;
+    }
     if let (Some(prompts), Some(replies)) = (copy.prompts, copy.replies) {
         page.line(
             "messages",

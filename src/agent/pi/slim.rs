@@ -1,0 +1,16 @@
+//! Writes a copy of a session without its large parts: the same tree of records in a new file, whose header has a new id.
+//!
+//! Facts: measured on 1.5.2, which sends the messages of such a copy.
+
+use crate::agent::prelude::*;
+use crate::agent::rewind::{self, NewCopy};
+use crate::format::slim::Results;
+
+const RESULTS: Results = Results { marks: &[("role", "toolResult"), ("role", "bashExecution")], members: &[] };
+
+/// Implements [`Slim`](crate::agent::rewind::Slim).
+pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
+    let path = &copy.place.path;
+    let (bytes, removed) = rewind::slim_log(copy, path, &["session"], RESULTS, id)?;
+    Ok(NewCopy { dir: None, files: vec![(rewind::beside(path, &copy.place.id, id), bytes)], removed })
+}

@@ -1,0 +1,29 @@
+//! Transcripts that are so large that their agents take long to open them, or refuse them.
+
+use crate::agent::rewind::can_be_slimmed;
+use crate::doctor::check::{Finding, name, selector};
+use crate::doctor::code::{Code, Severity};
+use crate::format::text;
+use crate::session::Session;
+
+/// Reports a large transcript that a smaller session can be made from, unless its agent refuses it, which is reported as such.
+pub(super) fn large(session: &Session) -> Option<Finding> {
+    let copy = session.copy();
+    if !can_be_slimmed(copy) || copy.obstacle.is_some() {
+        return None;
+    }
+    let size = text::size(copy.transcript_bytes);
+    let evidence =
+        format!("The transcript of {} has {size}: its agent may take long to open it, or refuse it.", name(session));
+    let finding = Finding::about(session, Code::LargeSession, Severity::Note, evidence);
+    Some(slimmed(finding.measured(size, "less than 100 MB"), session))
+}
+
+/// Adds the command that makes a smaller session, if there is one.
+pub(super) fn slimmed(finding: Finding, session: &Session) -> Finding {
+    if !can_be_slimmed(session.copy()) {
+        return finding;
+    }
+    let command = format!("rejoin rewind {} --slim", selector(session));
+    finding.remedy(command, "makes a session without its images, files and long results of tools")
+}

@@ -1,0 +1,170 @@
+//! `rewind --slim`: a new session with all words of one that is too large to open, without images and long results.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::cannot_open::grow;
+use crate::contract::changes::{Change, ChangeResult};
+use crate::contract::{Details, DoctorReport, Role};
+use crate::fixtures::{Claude, Codex, Copilot, Gptme, Pi, age, id};
+use crate::picture::{differences, picture};
+use crate::world::World;
+
+/// 3 MB in base64.
+fn image() -> String {
+    "QUJD".repeat(1_000_000)
+}
+
+/// A result of a tool of 2 MB.
+fn result() -> String {
+    "a line of a log\n".repeat(125_000)
+}
+
+/// Prompts of 40 KB with words that must stay.
+fn words(name: &str) -> String {
+    format!("{name} {}", "a word and ".repeat(4_000))
+}
+
+/// Writes a session of each agent with three prompts, three replies, an image in the first prompt, and a long result.
+fn large(world: &World) -> Vec<(&'static str, PathBuf)> {
+    let (image, result, url) = (image(), result(), format!("data:image/png;base64,{}", image()));
+    let block = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image}});
+    let prompt = json!({"role": "user", "content": [{"type": "text", "text": words("first")}, block]});
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat log"}});
+    let output = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": result}]});
+    let claude = Claude::session(id(1))
+        .in_dir("/usr/bin")
+        .chained()
+        .message("user", &prompt, &json!({}))
+        .reply_block("m1", &call)
+        .message("user", &output, &json!({"toolUseResult": {"stdout": result, "stderr": ""}}))
+        .reply("one")
+        .turn(&words("second"), "two")
+        .turn("third", &words("three"));
+    let part = json!({"type": "input_image", "image_url": url});
+    let content = json!([{"type": "input_text", "text": words("first")}, part]);
+    let codex = Codex::session(id(2))
+        .in_dir("/usr/bin")
+        .record("response_item", json!({"type": "message", "role": "user", "content": content}))
+        .record("event_msg", json!({"type": "user_message", "message": words("first"), "images": [url]}))
+        .tool("cat log", &result)
+        .reply("one")
+        .turn(&words("second"), "two")
+        .turn("third", &words("three"));
+    let copilot = Copilot::session(id(3))
+        .in_dir("/usr/bin")
+        .prompt(&words("first"))
+        .call("cat log", &result)
+        .reply("one")
+        .turn(&words("second"), "two")
+        .turn("third", &words("three"));
+    let content =
+        json!([{"type": "text", "text": words("first")}, {"type": "image", "data": image, "mimeType": "image/png"}]);
+    let answer = json!({"role": "toolResult", "toolCallId": "t1", "toolName": "bash", "content": [{"type": "text", "text": result}]});
+    let pi = Pi::session(id(4))
+        .in_dir("/usr/bin")
+        .message(&json!({"role": "user", "content": content}))
+        .message(&answer)
+        .reply("one")
+        .turn(&words("second"), "two")
+        .turn("third", &words("three"));
+    vec![
+        ("claude", world.add(claude)),
+        ("codex", world.add(codex)),
+        ("copilot", world.add(copilot)),
+        ("pi", world.add(pi)),
+    ]
+}
+
+/// Returns the prompts and replies that a resume sends, without the lines in place of what was removed.
+fn said(world: &World, selector: &str) -> Vec<(Role, String)> {
+    let shown: Details = world.rejoin(["show", selector, "--transcript", "--json"]).code(0).json();
+    let messages = shown.messages.expect("messages").into_iter();
+    let messages = messages.filter(|message| matches!(message.role, Role::User | Role::Assistant));
+    let own =
+        |text: String| text.lines().filter(|line| !line.contains("removed by `rejoin")).collect::<Vec<_>>().join("\n");
+    let texts = messages.map(|message| (message.role, own(message.text).trim().to_owned()));
+    texts.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+fn size_of(path: &Path) -> u64 {
+    let files =
+        walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
+    files.map(|entry| entry.metadata().expect("metadata").len()).sum()
+}
+
+#[test]
+fn slim_keeps_every_word_and_the_old_session() {
+    let world = World::with_agents();
+    ["codex", "copilot", "pi"].iter().for_each(|agent| _ = world.install(agent, ""));
+    for (agent, path) in large(&world) {
+        let [old] = <[_; 1]>::try_from(world.rejoin(["list", "--agent", agent, "--json"]).sessions()).expect("one");
+        let selector = format!("{agent}:{}", old.id);
+        let (before, words) = (picture(&path), said(&world, &selector));
+        let plan: Change = world.rejoin(["rewind", &selector, "--slim", "--dry-run", "--json"]).code(0).json();
+        assert_eq!(world.rejoin(["list", "--agent", agent, "--json"]).sessions().len(), 1, "{agent}");
+        let done: Change = world.rejoin(["rewind", &selector, "--slim", "--json"]).code(0).json();
+        assert_eq!((done.items[0].result, done.ids()), (ChangeResult::Done, plan.ids()), "{agent}");
+        let new = format!("{agent}:{}", done.items[0].id.clone().expect("an id"));
+        let made = PathBuf::from(world.rejoin(["show", &new, "--path"]).code(0).stdout().trim());
+        let made = if path.is_dir() && !made.is_dir() { made.parent().expect("a directory").to_owned() } else { made };
+        assert!(size_of(&made) < size_of(&path) / 4, "{agent}: {} of {}", size_of(&made), size_of(&path));
+        assert!(differences(&before, &picture(&path)).is_empty(), "{agent}");
+
+        let slim = said(&world, &new);
+        for (new, old) in slim.iter().zip(&words) {
+            let at = new.1.chars().zip(old.1.chars()).take_while(|(a, b)| a == b).count();
+            let end = |text: &str| text.chars().skip(at).take(80).collect::<String>();
+            assert!(new == old, "{agent}: {:?} is not {:?}", end(&new.1), end(&old.1));
+        }
+        assert_eq!((words.len(), slim.len()), (6, 6), "{agent}");
+
+        // It resumes in the same directory, and undo removes it.
+        let resumed: Value = world.rejoin(["resume", &new, "--json"]).code(0).json();
+        assert_eq!(resumed["launch_dir"]["path"], "/usr/bin", "{agent}: {resumed}");
+        let again = world.rejoin(["rewind", &selector, "--slim"]).code(7).stderr();
+        assert!(again.contains("made before"), "{agent}: {again}");
+        world.rejoin(["undo", "--yes"]).code(0);
+        assert!(!made.exists(), "{agent}");
+    }
+}
+
+#[test]
+fn slim_is_refused_with_a_reason() {
+    let world = World::with_agents();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn(&words("first"), "one"));
+    let said = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
+    assert!(said.contains("nothing to leave out: no image, file or result of a tool is larger than 16 KiB"), "{said}");
+    world.add(Gptme::session("large").turn("x", "y"));
+    let said = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
+    assert!(said.contains("cannot write a smaller session of gptme") && said.contains("rejoin export"), "{said}");
+    world.rejoin(["rewind", &id(1), "--slim", "--to", "1"]).code(2);
+}
+
+#[test]
+fn show_doctor_and_resume_offer_slim_for_a_large_session() {
+    let world = World::with_agents();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "one"));
+    let mut text = std::fs::read_to_string(&path).expect("a transcript");
+    let line = json!({"type": "system", "subtype": "informational", "content": "x".repeat(1_000_000), "uuid": "s"});
+    (0..101).for_each(|_| text.push_str(&format!("{line}\n")));
+    std::fs::write(&path, text).expect("a transcript");
+    age(&path);
+    let command = format!("rejoin rewind claude:{} --slim", id(1));
+    let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(shown.contains(&format!("`{command}`")), "{shown}");
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "large-session", "--json"]).code(0).json();
+    assert_eq!(report.findings.len(), 1);
+    assert!(format!("{report:?}").contains(&command), "{report:?}");
+
+    // A log that is longer than a text of Node.js is refused by its agent.
+    let world = World::with_agents();
+    grow(&world);
+    let [session] = <[_; 1]>::try_from(world.rejoin(["list", "--json"]).sessions()).expect("one session");
+    let command = format!("rejoin rewind copilot:{} --slim", session.id);
+    let refused = world.rejoin(["resume", &session.id]).code(7).stderr();
+    assert!(refused.contains(&format!("run `{command}` for a session without")), "{refused}");
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "cannot-open", "--json"]).code(4).json();
+    assert!(format!("{report:?}").contains(&command), "{report:?}");
+}
