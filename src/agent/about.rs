@@ -55,6 +55,8 @@ pub(crate) struct About {
     pub program: Option<&'static str>,
     /// The newest version that was measured, or whose code was read if none was measured.
     pub tested_version: Option<&'static str>,
+    /// Cleared if nobody measured the files of the agent, so that rejoin reads its sessions and changes none.
+    pub measured: bool,
     /// The default root of its sessions, below the home.
     pub root: &'static str,
     /// Variables that select another root, the one with the highest precedence first: the directory in the variable, or
@@ -163,6 +165,7 @@ impl About {
         title: "",
         program: None,
         tested_version: None,
+        measured: true,
         root: "",
         variables: &[],
         silent: &[],
@@ -207,4 +210,9 @@ impl About {
         cwd_records: None,
         fold: |_, _| Ok(None),
     };
+    /// Returns the reason why no session of the agent is changed; `None` if its files were measured.
+    pub(crate) fn only_read(&self) -> Option<String> {
+        let title = self.title;
+        (!self.measured).then(|| format!("the files of {title} were never measured, so rejoin only reads its sessions"))
+    }
 }

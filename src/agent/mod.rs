@@ -57,6 +57,7 @@ mod openhands;
 mod outputs;
 mod pi;
 mod prelude;
+mod prime;
 mod programs;
 mod qoder;
 mod qwen;

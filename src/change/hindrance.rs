@@ -1,13 +1,21 @@
-//! Reasons why a copy must not be changed: a link leads out of its store to it, or a process holds it.
+//! Reasons why a copy must not be changed: a link leads out of its store to it, a process holds it, or its agent was never
+//! measured.
 
 use std::path::Path;
 
+use crate::agent;
 use crate::session::{Liveness, Located, SessionCopy, Store};
 use crate::system::links;
 
-/// Returns the reason to leave a copy alone: it is behind a link out of its store, or a process holds it, or may.
+/// Returns the reason to leave a copy alone: it is behind a link out of its store, its agent was never measured, or a
+/// process holds it, or may.
 pub(crate) fn left_alone(copy: &SessionCopy) -> Option<String> {
-    out_of_store(&copy.place).or_else(|| in_use(copy))
+    out_of_store(&copy.place).or_else(|| only_read(&copy.place)).or_else(|| in_use(copy))
+}
+
+/// Returns a reason if the files of a copy's agent were never measured.
+pub(crate) fn only_read(place: &Located) -> Option<String> {
+    agent::about(place.agent()).only_read()
 }
 
 /// Returns a reason if a link out of the store leads to a copy: such files are read, but belong to more than the store.

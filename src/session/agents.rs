@@ -22,6 +22,7 @@ macro_rules! agents {
                 Pi pi "Pi";
                 Omp omp "oh-my-pi";
                 CommandCode commandcode "Command Code";
+                Prime prime "Prime Agent";
                 Vibe vibe "Vibe";
                 Kimi kimi "Kimi CLI";
                 KimiCode kimicode "Kimi Code";

@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::agent_rules;
+use crate::agents::ONLY_READ;
 use crate::contract::changes::DoctorFix;
 use crate::contract::{Details, DoctorReport, Finding, Severity};
 use crate::fixtures::{age_tree, id, lines, put};
@@ -23,6 +24,7 @@ const TREES: &[(&str, &str)] = &[
     ("commandcode", ".commandcode/projects/usr-bin/ID.jsonl"),
     ("omp", ".omp/agent/sessions/-usr-bin/2026-02-01T10-00-00-000Z_ID.jsonl"),
     ("pi", ".pi/agent/sessions/--usr-bin--/2026-02-01T10-00-00-000Z_ID.jsonl"),
+    ("prime", ".prime/agent/sessions/ID.jsonl"),
     ("qoder", ".qoder/projects/-usr-bin/ID.jsonl"),
     ("qwen", ".qwen/projects/-usr-bin/chats/ID.jsonl"),
 ];
@@ -94,7 +96,7 @@ fn write(world: &World, agent: &str, parents: &[Parent]) -> PathBuf {
     };
     let header =
         json!({"type": "session", "version": 3, "id": id(1), "timestamp": "2026-02-01T10:00:00.000Z", "cwd": DIR});
-    let has_header = ["commandcode", "omp", "pi"].contains(&agent);
+    let has_header = is_headed(agent);
     let records: Vec<Value> =
         has_header.then_some(header).into_iter().chain(parents.iter().enumerate().map(record)).collect();
     let path = world.home().join(path.replace("ID", &id(1)));
@@ -168,6 +170,12 @@ fn doctor_reports_and_joins_a_broken_chain_of_every_agent() {
         assert!(warned.contains("a resume sends 2 of its 6 messages"), "{agent}: {warned}");
         let bad = world.rejoin(["doctor", "--check", "bad-lines"]).code(0).stdout();
         assert!(!bad.contains(&id(1)), "{agent}: {bad}");
+        if ONLY_READ.contains(&agent) {
+            assert!(broken.evidence.ends_with("so rejoin only reads its sessions."), "{}", broken.evidence);
+            world.rejoin(["doctor", "--fix", "--check", "broken-chain"]).code(4);
+            assert!(before == picture_of_stores(&world.home()), "{agent}");
+            continue;
+        }
         let fix: DoctorFix = world.rejoin(["doctor", "--fix", "--check", "broken-chain", "--json"]).code(0).json();
         assert_eq!(fix.items.len(), 1, "{agent}");
         assert_eq!(shown(&world, &["-t"]), chain(&parents, true), "{agent}");
@@ -180,7 +188,7 @@ fn doctor_reports_and_joins_a_broken_chain_of_every_agent() {
 }
 
 fn is_headed(agent: &str) -> bool {
-    ["commandcode", "omp", "pi"].contains(&agent)
+    ["commandcode", "omp", "pi", "prime"].contains(&agent)
 }
 
 #[test]

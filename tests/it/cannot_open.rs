@@ -52,6 +52,7 @@ const NONE_KNOWN: &[&str] = &[
     "opencode",
     "openhands",
     "pi",
+    "prime",
     "qoder",
     "qwen",
     "vibe",

@@ -121,6 +121,7 @@ impl Agent {
     pub(crate) const OPENCODE: Self = Self("opencode");
     pub(crate) const OPENHANDS: Self = Self("openhands");
     pub(crate) const PI: Self = Self("pi");
+    pub(crate) const PRIME: Self = Self("prime");
     pub(crate) const QWEN: Self = Self("qwen");
     pub(crate) const VIBE: Self = Self("vibe");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent_rules;
-use crate::contract::changes::Cleanup;
+use crate::contract::changes::{Cleanup, KeptFor};
 use crate::contract::{Kind, Session, SessionList, names};
 use crate::facts::copy_tree;
 use crate::fixtures::{Claude, Codex, Copilot, id, put};
@@ -287,11 +287,11 @@ fn made_newer(text: &str) -> String {
     text.replace("2026-02-01", "2026-02-26").replace("1769940", "1772100")
 }
 
-/// Counts the sessions that a cleanup would remove, and those that it would leave to agents.
+/// Counts the sessions that a cleanup would remove, those that it would leave to agents, and those that are only read.
 fn goes(world: &World) -> usize {
     let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code(0).json();
-    plan.items.len() + plan.details.left_to_agent.len()
+    plan.items.len() + plan.details.left_to_agent.len() + plan.kept(KeptFor::OnlyRead) as usize
 }
 
 #[test]

@@ -107,6 +107,7 @@ mod nanocoder;
 mod omp;
 #[cfg(feature = "sqlite")]
 mod one_process;
+mod only_read;
 mod opencode;
 mod openhands;
 mod other_files;
@@ -121,6 +122,7 @@ mod pictures;
 mod pipes;
 mod platforms;
 mod power;
+mod prime;
 mod properties;
 mod qoder;
 mod quiet;

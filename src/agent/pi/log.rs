@@ -21,6 +21,11 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
 
     /// Finds every copy in a store, or every copy of one full id.
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found;
+
+    /// Returns the id in the name of a session's file; `None` for another file.
+    fn id_of_file(name: &str) -> Option<&str> {
+        id_of_file(name)
+    }
 }
 
 /// Facts from the records for which a copy has no member.
@@ -120,7 +125,7 @@ fn note_header<D: Dialect>(header: &PiRecord<'_>, copy: &mut SessionCopy) {
         copy.kind = SessionKind::Fork;
     }
     // The parent is a path or an id. The home may have moved since, so only the file name of a path counts.
-    let of_path = Path::new(forked_from).file_name().and_then(|name| id_of_file(name.to_str()?));
+    let of_path = Path::new(forked_from).file_name().and_then(|name| D::id_of_file(name.to_str()?));
     let parent = of_path.or(Some(forked_from).filter(|id| D::HAS_TITLE_LINE && is_word(id)));
     copy.parent_id = parent.map(str::to_owned).or_else(|| copy.parent_id.take());
 }

@@ -110,21 +110,32 @@ fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
 
 /// Finds the files of the sessions whose id `is_wanted` accepts: in projects, or in a directory without projects.
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    let look = |dir: &Path, project: Option<&Arc<str>>, found: &mut Found| {
-        for (entry, kind) in found.entries(dir) {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Some(id) = id_of_file(&name).filter(|id| is_wanted(id)) else { continue };
-            if !kind.is_file() {
-                found.problem(&entry.path(), "it is not a regular file");
-                continue;
-            }
-            found.places.push(Located { project: project.cloned(), ..Located::new(store, id, entry.path()) });
-        }
-    };
     if store.set.contains_key(SESSION_DIR) {
         let mut found = Found::default();
-        look(&store.root, None, &mut found);
+        add_logs(store, &store.root, None, id_of_file, &is_wanted, &mut found);
         return found;
     }
-    Found::in_projects(&store.root, |dir, project, found| look(dir, Some(project), found))
+    Found::in_projects(&store.root, |dir, project, found| {
+        add_logs(store, dir, Some(project), id_of_file, &is_wanted, found);
+    })
+}
+
+/// Adds the files in a directory whose name contains an id that `is_wanted` accepts.
+pub(super) fn add_logs(
+    store: &Arc<Store>,
+    dir: &Path,
+    project: Option<&Arc<str>>,
+    id_of_file: fn(&str) -> Option<&str>,
+    is_wanted: &(dyn Fn(&str) -> bool + Sync),
+    found: &mut Found,
+) {
+    for (entry, kind) in found.entries(dir) {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Some(id) = id_of_file(&name).filter(|id| is_wanted(id)) else { continue };
+        if !kind.is_file() {
+            found.problem(&entry.path(), "it is not a regular file");
+            continue;
+        }
+        found.places.push(Located { project: project.cloned(), ..Located::new(store, id, entry.path()) });
+    }
 }

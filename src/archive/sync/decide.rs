@@ -12,7 +12,7 @@ use crate::archive::manifest::Node;
 use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, Manifest, Snapshot};
-use crate::change::hindrance::left_alone;
+use crate::change::hindrance::{left_alone, only_read};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Located, Session, SessionCopy};
 use crate::system::env::Env;
@@ -129,6 +129,9 @@ impl<'a> Shared<'a> {
         if agent.agent_managed(&copy.place).is_some() {
             let why = format!("{machine} has a newer state, and only {} writes into its database", copy.place.agent());
             return Err(Left::new(IN_DATABASE, why).with_state(newest, self.archive));
+        }
+        if let Some(why) = only_read(&copy.place) {
+            return Err(Left::new(REFUSED, why));
         }
         if let Some(why) = left_alone(copy) {
             return Err(Left::new(IN_USE, why));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
 use crate::change::apply::state_dir;
-use crate::change::hindrance::{in_use, out_of_store};
+use crate::change::hindrance::{in_use, only_read, out_of_store};
 use crate::change::outcome::Outcome;
 use crate::change::plan::change::{Change, Item, Seen, Step};
 use crate::error::PathError;
@@ -82,7 +82,7 @@ fn planned(item: &Item) -> plan::Item<'_> {
 /// Checks a copy right before it is changed; returns the reason to leave it alone.
 fn look_again(seen: &Seen, programs: Option<&Programs>, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
-    if let Some(why) = out_of_store(&seen.place) {
+    if let Some(why) = out_of_store(&seen.place).or_else(|| only_read(&seen.place)) {
         return Some(why);
     }
     let root = reach::canonicalize(&seen.place.store.root).ok();

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, FindBelongings, Programs};
-use crate::change::hindrance::behind_link;
+use crate::change::hindrance::{behind_link, only_read};
 use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
 use crate::format::times;
@@ -138,7 +138,8 @@ impl Summaries {
         let used = self.copies(at).iter().find_map(|copy| programs.liveness(&copy.place));
         let mut paths = Vec::new();
         for copy in self.copies(at) {
-            match find(&copy.place) {
+            let found = only_read(&copy.place).map_or_else(|| find(&copy.place), |why| Err(why.into()));
+            match found {
                 // Shared belongings are removed with the last copy.
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
                 // The time of a shared database says nothing about a session in it.

@@ -317,7 +317,8 @@ impl Summaries {
                     copies => copies.iter().flat_map(|copy| copy.rules.iter().flatten()).copied().collect(),
                 },
                 is_asked_for: copies.iter().any(|copy| copy.is_asked_for),
-                is_its_agents: self.is_left_to_its_agent(at),
+                is_its_agents: self.is_left_to_its_agent(at) && agent::about(agent).measured,
+                is_only_read: inspection.is_some() && !agent::about(agent).measured,
             }
         };
         (0..self.len()).map(candidate).collect()

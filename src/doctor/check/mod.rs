@@ -116,6 +116,9 @@ pub(crate) enum Repair {
     },
 }
 
+/// The beginnings of commands that change sessions.
+const CHANGING: [&str; 5] = ["backfill", "cleanup", "delete", "doctor --fix", "move"];
+
 impl Finding {
     /// Starts a finding; the other fields are empty.
     pub(crate) fn new(code: Code, severity: Severity, evidence: impl Into<String>) -> Self {
@@ -205,6 +208,19 @@ impl Finding {
         }
     }
 
+    /// Removes the repair and the commands that change sessions if no session of its agent is changed, and says why.
+    fn only_read(mut self) -> Self {
+        let mut reasons = self.agents.iter().map(|agent| agent::about(*agent).only_read());
+        let Some(Some(why)) = reasons.next().filter(|_| reasons.all(|why| why.is_some())) else { return self };
+        let before = self.remedies.len();
+        let changes = |command: &str| CHANGING.iter().any(|verb| command.starts_with(&format!("rejoin {verb} ")));
+        self.remedies.retain(|remedy| !changes(&remedy.command));
+        if self.repair.take().is_some() || self.remedies.len() < before {
+            self.evidence.push_str(&format!(" It stays: {why}."));
+        }
+        self
+    }
+
     /// Adds the repair, and the `doctor --fix` command for it.
     fn repaired_by(mut self, repair: Repair) -> Self {
         self.repair = Some(repair);
@@ -250,6 +266,7 @@ pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> V
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
     findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
+    let mut findings: Vec<Finding> = findings.into_iter().map(Finding::only_read).collect();
     let order = |finding: &Finding| (finding.severity, finding.code, Reverse(finding.sessions.len()));
     findings.sort_by(|a, b| (order(a), &a.sessions, &a.paths).cmp(&(order(b), &b.sessions, &b.paths)));
     findings

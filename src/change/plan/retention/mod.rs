@@ -85,6 +85,8 @@ pub(crate) struct Candidate<'a> {
     pub is_asked_for: bool,
     /// Set if only its agent can remove it.
     pub is_its_agents: bool,
+    /// Set if the files of its agent were never measured.
+    pub is_only_read: bool,
 }
 
 /// A session with its sub-agents, by their indexes among the candidates.
@@ -140,8 +142,8 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         let recorded_at = family.active_at.max(newest(|one| one.recorded_at));
         let undated_at = newest(|one| one.undated_at);
         family.verdict = match (reason, policy.cutoff, recorded_at) {
-            // Sessions that only their agent can remove may also be too new.
-            (Some(Keep::ItsAgents), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
+            // Sessions that rejoin cannot remove may also be too new.
+            (Some(Keep::ItsAgents | Keep::OnlyRead), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
                 Verdict::Stays(Keep::Newer)
             }
             (Some(keep), ..) => Verdict::Stays(keep),
@@ -218,6 +220,7 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
         (one.active_at.is_none(), Keep::Undated),
         (times().any(is_recent), Keep::Recent),
         (one.is_its_agents, Keep::ItsAgents),
+        (one.is_only_read, Keep::OnlyRead),
     ];
     reasons.into_iter().find(|(is, _)| *is).map(|(_, keep)| keep)
 }
@@ -226,14 +229,15 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
 fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     let Some(most) = policy.max_total else { return };
     let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
-    let is_its_agents = |family: &Family| family.members.iter().any(|at| candidates[*at].is_its_agents);
+    let is_left = |at: &usize| candidates[*at].is_its_agents || candidates[*at].is_only_read;
+    let is_left = |family: &Family| family.members.iter().any(is_left);
     let counts = |family: &Family| match family.verdict {
-        Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents) => false,
-        verdict if verdict.is_for_age() => !is_its_agents(family),
+        Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents | Keep::OnlyRead) => false,
+        verdict if verdict.is_for_age() => !is_left(family),
         Verdict::Stays(_) => true,
     };
     let mut total: u64 = families.iter().filter(|family| counts(family)).map(size).sum();
-    let is_removable = |family: &Family| family.verdict.is_for_age() && !is_its_agents(family);
+    let is_removable = |family: &Family| family.verdict.is_for_age() && !is_left(family);
     let mut order: Vec<usize> = (0..families.len()).filter(|at| is_removable(&families[*at])).collect();
     order.sort_by_key(|at| (families[*at].active_at, *at));
     for at in order {

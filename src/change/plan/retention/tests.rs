@@ -35,6 +35,7 @@ fn candidate(id: &str) -> Candidate<'_> {
         rules: Cow::Borrowed(&[]),
         is_asked_for: true,
         is_its_agents: false,
+        is_only_read: false,
     }
 }
 
@@ -238,7 +239,8 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
         // Each of two rules matches about half of the sessions.
         rules: (0..2).filter(|rule| number & (1 << rule) != 0).collect(),
         is_asked_for: any.flags[3],
-        is_its_agents: any.flags[4],
+        is_its_agents: any.flags[4] && number % 2 == 0,
+        is_only_read: any.flags[4] && number % 2 == 1,
     };
     all.iter().enumerate().map(candidate).collect()
 }
@@ -299,7 +301,8 @@ proptest! {
         for family in families.iter().filter(|family| family.goes()) {
             prop_assert!(candidates[family.root()].is_asked_for);
             for one in family.members.iter().map(|at| &candidates[*at]) {
-                prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded && !one.is_its_agents);
+                prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded);
+                prop_assert!(!one.is_its_agents && !one.is_only_read);
                 let may_be_unknown = policy.takes_unknown_format && !policy.only_empty;
                 prop_assert!(!one.is_unknown_format || may_be_unknown);
                 prop_assert_eq!(one.liveness, &Liveness::Idle);
@@ -390,7 +393,8 @@ proptest! {
         let policy = Policy { cutoff: None, max_total: Some(most), ..policy() };
         let families = decide(&candidates, &policy);
         let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
-        let counts = |keep| !matches!(keep, Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents));
+        let is_left = |keep| matches!(keep, Keep::NotAskedFor | Keep::ItsAgents | Keep::OnlyRead);
+        let counts = |verdict| matches!(verdict, Verdict::Stays(keep) if !is_left(keep));
         let staying = || families.iter().filter(|family| counts(family.verdict));
         // Parents of kept sessions are kept after the count.
         let parents: u64 = staying().filter(|it| it.verdict == Verdict::Stays(Keep::Parent)).map(size).sum();

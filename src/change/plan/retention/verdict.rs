@@ -42,6 +42,8 @@ pub(crate) enum Keep {
     Parent,
     /// Only its agent can remove it.
     ItsAgents,
+    /// The files of its agent were never measured.
+    OnlyRead,
 }
 
 impl Keep {
@@ -70,9 +72,11 @@ impl Keep {
             Self::NewerFile => "with old records, but a newer file without times",
             Self::Parent => "parents of kept sessions",
             Self::ItsAgents => "in their agent's database",
+            Self::OnlyRead => "of agents whose files were never measured",
         };
         match self {
             Self::AmongNewest if count == 1 => "1 newest of its project".to_owned(),
+            Self::OnlyRead if count == 1 => "1 of an agent whose files were never measured".to_owned(),
             Self::ItsAgents if count == 1 => "1 in its agent's database".to_owned(),
             Self::Parent if count == 1 => "1 parent of a kept session".to_owned(),
             _ => format!("{count} {what}"),

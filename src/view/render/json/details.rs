@@ -97,7 +97,8 @@ pub(crate) struct LeftToAgent {
 #[derive(Debug, Serialize)]
 pub(crate) struct KeptJson<'a> {
     /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
-    /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent` or `its-agents`.
+    /// `recent`, `not-empty`, `keep-last`, `keep-rule`, `newer`, `parent`, `its-agents` or
+    /// `only-read`.
     pub reason: &'a str,
     /// Number of sessions without their sub-agents.
     pub sessions: usize,
