@@ -96,6 +96,8 @@ pub(super) struct Document {
     pub shape: Shape,
     /// Parses an element of the list, which may contain a prompt and its reply; `None` if it is not a message.
     pub turns: fn(&RawValue) -> Option<Vec<Turn>>,
+    /// Parses the first element of the list, if it means something else there.
+    pub first: Option<fn(&RawValue) -> Option<Vec<Turn>>>,
 }
 
 /// The sum of a document's messages.
@@ -113,6 +115,8 @@ pub(super) struct Sum {
     /// Set if the document is truncated, or is not such a document.
     pub is_broken: bool,
     has_bad_messages: bool,
+    /// The number of messages seen.
+    seen: u64,
     pub bytes: u64,
     pub modified: Option<Timestamp>,
 }
@@ -138,7 +142,7 @@ impl Sum {
             Field::Member(key, value) => {
                 self.members.insert((*key).to_owned(), (*value).to_owned());
             }
-            Field::Message(raw) => match (document.turns)(raw) {
+            Field::Message(raw) => match document.parse(raw, &mut self.seen) {
                 Some(turns) => turns.into_iter().for_each(|turn| {
                     self.prompts += u64::from(turn.prompt().is_some());
                     self.replies += u64::from(turn.is_reply());
@@ -180,6 +184,12 @@ impl Sum {
 }
 
 impl Document {
+    /// Parses the next element of the list after `seen` others.
+    fn parse(&self, raw: &RawValue, seen: &mut u64) -> Option<Vec<Turn>> {
+        *seen += 1;
+        self.first.filter(|_| *seen == 1).unwrap_or(self.turns)(raw)
+    }
+
     /// Reads the data for a list: the whole of a small document, or the beginning of a larger one.
     pub(super) fn glance(&self, path: &Path) -> Result<Sum, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
@@ -216,9 +226,10 @@ impl Document {
     /// Calls `see` with the messages of a document until it breaks.
     pub(super) fn messages(&self, path: &Path, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let (file, _) = fsio::open_regular(path)?;
+        let mut seen = 0;
         let is_whole = self.shape.each(file, &mut |field| match field {
             Field::Message(raw) => {
-                (self.turns)(raw).into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(&mut *see)
+                self.parse(raw, &mut seen).into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(&mut *see)
             }
             Field::Member(..) => ControlFlow::Continue(()),
         });
@@ -254,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_truncated_document_is_not_compared() {
-        let document = Document { shape: Shape { list: "messages", members: &[] }, turns: |_| None };
+        let document = Document { shape: Shape { list: "messages", members: &[] }, turns: |_| None, first: None };
         let dir = tempfile::tempdir().expect("a directory");
         let whole = r#"{"messages":[{"a":1},{"b":2}],"x":1}"#;
         let path = |name: &str, text: &str| {

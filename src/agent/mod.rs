@@ -66,6 +66,7 @@ mod registry;
 pub(crate) mod relocation;
 mod resuming;
 pub(crate) mod rewind;
+mod roo;
 mod said;
 mod small_file;
 mod stores;

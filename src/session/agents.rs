@@ -27,6 +27,7 @@ macro_rules! agents {
                 Kimi kimi "Kimi CLI";
                 KimiCode kimicode "Kimi Code";
                 Cline cline "Cline CLI";
+                Roo roo "Roo Code";
                 Droid droid "Factory's Droid";
                 Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";

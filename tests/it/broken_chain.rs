@@ -55,6 +55,7 @@ const IN_ORDER: &[&str] = &[
     "nanocoder",
     "opencode",
     "openhands",
+    "roo",
     "vibe",
 ];
 

@@ -55,6 +55,7 @@ const NONE_KNOWN: &[&str] = &[
     "prime",
     "qoder",
     "qwen",
+    "roo",
     "vibe",
 ];
 

@@ -9,6 +9,7 @@ mod fixtures;
 mod generated;
 mod ordinary;
 mod picture;
+mod roo;
 mod sample;
 mod sample_home;
 mod worktree;

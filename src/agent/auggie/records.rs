@@ -11,7 +11,8 @@ use crate::format::json::list;
 const MEMBERS: &[&str] = &["created", "modified", "title", "customTitle", "parentConversationId"];
 
 /// The conversation of a session.
-pub(super) const DOCUMENT: Document = Document { shape: Shape { list: "chatHistory", members: MEMBERS }, turns };
+pub(super) const DOCUMENT: Document =
+    Document { shape: Shape { list: "chatHistory", members: MEMBERS }, turns, first: None };
 
 /// The members after the conversation.
 #[derive(Debug, Default, Deserialize)]

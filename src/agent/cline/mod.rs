@@ -6,7 +6,7 @@
 
 pub(super) mod about;
 mod records;
-mod tasks;
+pub(in crate::agent) mod tasks;
 
 use super::judge_by_age;
 use crate::agent::document::{Document, Sum, set_title};
@@ -19,7 +19,7 @@ use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
 use crate::system::process;
 use records::{LEAD, Meta, SUBAGENT};
-use tasks::Tasks;
+use tasks::{CLINE, Tasks};
 
 const MESSAGES: &str = ".messages.json";
 /// The file also contains a prompt and the instructions for the program.
@@ -30,7 +30,7 @@ pub(super) struct Cline;
 
 impl Reading for Cline {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(env)).collect()
+        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(&CLINE, env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {
@@ -38,7 +38,7 @@ impl Reading for Cline {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        tasks::is_in(place).then_some(&Tasks)
+        tasks::is_in(place).then_some(&Tasks(&CLINE))
     }
 
     fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
@@ -66,12 +66,12 @@ impl Reading for Cline {
 
 impl Resuming for Cline {
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
-        tasks::is_in(&copy.place).then(|| tasks::warning(copy))
+        tasks::is_in(&copy.place).then(|| tasks::warning(&CLINE, copy))
     }
 
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         if tasks::is_in(&copy.place) {
-            return tasks::command(copy, prompt);
+            return tasks::command(&CLINE, copy, prompt);
         }
         refuse_subagent(copy)?;
         if prompt.is_some() {
@@ -129,7 +129,7 @@ struct Sessions;
 
 impl Engine for Sessions {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        let mut found = Tasks.locate(store, only);
+        let mut found = Tasks(&CLINE).locate(store, only);
         if let Some(id) = only {
             found.extend(locate_id(store, id));
             return found;

@@ -73,9 +73,11 @@ impl<'a> Meta<'a> {
 const SHAPE: Shape = Shape { list: "messages", members: &["updated_at"] };
 
 /// The conversation of a session.
-pub(super) const LEAD: Document = Document { shape: SHAPE, turns: |raw| turn(raw, false).map(|turn| vec![turn]) };
+pub(super) const LEAD: Document =
+    Document { shape: SHAPE, turns: |raw| turn(raw, false).map(|turn| vec![turn]), first: None };
 /// The conversation of a sub-agent, whose task is not marked as typed.
-pub(super) const SUBAGENT: Document = Document { shape: SHAPE, turns: |raw| turn(raw, true).map(|turn| vec![turn]) };
+pub(super) const SUBAGENT: Document =
+    Document { shape: SHAPE, turns: |raw| turn(raw, true).map(|turn| vec![turn]), first: None };
 
 /// Returns the text that the user typed, without the tag around it.
 fn typed(text: &str) -> Option<&str> {

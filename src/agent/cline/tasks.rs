@@ -1,6 +1,6 @@
 //! Tasks of Cline's editor extension: `<editor>/User/globalStorage/saoudrizwan.claude-dev/tasks/<id>/`, with the
 //! displayed messages in `ui_messages.json` and those for the model in `api_conversation_history.json`. Version 4 and
-//! later store new tasks as sessions.
+//! later store new tasks as sessions. Roo Code, a fork of the extension, keeps such tasks too.
 //!
 //! Facts: cline/cline v3.40.0, its disk.ts and task/index.ts, and legacy-state-reader.ts of 21cb8d25; never measured.
 
@@ -21,7 +21,35 @@ use crate::session::usage::Cost;
 
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
-const EXTENSION: &str = "saoudrizwan.claude-dev";
+
+/// An extension that keeps such tasks.
+pub(in crate::agent) struct Extension {
+    pub agent: AgentKind,
+    /// Its folder in the editor's `globalStorage`.
+    pub folder: &'static str,
+    /// The extension in a sentence.
+    pub name: &'static str,
+    /// Its panel in a sentence.
+    pub panel: &'static str,
+    pub document: Document,
+    /// Adds the facts about a task that are not in its messages.
+    pub fill: fn(&mut SessionCopy, &ReadContext<'_>) -> Result<(), PathError>,
+}
+
+/// The extension of Cline.
+pub(super) const CLINE: Extension = Extension {
+    agent: AgentKind::Cline,
+    folder: "saoudrizwan.claude-dev",
+    name: "Cline's extension",
+    panel: "Cline's panel",
+    document: Document {
+        shape: Shape { list: "", members: &[] },
+        turns: |raw| turn(raw).map(|turn| vec![turn]),
+        first: None,
+    },
+    fill,
+};
+
 /// The folders of editors in the directory of configurations, and their programs.
 const EDITORS: [(&str, &str); 4] =
     [("Code", "code"), ("Code - Insiders", "code-insiders"), ("VSCodium", "codium"), ("Cursor", "cursor")];
@@ -37,22 +65,20 @@ const MAX_HISTORY: u64 = 64 * 1024 * 1024;
 const MAX_PROMPT: u64 = 1024 * 1024;
 const DIRECTORY: &[u8] = b"# Current Working Directory (";
 
-const DOCUMENT: Document =
-    Document { shape: Shape { list: "", members: &[] }, turns: |raw| turn(raw).map(|turn| vec![turn]) };
-
 /// The engine for tasks.
-pub(super) struct Tasks;
+pub(in crate::agent) struct Tasks(pub &'static Extension);
 
 /// Returns the stores of the extension that exist.
-pub(super) fn stores(env: &Env) -> impl Iterator<Item = Store> {
+pub(in crate::agent) fn stores(extension: &Extension, env: &Env) -> impl Iterator<Item = Store> {
     let config =
         if cfg!(target_os = "macos") { env.home.join("Library/Application Support") } else { env.config_dir() };
     let of_editors = EDITORS.into_iter().map(|(folder, _)| config.join(folder));
     let of_servers = SERVERS.into_iter().map(|(folder, _)| env.home.join(folder).join("data"));
     let roots: Vec<PathBuf> =
-        of_editors.chain(of_servers).map(|dir| dir.join("User/globalStorage").join(EXTENSION)).collect();
+        of_editors.chain(of_servers).map(|dir| dir.join("User/globalStorage").join(extension.folder)).collect();
     let roots = roots.into_iter().filter(|root| links::is_dir(&root.join("tasks")));
-    roots.map(|root| Store { is_default: false, ..Store::usual(AgentKind::Cline, root) })
+    let agent = extension.agent;
+    roots.map(move |root| Store { is_default: false, ..Store::usual(agent, root) })
 }
 
 /// Returns whether a session is a task.
@@ -80,24 +106,29 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
 }
 
 /// Returns the command that opens the folder of a task in its editor.
-pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+pub(in crate::agent) fn command(
+    extension: &Extension,
+    copy: &SessionCopy,
+    prompt: Option<&str>,
+) -> Result<Command, Unable> {
+    let Extension { name, panel, .. } = extension;
     if prompt.is_some() {
-        return Err("Cline's extension answers prompts in the editor only; resume the task without --prompt".into());
+        return Err(format!("{name} answers prompts in the editor only; resume the task without --prompt").into());
     }
     let mut names = EDITORS.into_iter().chain(SERVERS);
     let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));
-    let why = "only Cline's extension opens a task: open the task's directory in its editor, and click History in Cline's panel";
-    let (_, program) = editor.ok_or(why)?;
+    let why =
+        || format!("only {name} opens a task: open the task's directory in its editor, and click History in {panel}");
+    let (_, program) = editor.ok_or_else(why)?;
     Ok(Command::new(&[program, "."], Vec::new()))
 }
 
 /// Returns the way to open the task in the editor: no option does that.
-pub(super) fn warning(copy: &SessionCopy) -> String {
+pub(in crate::agent) fn warning(extension: &Extension, copy: &SessionCopy) -> String {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let prompt = text::truncated(prompt, 60);
-    format!(
-        "the editor opens the folder; to resume the task, click History in Cline's panel, and then the task \"{prompt}\""
-    )
+    let panel = extension.panel;
+    format!("the editor opens the folder; to resume the task, click History in {panel}, and then the task \"{prompt}\"")
 }
 
 /// Returns whether an element of either file is known to carry no conversation.
@@ -109,7 +140,7 @@ pub(super) fn is_silent(record: &[u8]) -> bool {
 
 /// Sums up the costs in US dollars that the extension recorded with its requests, including those of deleted requests
 /// and of its sub-agents; a model without a price adds zero. Facts: `getApiMetrics.ts`.
-pub(super) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
+pub(in crate::agent) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
     const COSTLY: [&str; 3] = ["api_req_started", "deleted_api_reqs", "subagent_usage"];
     let [shown, _] = files(place);
     let mut cost = None;
@@ -118,7 +149,7 @@ pub(super) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    DOCUMENT.shape.each(file, &mut |field| {
+    CLINE.document.shape.each(file, &mut |field| {
         if let Field::Message(raw) = field {
             let [say, text] = texts_in(Some(raw), ["say", "text"]);
             if say.get().is_some_and(|say| COSTLY.contains(&say)) {
@@ -146,8 +177,8 @@ impl Engine for Tasks {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let [shown, history] = files(&place);
-        let sum = super::unless_gone(DOCUMENT.glance(&shown))?;
+        let [shown, _] = files(&place);
+        let sum = super::unless_gone(self.0.document.glance(&shown))?;
         let mut copy = SessionCopy::new(place);
         copy.size_bytes = context.tree_size(Some(&copy.place.path));
         sum.fill(&mut copy);
@@ -157,26 +188,20 @@ impl Engine for Tasks {
         copy.active_at = sum.newest.filter(|_| sum.is_whole).map(|at| Fact::new(at, "transcript"));
         copy.set_active_by_file(sum.modified);
         copy.judge_by_age(sum.modified.max(sum.newest), context.env.clock.now, |age| {
-            format!("it was written {age} ago, and Cline's extension keeps no lock")
+            format!("it was written {age} ago, and {} keeps no lock", self.0.name)
         });
-        match context.notes.dirs.get(&copy.place.id) {
-            Some(dirs) => {
-                copy.start_dir = dirs.first().map(|evidence| Fact::new(evidence.dir.clone(), "session"));
-                copy.evidence.extend(dirs.iter().cloned());
-            }
-            None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
-        }
+        (self.0.fill)(&mut copy, context)?;
         decide_launch_dir(&mut copy);
         Ok(copy)
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        super::unless_gone(DOCUMENT.whole(&files(&copy.place)[0]))?.fill_counts(copy);
+        super::unless_gone(self.0.document.whole(&files(&copy.place)[0]))?.fill_counts(copy);
         Ok(())
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        DOCUMENT.messages(&files(&copy.place)[0], see)
+        self.0.document.messages(&files(&copy.place)[0], see)
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
@@ -184,8 +209,21 @@ impl Engine for Tasks {
     }
 
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
-        DOCUMENT.compare(&files(&a.place)[0], &files(&b.place)[0])
+        self.0.document.compare(&files(&a.place)[0], &files(&b.place)[0])
     }
+}
+
+/// Adds the directory in the list of the extension, or in the first prompt.
+fn fill(copy: &mut SessionCopy, context: &ReadContext<'_>) -> Result<(), PathError> {
+    let [_, history] = files(&copy.place);
+    match context.notes.dirs.get(&copy.place.id) {
+        Some(dirs) => {
+            copy.start_dir = dirs.first().map(|evidence| Fact::new(evidence.dir.clone(), "session"));
+            copy.evidence.extend(dirs.iter().cloned());
+        }
+        None => copy.set_dir(directory(&history).as_deref(), "the environment in its first prompt"),
+    }
+    Ok(())
 }
 
 /// Finds the directory in the environment that the extension adds to the first prompt, for a task that is missing in
@@ -200,7 +238,8 @@ fn directory(path: &Path) -> Option<String> {
     serde_json::from_str(&format!("\"{dir}\"")).ok()
 }
 
-fn turn(raw: &RawValue) -> Option<Turn> {
+/// Returns the turn of a displayed message; `None` if it is not one.
+pub(in crate::agent) fn turn(raw: &RawValue) -> Option<Turn> {
     let [ts, kind, say, ask, text, partial, model] =
         members(Some(raw), ["ts", "type", "say", "ask", "text", "partial", "modelInfo"]);
     let [kind, say, ask, text] = [kind, say, ask, text].map(inner::<Text<'_>>);
@@ -209,9 +248,13 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let role = match what.get()? {
         "task" | "user_feedback" => Role::User,
         "text" | "completion_result" | "plan_completion_result" | "followup" | "plan_mode_respond" => Role::Assistant,
-        "tool" | "command" | "command_output" | "use_mcp_server" | "mcp_server_response" | "browser_action" => {
-            Role::Tool
-        }
+        "tool"
+        | "command"
+        | "command_output"
+        | "use_mcp_server"
+        | "mcp_server_response"
+        | "browser_action"
+        | "subtask_result" => Role::Tool,
         _ => Role::System,
     };
     let mut turn = Turn::new(role, epoch(ts, 1000));
@@ -226,7 +269,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
             turn.say(part.unwrap_or(text));
             turn.model = text_in(model, "modelId").filled().map(str::to_owned);
         }
-        Role::Tool if matches!(what.get(), Some("command_output" | "mcp_server_response")) => {
+        Role::Tool if matches!(what.get(), Some("command_output" | "mcp_server_response" | "subtask_result")) => {
             turn.tool(format!("→ {text}"))
         }
         Role::Tool => turn.tool(text),

@@ -18,6 +18,7 @@ pub(super) const UNTITLED: &str = "Untitled Session";
 pub(super) const DOCUMENT: Document = Document {
     shape: Shape { list: "history", members: &["sessionId", "title", "workspaceDirectory"] },
     turns: |raw| turn(raw).map(|turn| vec![turn]),
+    first: None,
 };
 
 /// Returns the times of creation in an index, by session id; an entry of another form is skipped.

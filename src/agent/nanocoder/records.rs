@@ -11,8 +11,11 @@ use crate::format::json::list;
 const MEMBERS: &[&str] = &["title", "titleManuallySet", "createdAt", "lastAccessedAt", "model", "workingDirectory"];
 
 /// The conversation of a session.
-pub(super) const DOCUMENT: Document =
-    Document { shape: Shape { list: "messages", members: MEMBERS }, turns: |raw| turn(raw).map(|turn| vec![turn]) };
+pub(super) const DOCUMENT: Document = Document {
+    shape: Shape { list: "messages", members: MEMBERS },
+    turns: |raw| turn(raw).map(|turn| vec![turn]),
+    first: None,
+};
 
 fn turn(raw: &RawValue) -> Option<Turn> {
     let [role, content, calls] = members(Some(raw), ["role", "content", "tool_calls"]);
