@@ -25,6 +25,7 @@ mod r#continue;
 mod copies;
 mod copilot;
 mod crush;
+mod cursor;
 mod database;
 mod document;
 mod droid;

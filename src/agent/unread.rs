@@ -83,7 +83,7 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that is not read. None of them was measured.
-pub(crate) static UNREAD: [Unread; 6] = [
+pub(crate) static UNREAD: [Unread; 5] = [
     Unread {
         name: "Antigravity CLI",
         places: &[at(Home, ".gemini/antigravity-cli/conversations")],
@@ -98,11 +98,6 @@ pub(crate) static UNREAD: [Unread; 6] = [
             at(ApplicationSupport, "kiro-cli/data.sqlite3"),
         ],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
-    },
-    Unread {
-        name: "Cursor CLI",
-        places: &[at(Variable("CURSOR_CONFIG_DIR"), "chats"), at(Config, "cursor/chats"), at(Home, ".cursor/chats")],
-        instead: "`cursor-agent ls` in the directory, or `cursor-agent --resume ID`",
     },
     Unread {
         name: "Copilot Chat",

@@ -28,6 +28,7 @@ macro_rules! agents {
                 KimiCode kimicode "Kimi Code";
                 Cline cline "Cline CLI";
                 Roo roo "Roo Code";
+                Cursor cursor "Cursor CLI";
                 Droid droid "Factory's Droid";
                 Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";

@@ -40,6 +40,7 @@ const IN_ORDER: &[&str] = &[
     "continue",
     "copilot",
     "crush",
+    "cursor",
     "droid",
     "gemini",
     "goose",

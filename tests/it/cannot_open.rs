@@ -37,6 +37,7 @@ const NONE_KNOWN: &[&str] = &[
     "commandcode",
     "continue",
     "crush",
+    "cursor",
     "droid",
     "gemini",
     "goose",

@@ -349,10 +349,9 @@ fn agents_shows_each_store_and_the_missing_ones() {
 }
 
 /// A place of sessions of each agent that is not read.
-const NOT_READ: [(&str, &str); 6] = [
+const NOT_READ: [(&str, &str); 5] = [
     ("Antigravity CLI", ".gemini/antigravity-cli/conversations"),
     ("Kiro CLI", ".kiro/sessions"),
-    ("Cursor CLI", ".cursor/chats"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
     ("Zed", ".local/share/zed/threads/threads.db"),
     ("OpenClaw", ".openclaw/agents"),
@@ -393,7 +392,6 @@ fn variables_name_unread_stores_except_for_a_named_home() {
     let elsewhere = world.dir("elsewhere");
     let below = [
         ("KIRO_HOME", "sessions"),
-        ("CURSOR_CONFIG_DIR", "chats"),
         ("OPENCLAW_STATE_DIR", "agents"),
         ("XDG_DATA_HOME", "zed/threads/threads.db"),
         ("XDG_CONFIG_HOME", "Code/User/globalStorage/emptyWindowChatSessions"),
@@ -406,7 +404,7 @@ fn variables_name_unread_stores_except_for_a_named_home() {
         names.fold(world.from(world.root()), |call, name| call.with(name, elsewhere.join(name)))
     };
     let list: AgentList = call().rejoin(["agents", "--json"]).code(0).json();
-    assert_eq!(names_not_read(&list), ["Kiro CLI", "Cursor CLI", "Copilot Chat", "Zed", "OpenClaw"]);
+    assert_eq!(names_not_read(&list), ["Kiro CLI", "Copilot Chat", "Zed", "OpenClaw"]);
     let home = world.home();
     let named = ["--home", home.to_str().expect("a path"), "agents", "--json"];
     let list: AgentList = call().rejoin(named).code(0).json();

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 
 mod contract;
+mod cursor;
 mod fixtures;
 mod generated;
 mod ordinary;

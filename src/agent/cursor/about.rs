@@ -1,0 +1,17 @@
+//! The description of Cursor CLI.
+
+use crate::agent::prelude::*;
+
+pub(crate) const ABOUT: About = About {
+    program: Some("cursor-agent"),
+    title: "Cursor CLI",
+    // Never run: the version whose files the sources describe.
+    tested_version: Some("2026.09.02"),
+    measured: false,
+    root: ".cursor",
+    variables: &[("CURSOR_CONFIG_DIR", None), ("XDG_CONFIG_HOME", Some("cursor"))],
+    // A chat is filed under the MD5 of its directory.
+    needs_own_dir: true,
+    is_state: |name| name == super::META,
+    ..About::NONE
+};
