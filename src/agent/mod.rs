@@ -43,6 +43,7 @@ pub(crate) mod jido;
 mod kilo;
 mod kimi;
 mod kimicode;
+mod kiro;
 pub(crate) mod leo;
 mod letta;
 mod lines;

@@ -91,12 +91,7 @@ pub(crate) static UNREAD: [Unread; 5] = [
     },
     Unread {
         name: "Kiro CLI",
-        places: &[
-            at(Variable("KIRO_HOME"), "sessions"),
-            at(Home, ".kiro/sessions"),
-            at(Data, "kiro-cli/data.sqlite3"),
-            at(ApplicationSupport, "kiro-cli/data.sqlite3"),
-        ],
+        places: &[at(Data, "kiro-cli/data.sqlite3"), at(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
     },
     Unread {

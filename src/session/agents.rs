@@ -29,6 +29,7 @@ macro_rules! agents {
                 Cline cline "Cline CLI";
                 Roo roo "Roo Code";
                 Cursor cursor "Cursor CLI";
+                Kiro kiro "Kiro CLI";
                 Droid droid "Factory's Droid";
                 Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";

@@ -51,6 +51,7 @@ const IN_ORDER: &[&str] = &[
     "kilo",
     "kimi",
     "kimicode",
+    "kiro",
     "leo",
     "letta",
     "nanocoder",

@@ -46,6 +46,7 @@ const NONE_KNOWN: &[&str] = &[
     "jido",
     "kilo",
     "kimi",
+    "kiro",
     "leo",
     "letta",
     "nanocoder",

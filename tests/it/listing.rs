@@ -351,7 +351,7 @@ fn agents_shows_each_store_and_the_missing_ones() {
 /// A place of sessions of each agent that is not read.
 const NOT_READ: [(&str, &str); 5] = [
     ("Antigravity CLI", ".gemini/antigravity-cli/conversations"),
-    ("Kiro CLI", ".kiro/sessions"),
+    ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
     ("Zed", ".local/share/zed/threads/threads.db"),
     ("OpenClaw", ".openclaw/agents"),
@@ -391,7 +391,6 @@ fn variables_name_unread_stores_except_for_a_named_home() {
     let world = World::new();
     let elsewhere = world.dir("elsewhere");
     let below = [
-        ("KIRO_HOME", "sessions"),
         ("OPENCLAW_STATE_DIR", "agents"),
         ("XDG_DATA_HOME", "zed/threads/threads.db"),
         ("XDG_CONFIG_HOME", "Code/User/globalStorage/emptyWindowChatSessions"),
@@ -404,7 +403,7 @@ fn variables_name_unread_stores_except_for_a_named_home() {
         names.fold(world.from(world.root()), |call, name| call.with(name, elsewhere.join(name)))
     };
     let list: AgentList = call().rejoin(["agents", "--json"]).code(0).json();
-    assert_eq!(names_not_read(&list), ["Kiro CLI", "Copilot Chat", "Zed", "OpenClaw"]);
+    assert_eq!(names_not_read(&list), ["Copilot Chat", "Zed", "OpenClaw"]);
     let home = world.home();
     let named = ["--home", home.to_str().expect("a path"), "agents", "--json"];
     let list: AgentList = call().rejoin(named).code(0).json();

@@ -8,6 +8,7 @@ mod contract;
 mod cursor;
 mod fixtures;
 mod generated;
+mod kiro;
 mod ordinary;
 mod picture;
 mod roo;
