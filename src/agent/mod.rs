@@ -12,6 +12,7 @@ pub(crate) mod about;
 mod activity;
 mod agent_managed;
 mod aider;
+mod amp;
 pub(crate) mod amplifier;
 mod auggie;
 pub(crate) mod cat;

@@ -6,6 +6,7 @@ pub(crate) mod content;
 pub(crate) mod copies;
 pub(crate) mod document;
 pub(crate) mod edit;
+pub(crate) mod file_uri;
 pub(crate) mod json;
 pub(crate) mod json_text;
 pub(crate) mod json_writer;

@@ -30,6 +30,7 @@ macro_rules! agents {
                 Roo roo "Roo Code";
                 Cursor cursor "Cursor CLI";
                 Kiro kiro "Kiro CLI";
+                Amp amp "Amp";
                 Droid droid "Factory's Droid";
                 Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";

@@ -33,6 +33,7 @@ const TREES: &[(&str, &str)] = &[
 /// back. Copilot CLI records parents, and is not known to follow them.
 const IN_ORDER: &[&str] = &[
     "aider",
+    "amp",
     "amplifier",
     "auggie",
     "cline",

@@ -30,6 +30,7 @@ const DAMAGES: [Damage; 6] = [
 /// Agents for which no obstacle is known that their own refusals, or the codes of `doctor` for them, do not name.
 const NONE_KNOWN: &[&str] = &[
     "aider",
+    "amp",
     "amplifier",
     "auggie",
     "claude",

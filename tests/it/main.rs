@@ -4,6 +4,7 @@
 #![expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own")]
 #![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 
+mod amp;
 mod contract;
 mod cursor;
 mod fixtures;
