@@ -8,10 +8,12 @@ use super::fixtures::{
     Amplifier, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
 };
 #[cfg(feature = "sqlite")]
-use super::fixtures::{Goose, Hermes, OpenCode, hermes_id, opencode_id};
+use super::fixtures::{Antigravity, Goose, Hermes, OpenCode, hermes_id, opencode_id};
 
 /// Each agent with its directory below the home.
 pub(super) const AGENTS: &[(&str, &str)] = &[
+    #[cfg(feature = "sqlite")]
+    ("antigravity", ".gemini/antigravity-cli"),
     ("amplifier", ".amplifier"),
     ("codex", ".codex"),
     ("copilot", ".copilot"),
@@ -47,6 +49,8 @@ pub(super) fn write(agent: &str, home: &Path, dir: &str, n: u32, turns: &[(Strin
         "pi" => add.write(Pi::session(id(n)).in_dir(dir), Pi::turn),
         "qwen" => add.write(Qwen::session(id(n)).in_dir(dir), Qwen::turn),
         "vibe" => add.write(Vibe::session(id(n)).in_dir(dir), Vibe::turn),
+        #[cfg(feature = "sqlite")]
+        "antigravity" => add.write(Antigravity::conversation(id(n)).in_dir(dir), Antigravity::turn),
         #[cfg(feature = "sqlite")]
         "goose" => add.write(Goose::session(&format!("20260201_{n}")).in_dir(dir), Goose::turn),
         #[cfg(feature = "sqlite")]

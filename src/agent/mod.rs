@@ -14,6 +14,7 @@ mod agent_managed;
 mod aider;
 mod amp;
 pub(crate) mod amplifier;
+mod antigravity;
 mod auggie;
 pub(crate) mod cat;
 pub(crate) mod claude;

@@ -83,12 +83,7 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that is not read. None of them was measured.
-pub(crate) static UNREAD: [Unread; 5] = [
-    Unread {
-        name: "Antigravity CLI",
-        places: &[at(Home, ".gemini/antigravity-cli/conversations")],
-        instead: "`agy --conversation ID`, or `/resume` in `agy`, which lists the conversations",
-    },
+pub(crate) static UNREAD: [Unread; 4] = [
     Unread {
         name: "Kiro CLI",
         places: &[at(Data, "kiro-cli/data.sqlite3"), at(ApplicationSupport, "kiro-cli/data.sqlite3")],

@@ -31,6 +31,7 @@ macro_rules! agents {
                 Cursor cursor "Cursor CLI";
                 Kiro kiro "Kiro CLI";
                 Amp amp "Amp";
+                Antigravity antigravity "Antigravity CLI";
                 Droid droid "Factory's Droid";
                 Auggie auggie "Auggie";
                 Continue r#continue "Continue CLI";

@@ -35,6 +35,7 @@ const IN_ORDER: &[&str] = &[
     "aider",
     "amp",
     "amplifier",
+    "antigravity",
     "auggie",
     "cline",
     "codex",

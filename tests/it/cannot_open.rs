@@ -32,6 +32,7 @@ const NONE_KNOWN: &[&str] = &[
     "aider",
     "amp",
     "amplifier",
+    "antigravity",
     "auggie",
     "claude",
     "cline",

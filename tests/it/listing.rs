@@ -349,8 +349,7 @@ fn agents_shows_each_store_and_the_missing_ones() {
 }
 
 /// A place of sessions of each agent that is not read.
-const NOT_READ: [(&str, &str); 5] = [
-    ("Antigravity CLI", ".gemini/antigravity-cli/conversations"),
+const NOT_READ: [(&str, &str); 4] = [
     ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
     ("Zed", ".local/share/zed/threads/threads.db"),
@@ -378,10 +377,7 @@ fn agents_names_the_unread_stores() {
         assert!(store.instead.matches('`').count() >= 2 && Path::new(&store.root.path).is_dir(), "{store:?}");
     }
     let table = world.on_terminal(200, ["agents", "--color", "never"]).code(0).stdout();
-    assert!(
-        table.contains("Found, not read: Antigravity CLI (~/.gemini/antigravity-cli/conversations), Kiro"),
-        "{table}"
-    );
+    assert!(table.contains("Found, not read: Kiro CLI (~/.local/share/kiro-cli/data.sqlite3), Copilot"), "{table}");
     let asked: AgentList = world.rejoin(["agents", "--agent", "claude", "--json"]).code(0).json();
     assert!(asked.not_read.is_empty(), "{:?}", asked.not_read);
 }

@@ -5,6 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
 
 mod amp;
+#[cfg(feature = "sqlite")]
+mod antigravity;
 mod contract;
 mod cursor;
 mod fixtures;

@@ -54,6 +54,8 @@ pub(crate) fn write_in(agent: &str, world: &World, dir: &str) -> bool {
             "qwen" => world.add(Qwen::session(id(1)).in_dir(dir).turn(asked, said)),
             "vibe" => world.add(Vibe::session(id(1)).in_dir(dir).turn(asked, said)),
             #[cfg(feature = "sqlite")]
+            "antigravity" => world.add(crate::fixtures::Antigravity::conversation(id(1)).in_dir(dir).turn(asked, said)),
+            #[cfg(feature = "sqlite")]
             "goose" => world.add(crate::fixtures::Goose::session("20260201_1").in_dir(dir).turn(asked, said)),
             #[cfg(feature = "sqlite")]
             "hermes" => {

@@ -1,0 +1,73 @@
+//! The steps of a conversation: rows of SQLite whose payload is a message of protobuf.
+
+use super::wire;
+use crate::agent::database::MAX_BYTES;
+use crate::agent::prelude::*;
+use crate::format::content::call;
+use crate::format::sqlite::{Db, QueryError, Row, Value};
+
+/// The types of the steps that are read; `Step` has the payload of each in a field with another number.
+const USER_INPUT: i64 = 14;
+const RESPONSE: i64 = 15;
+const GENERIC_TOOL: i64 = 132;
+
+/// A step, as far as it is read.
+#[derive(Default)]
+pub(super) struct Step {
+    pub at: Option<Timestamp>,
+    /// `None` for a step of another type.
+    pub turn: Option<Turn>,
+}
+
+/// Calls `see` with the steps of a conversation in the order of `direction`, at most `limit`.
+pub(super) fn each(db: &Db, direction: &'static str, limit: u32, see: &mut dyn FnMut(Step)) -> Result<(), QueryError> {
+    db.require("steps", &["idx", "step_type", "step_payload"])?;
+    let metadata = db.column_list("steps", "", &["metadata"])?;
+    let sql = format!(
+        "SELECT step_type, CASE WHEN octet_length(step_payload) <= {MAX_BYTES} THEN step_payload END, {metadata} \
+         FROM steps ORDER BY idx {direction} LIMIT {limit}"
+    );
+    db.query(&sql, &[], |row| see(step(row)))
+}
+
+fn step(row: &Row<'_>) -> Step {
+    let blob = |at: usize| match row.value(at) {
+        Value::Blob(bytes) => bytes,
+        _ => &[],
+    };
+    let at = time(blob(2));
+    Step { at, turn: row.int(0).and_then(|kind| turn(kind, blob(1), at)) }
+}
+
+/// Returns the time in the metadata of a step.
+fn time(metadata: &[u8]) -> Option<Timestamp> {
+    let time = wire::bytes(metadata, &[1])?;
+    let seconds = i64::try_from(wire::number(time, 1)?).ok()?;
+    let nanoseconds = i32::try_from(wire::number(time, 2).unwrap_or_default()).ok()?;
+    Timestamp::new(seconds, nanoseconds).ok()
+}
+
+fn turn(kind: i64, payload: &[u8], at: Option<Timestamp>) -> Option<Turn> {
+    let role = match kind {
+        USER_INPUT => Role::User,
+        RESPONSE => Role::Assistant,
+        GENERIC_TOOL => Role::Tool,
+        _ => return None,
+    };
+    let mut turn = Turn::new(role, at);
+    match kind {
+        USER_INPUT => {
+            let typed = wire::text(payload, &[19, 2]).or_else(|| wire::text(payload, &[19, 1]));
+            turn.say(typed.unwrap_or_default());
+        }
+        RESPONSE => {
+            let response = wire::bytes(payload, &[20]).unwrap_or_default();
+            turn.say(wire::text(response, &[1]).unwrap_or_default());
+            for tool in wire::all(response, 7) {
+                turn.tool(call(wire::text(tool, &[2]), wire::text(tool, &[3])));
+            }
+        }
+        _ => turn.tool(format!("→ {}", wire::text(payload, &[140, 2, 1]).unwrap_or_default())),
+    }
+    Some(turn)
+}
