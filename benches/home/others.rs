@@ -8,10 +8,12 @@ use super::fixtures::{
     Amplifier, Codex, Copilot, Fixture, Gemini, Gptme, Jido, Kimi, OpenHands, Pi, Qwen, Vibe, id, openhands_id,
 };
 #[cfg(feature = "sqlite")]
-use super::fixtures::{Antigravity, Goose, Hermes, OpenCode, hermes_id, opencode_id};
+use super::fixtures::{Antigravity, Devin, Goose, Hermes, OpenCode, hermes_id, opencode_id};
 
 /// Each agent with its directory below the home.
 pub(super) const AGENTS: &[(&str, &str)] = &[
+    #[cfg(feature = "sqlite")]
+    ("devin", ".local/share/devin"),
     #[cfg(feature = "sqlite")]
     ("antigravity", ".gemini/antigravity-cli"),
     ("amplifier", ".amplifier"),
@@ -51,6 +53,8 @@ pub(super) fn write(agent: &str, home: &Path, dir: &str, n: u32, turns: &[(Strin
         "vibe" => add.write(Vibe::session(id(n)).in_dir(dir), Vibe::turn),
         #[cfg(feature = "sqlite")]
         "antigravity" => add.write(Antigravity::conversation(id(n)).in_dir(dir), Antigravity::turn),
+        #[cfg(feature = "sqlite")]
+        "devin" => add.write(Devin::session(&format!("river-{n}")).in_dir(dir), Devin::turn),
         #[cfg(feature = "sqlite")]
         "goose" => add.write(Goose::session(&format!("20260201_{n}")).in_dir(dir), Goose::turn),
         #[cfg(feature = "sqlite")]

@@ -29,6 +29,7 @@ mod copilot;
 mod crush;
 mod cursor;
 mod database;
+mod devin;
 mod document;
 mod droid;
 mod engine;

@@ -40,6 +40,7 @@ macro_rules! agents {
                 OpenHands openhands "OpenHands";
                 Gptme gptme "gptme";
                 Hermes hermes "Hermes";
+                Devin devin "Devin CLI";
                 Goose goose "Goose";
                 Aider aider "Aider";
                 Crush crush "Crush";

@@ -114,10 +114,10 @@ fn page_has_the_record_types_of_each_measured_version() {
 }
 
 /// Agents whose sessions this build cannot read.
-pub(crate) const NEEDS_SQLITE: [&str; 6] = ["antigravity", "crush", "goose", "hermes", "kilo", "opencode"];
+pub(crate) const NEEDS_SQLITE: [&str; 7] = ["antigravity", "crush", "devin", "goose", "hermes", "kilo", "opencode"];
 
 /// Agents whose files were never measured, so that rejoin only reads their sessions.
-pub(crate) const ONLY_READ: [&str; 6] = ["amp", "antigravity", "cursor", "kiro", "prime", "roo"];
+pub(crate) const ONLY_READ: [&str; 7] = ["amp", "antigravity", "cursor", "devin", "kiro", "prime", "roo"];
 
 #[test]
 fn every_agents_session_is_listed_shown_found_and_resumed() {

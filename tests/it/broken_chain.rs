@@ -43,6 +43,7 @@ const IN_ORDER: &[&str] = &[
     "copilot",
     "crush",
     "cursor",
+    "devin",
     "droid",
     "gemini",
     "goose",

@@ -40,6 +40,7 @@ const NONE_KNOWN: &[&str] = &[
     "continue",
     "crush",
     "cursor",
+    "devin",
     "droid",
     "gemini",
     "goose",

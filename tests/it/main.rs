@@ -9,6 +9,8 @@ mod amp;
 mod antigravity;
 mod contract;
 mod cursor;
+#[cfg(feature = "sqlite")]
+mod devin;
 mod fixtures;
 mod generated;
 mod kiro;

@@ -56,6 +56,8 @@ pub(crate) fn write_in(agent: &str, world: &World, dir: &str) -> bool {
             #[cfg(feature = "sqlite")]
             "antigravity" => world.add(crate::fixtures::Antigravity::conversation(id(1)).in_dir(dir).turn(asked, said)),
             #[cfg(feature = "sqlite")]
+            "devin" => world.add(crate::fixtures::Devin::session("river-1").in_dir(dir).turn(asked, said)),
+            #[cfg(feature = "sqlite")]
             "goose" => world.add(crate::fixtures::Goose::session("20260201_1").in_dir(dir).turn(asked, said)),
             #[cfg(feature = "sqlite")]
             "hermes" => {
