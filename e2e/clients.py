@@ -442,9 +442,11 @@ CLIENTS = [
 ]
 
 # The agents for which there are no checks, and why.
-NO_TERMINAL, ACCOUNT, REGISTRY = (
-    "without a terminal it resumes no session by its id", "it needs an account", "neither npm nor PyPI has the program")
+NO_TERMINAL, ACCOUNT, REGISTRY, ONLY_READ = (
+    "without a terminal it resumes no session by its id", "it needs an account", "neither npm nor PyPI has the program",
+    "its files were never measured, so its sessions are only read")
 NOT_TRIED = {
     "aider": NO_TERMINAL, "amplifier": REGISTRY, "auggie": ACCOUNT, "cline": NO_TERMINAL, "continue": NO_TERMINAL,
     "crush": "its npm package fetches the program from elsewhere", "droid": ACCOUNT, "goose": REGISTRY, "jido": REGISTRY, "nanocoder": NO_TERMINAL,
+    **dict.fromkeys(["amp", "antigravity", "cursor", "devin", "kiro", "prime", "roo"], ONLY_READ),
 }
