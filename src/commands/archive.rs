@@ -165,7 +165,8 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let holdings = archive.holdings();
     let states = find::archived(&super::selector(&args.session)?, filter, (&archive, &holdings), env)?;
     let state = find::state(states, args.state.as_ref(), &archive)?;
-    let shown = Shown { archive: &archive, states, state };
+    let session = state.session();
+    let shown = Shown { archive: &archive, session: &session, states, state };
     let styles = ui.styles;
     let wants = Messages::of(args);
     let format = args.format.for_text();

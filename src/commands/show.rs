@@ -1,6 +1,5 @@
 //! `rejoin show`
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::{Serialize, Serializer};
@@ -18,6 +17,7 @@ use crate::launch;
 use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
+use crate::session::fields::Field;
 use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::system::env::Env;
@@ -196,9 +196,13 @@ pub(super) fn details<'a>(
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             let Self(session, branches, wants, left_out, env) = self;
             let plan = launch::plan(session, &Request::default(), env).ok();
+            let sources = Field::OF_JSON.into_iter().flatten().filter_map(|field| {
+                let source = field.fact(session)?.source;
+                (!source.is_empty()).then_some((field.name(), source))
+            });
             let answer = SessionDetailsJson {
                 session: SessionJson::new(session, plan.as_ref()),
-                sources: sources(session),
+                sources: sources.collect(),
                 evidence: &session.copy().evidence,
                 notes: &session.copy().notes,
                 branches: *branches,
@@ -208,20 +212,4 @@ pub(super) fn details<'a>(
         }
     }
     Details(session, branches, wants, left_out, env)
-}
-
-fn sources(session: &Session) -> BTreeMap<&str, &str> {
-    let copy = session.copy();
-    let texts = [
-        ("title", &copy.title),
-        ("first_prompt", &copy.first_prompt),
-        ("model", &copy.model),
-        ("git_branch", &copy.git_branch),
-    ];
-    let dirs = [("launch_dir", &copy.launch_dir), ("start_dir", &copy.start_dir), ("last_dir", &copy.last_dir)];
-    let times = [("created_at", &copy.created_at), ("active_at", &copy.active_at)];
-    let texts = texts.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?.source)));
-    let dirs = dirs.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?.source)));
-    let times = times.into_iter().filter_map(|(name, fact)| Some((name, fact.as_ref()?.source)));
-    texts.chain(dirs).chain(times).collect()
 }

@@ -166,20 +166,13 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     let launch_dir_exists = row.launch_dir.as_ref().and_then(|dir| dir.exists);
     first.launch_dir = row.launch_dir.map(|dir| Fact::new(dir.path, SOURCE));
     Ok(Session {
-        agent: row.agent,
-        copies,
-        choice: Choice::new(format!("{host} chose it"), true).into(),
-        pointers: Vec::new(),
         launch_dir_exists,
         health,
         is_pinned: row.pinned,
         tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
         expires_at: row.expires_at,
-        is_stuck: false,
-        continues: None,
-        rewound_as: None,
-        kin: None,
         process: row.process.as_ref().map(Holder::process),
+        ..Session::new(copies, Choice::new(format!("{host} chose it"), true))
     })
 }
 

@@ -43,7 +43,7 @@ use rayon::slice::ParallelSliceMut as _;
 use crate::agent::{self, Agent, Depth, Found, Inspector};
 use crate::session::choose::choose;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, HealthSet, Located, Pointer, Problem, Session, SessionCopy, Store};
+use crate::session::{AgentKind, Located, Pointer, Problem, Session, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::system::watch::Watcher;
@@ -276,22 +276,7 @@ fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
         }
     }
     let choice = choose(&mut copies, |a, b| reader?.compare(a, b));
-    Session {
-        agent,
-        copies,
-        choice,
-        pointers: Vec::new(),
-        launch_dir_exists: None,
-        health: HealthSet::default(),
-        is_pinned: false,
-        tags: Box::default(),
-        expires_at: None,
-        is_stuck: false,
-        continues: None,
-        rewound_as: None,
-        kin: None,
-        process: None,
-    }
+    Session::new(copies, choice)
 }
 
 /// Checks each directory once, for any number of sessions.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// One thing that is said of a session; scripts and tables choose among these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Field {
     /// The machine; empty for this one.
     Host,
@@ -62,6 +62,25 @@ pub(crate) enum Field {
     Since,
     /// The id of that process.
     Pid,
+    /// Its title, without the first prompt in its place; only in JSON, as the following ones.
+    #[strum(serialize = "title")]
+    #[value(skip)]
+    OwnTitle,
+    /// The first prompt.
+    #[value(skip)]
+    FirstPrompt,
+    /// The directory in which it was started.
+    #[value(skip)]
+    StartDir,
+    /// The directory in which it last worked.
+    #[value(skip)]
+    LastDir,
+    /// The source of the time of its last activity.
+    #[value(skip)]
+    ActiveSource,
+    /// The session that it came from.
+    #[value(skip)]
+    ParentId,
 }
 
 impl Field {
@@ -76,6 +95,21 @@ impl Field {
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
     /// The columns of a list of tagged sessions, and the fields of their lines: the tags stay on a narrow screen.
     pub(crate) const OF_TAGGED: [Self; 6] = [Self::Agent, Self::Id, Self::Title, Self::Tags, Self::Dir, Self::Active];
+    /// The facts in the JSON of a session, in their order.
+    pub(crate) const OF_JSON: [&[Self]; 3] = [
+        &[
+            Self::Agent,
+            Self::Id,
+            Self::Kind,
+            Self::OwnTitle,
+            Self::FirstPrompt,
+            Self::Dir,
+            Self::StartDir,
+            Self::LastDir,
+        ],
+        &[Self::Project, Self::Created, Self::Active, Self::ActiveSource, Self::Size, Self::Prompts, Self::Replies],
+        &[Self::Model, Self::Branch, Self::ParentId],
+    ];
     /// The fields about the process.
     const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
     /// Fields that exist only after counting.

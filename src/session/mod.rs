@@ -7,6 +7,7 @@ mod choice;
 pub(crate) mod choose;
 mod copy;
 pub(crate) mod evidence;
+pub(crate) mod facts;
 pub(crate) mod fields;
 mod health;
 pub(crate) mod mapping;
@@ -207,6 +208,26 @@ pub(crate) enum Kin {
 }
 
 impl Session {
+    /// Creates a session from its copies, the chosen one first. Everything that is not in them is unknown.
+    pub(crate) fn new(copies: Vec<SessionCopy>, choice: impl Into<Arc<Choice>>) -> Self {
+        Self {
+            agent: copies[0].place.agent(),
+            copies,
+            choice: choice.into(),
+            pointers: Vec::new(),
+            launch_dir_exists: None,
+            health: HealthSet::default(),
+            is_pinned: false,
+            tags: Box::default(),
+            expires_at: None,
+            is_stuck: false,
+            continues: None,
+            rewound_as: None,
+            kin: None,
+            process: None,
+        }
+    }
+
     /// Returns the chosen copy.
     pub(crate) fn copy(&self) -> &SessionCopy {
         &self.copies[0]
@@ -310,22 +331,7 @@ pub(crate) mod tests {
 
     /// A session with these copies, the first of which is the chosen one.
     pub(crate) fn session(copies: Vec<SessionCopy>) -> Session {
-        Session {
-            agent: copies[0].place.agent(),
-            choice: Choice::new("it is the only copy", true).into(),
-            copies,
-            pointers: Vec::new(),
-            launch_dir_exists: None,
-            health: HealthSet::default(),
-            is_pinned: false,
-            tags: Box::default(),
-            expires_at: None,
-            is_stuck: false,
-            continues: None,
-            rewound_as: None,
-            kin: None,
-            process: None,
-        }
+        Session::new(copies, Choice::new("it is the only copy", true))
     }
 
     #[test]

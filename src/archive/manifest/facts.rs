@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
-use crate::session::{Choice, Fact, HealthSet, Located, Session, SessionCopy, SessionKind, Store};
+use crate::session::{Choice, Fact, Located, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use changes::path_text::PathText;
 
@@ -94,22 +94,7 @@ impl Manifest {
     /// Returns the session for a list, with each copy at its place of that time.
     pub(crate) fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
-        Session {
-            agent: self.agent,
-            copies,
-            choice: Choice::new("it was archived like this", true).into(),
-            pointers: Vec::new(),
-            launch_dir_exists: None,
-            health: HealthSet::default(),
-            is_pinned: false,
-            tags: Box::default(),
-            expires_at: None,
-            is_stuck: false,
-            continues: None,
-            rewound_as: None,
-            kin: None,
-            process: None,
-        }
+        Session::new(copies, Choice::new("it was archived like this", true))
     }
 
     /// Returns the place of the chosen copy when it was archived.

@@ -129,8 +129,8 @@ impl Exporter<'_> {
             }
             (ExportFormat::Html, _) => pages(&mut HtmlPage::new(out, self.env), one, (copy, messages), left_out),
             (ExportFormat::Json, Some((state, copy))) => {
-                let shown =
-                    Shown { archive: self.archive, states: std::slice::from_ref(state), state: &state.manifest };
+                let (session, states, state) = (&one.session, std::slice::from_ref(*state), &state.manifest);
+                let shown = Shown { archive: self.archive, session, states, state };
                 show_json(&mut out, &shown, Stream(copy, messages, left_out))?;
                 Ok(0)
             }

@@ -2,22 +2,21 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{Format, SearchArgs};
-use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::scan::deleted::Deleted;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Found, Hit};
 use crate::session::terms::Words;
-use crate::session::{AgentKind, Problem, Role, Session, SessionKind};
+use crate::session::{Problem, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::document::{write_header, write_line, write_object, write_summary};
+use crate::view::render::json::facts::{FactsJson, Of};
 use crate::view::render::list::more_with_all;
 use crate::view::render::{rows, table};
 use crate::view::ui::Styles;
@@ -132,7 +131,7 @@ impl<'a> Summary<'a> {
 }
 
 /// The answer of `search`.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct SearchJson<'a> {
     /// The text that was searched for; several are joined by blanks.
     pub text: &'a str,
@@ -147,22 +146,10 @@ pub(crate) struct SearchJson<'a> {
 }
 
 /// A session that has the text.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct MatchJson<'a> {
-    /// The agent that it belongs to.
-    pub agent: AgentKind,
-    /// The full id.
-    pub id: &'a str,
-    /// The kind of session.
-    pub kind: SessionKind,
-    /// The title in the agent's own picker; `null` without one.
-    pub title: Option<&'a str>,
-    /// The first prompt.
-    pub first_prompt: Option<&'a str>,
-    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
-    pub launch_dir: Option<PathJson<'a>>,
-    /// The newest time inside it.
-    pub active_at: Option<Timestamp>,
+    #[serde(flatten)]
+    pub facts: FactsJson<'a>,
     /// The number of the archived state that was searched; `null` if it was the session itself.
     pub state: Option<u64>,
     /// Rank within this answer, higher is better; `null` for a text that is found as it is typed.
@@ -195,16 +182,8 @@ pub(crate) struct HitJson {
 impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
     fn from(one: &'a Match<'a>) -> Self {
         let Match { session, state, found, rank } = one;
-        let copy = session.copy();
-        let text = |fact: &'a Option<crate::session::Fact<Arc<str>>>| fact.as_ref().map(|fact| &*fact.value);
         Self {
-            agent: session.agent,
-            id: session.id(),
-            kind: copy.kind,
-            title: text(&copy.title),
-            first_prompt: text(&copy.first_prompt),
-            launch_dir: session.launch_dir().map(PathJson::from),
-            active_at: session.active_at(),
+            facts: FactsJson(session, Of::Match),
             state: *state,
             score: rank.as_ref().map(|rank| (rank.score * 1000.0).round() / 1000.0),
             words: rank.as_ref().map(|rank| rank.words.as_slice()),

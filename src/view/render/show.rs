@@ -3,9 +3,6 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
-
-use jiff::Timestamp;
 
 use crate::agent::command::Plan;
 use crate::agent::rewind::can_be_slimmed;
@@ -14,18 +11,29 @@ use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::branches::Branch;
+use crate::session::facts::Value;
+use crate::session::fields::Field;
 use crate::session::marks::Mark;
 use crate::session::tag::Tag;
 use crate::session::{Fact, Liveness, Message, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::table;
+use crate::view::render::{fields, table};
 use crate::view::ui::Styles;
 
 /// Maximum characters of the prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
 /// The least width of a text.
 const NARROWEST: usize = 20;
+
+/// Formats the value of a field for users; a long text is cut.
+pub(super) fn words(value: &Value<'_>, env: &Env) -> String {
+    match value {
+        Value::Text(text) => text::truncated(&text::one_line(text), env.terminal.room(MAX_PROMPT)).into_owned(),
+        Value::Time(at) => table::moment(*at, env),
+        value => fields::words(value, env),
+    }
+}
 
 /// Writes all facts about a session, and its resume command or the reason why there is none.
 pub(crate) fn session(
@@ -39,12 +47,10 @@ pub(crate) fn session(
     let mut page = Page { out, env, styles };
     let Styles { strong, .. } = styles;
     writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
-    page.text("title", copy.title.as_ref())?;
-    page.text("first prompt", copy.first_prompt.as_ref())?;
+    page.fact("title", session, Field::OwnTitle)?;
+    page.fact("first prompt", session, Field::FirstPrompt)?;
     page.line("kind", Mark::Kind(copy.kind).word())?;
-    if let Some(parent) = &copy.parent_id {
-        page.line("parent", &text::one_line(parent))?;
-    }
+    page.fact("parent", session, Field::ParentId)?;
     if let Some(origin) = &session.continues {
         page.line("continues", &format!("{} {}", origin.agent, text::one_line(&origin.id)))?;
     }
@@ -65,11 +71,11 @@ pub(crate) fn session(
         None => page.line("launch dir", "unknown: no recorded directory belongs to its project")?,
     }
     if !is_one_dir {
-        page.dir("started in", copy.start_dir.as_ref())?;
-        page.dir("last in", copy.last_dir.as_ref())?;
+        page.fact("started in", session, Field::StartDir)?;
+        page.fact("last in", session, Field::LastDir)?;
     }
-    page.time("created", copy.created_at.as_ref())?;
-    page.time("active", copy.active_at.as_ref())?;
+    page.fact("created", session, Field::Created)?;
+    page.fact("active", session, Field::Active)?;
     page.line("size", &text::size(copy.size_bytes))?;
     if can_be_slimmed(copy) {
         let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
@@ -87,8 +93,8 @@ pub(crate) fn session(
         let counts = in_home(&counts, &env.invocation.elsewhere);
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
     }
-    page.text("model", copy.model.as_ref())?;
-    page.text("git branch", copy.git_branch.as_ref())?;
+    page.fact("model", session, Field::Model)?;
+    page.fact("git branch", session, Field::Branch)?;
     match &copy.liveness {
         Liveness::Idle => page.line("in use", "no")?,
         Liveness::Maybe { why } => page.line("in use", &format!("maybe: {why}"))?,
@@ -205,21 +211,11 @@ impl<W: Write> Page<'_, W> {
         self.line(name, &format!("{style}{}{style:#}", text::one_line(value)))
     }
 
-    fn text(&mut self, name: &str, fact: Option<&Fact<Arc<str>>>) -> io::Result<()> {
-        let Some(fact) = fact else { return Ok(()) };
-        let value = text::one_line(&fact.value);
-        let value = text::truncated(&value, self.env.terminal.room(MAX_PROMPT));
-        self.line(name, &format!("{value}  ({})", fact.source))
-    }
-
-    fn dir(&mut self, name: &str, fact: Option<&Fact<Arc<Path>>>) -> io::Result<()> {
-        let Some(fact) = fact else { return Ok(()) };
-        self.line(name, &format!("{}  ({})", path(&fact.value), fact.source))
-    }
-
-    fn time(&mut self, name: &str, fact: Option<&Fact<Timestamp>>) -> io::Result<()> {
-        let Some(fact) = fact else { return Ok(()) };
-        self.line(name, &format!("{}  ({})", table::moment(fact.value, self.env), fact.source))
+    /// Writes a fact, and its source if it was read.
+    fn fact(&mut self, name: &str, session: &Session, field: Field) -> io::Result<()> {
+        let Some(Fact { value, source }) = field.fact(session) else { return Ok(()) };
+        let source = if source.is_empty() { String::new() } else { format!("  ({source})") };
+        self.line(name, &format!("{}{source}", words(&value, self.env)))
     }
 
     fn copies(&mut self, session: &Session) -> io::Result<()> {

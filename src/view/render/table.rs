@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
+use crate::session::facts::Value;
 use crate::session::fields::Field;
 use crate::session::select::{ShortIds, list_number};
 use crate::session::{Health, Session, marks};
@@ -134,24 +135,21 @@ pub(crate) fn holder(session: &Session, pid: u32, now: Timestamp) -> String {
     [Some(format!("process {pid}")), started, activity].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the start time of the process that uses a session.
-fn started_at(session: &Session) -> Option<Timestamp> {
-    session.process?.started_at
-}
-
 /// Returns the text of a cell, before it is cut.
 fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
     match field {
         Field::Id => text::one_line(look.short.get(session)).into_owned(),
         Field::Title => title(session),
-        Field::Dir => session.launch_dir().map_or_else(|| "?".to_owned(), |dir| shown_dir(dir, env)),
-        Field::Path => shown_dir(&session.copy().place.path, env),
-        Field::Active => active(session, env),
-        Field::Created => text::ago(session.copy().created_at.as_ref().map(|at| at.value), env.clock.now),
-        Field::Since => started_at(session).map(|at| text::ago(Some(at), env.clock.now)).unwrap_or_default(),
-        Field::Size => session.copy().size().map(text::size).unwrap_or_default(),
         Field::Marks if !look.has_words(env.terminal.columns()) => marks::letters(session),
-        field => text::one_line(&fields::value(field, session).to_string()).into_owned(),
+        field => match field.value(session) {
+            Some(Value::Time(at)) => text::ago(Some(at), env.clock.now),
+            Some(Value::Path(path)) => shown_dir(path, env),
+            Some(Value::Number(bytes)) if field == Field::Size => text::size(bytes),
+            Some(value) => fields::words(&value, env),
+            None if field == Field::Dir => "?".to_owned(),
+            None if matches!(field, Field::Active | Field::Created) => text::ago(None, env.clock.now),
+            None => String::new(),
+        },
     }
 }
 
@@ -189,7 +187,7 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
         columns.push(Column::new("#", Fit::Number, (1..=sessions.len()).map(place)).styled(styles.faint));
     }
     let cells = |field: Field| sessions.iter().map(move |session| cell(field, session, env, look));
-    columns.extend(shown.iter().map(|field| Column::new(fields::heading(*field), fit(*field), cells(*field))));
+    columns.extend(shown.iter().map(|field| Column::new(&fields::heading(*field), fit(*field), cells(*field))));
     let all = needed(&columns, WANTED);
     if let Some(marks) = find(&mut columns, Field::Marks) {
         let others = all - needed(std::slice::from_ref(marks), WANTED);
@@ -252,15 +250,11 @@ fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
     for field in [Field::Active, Field::Created, Field::Since] {
         let Some(column) = find(columns, field) else { continue };
         for (cell, session) in column.cells.iter_mut().zip(sessions) {
-            let time = match field {
-                Field::Active => session.active_at(),
-                Field::Since => started_at(session),
-                _ => session.copy().created_at.as_ref().map(|at| at.value),
-            };
-            if field == Field::Since && time.is_none() {
-                continue;
+            match field.value(session) {
+                Some(Value::Time(at)) => *cell = text::short_ago(Some(at), env.clock.now),
+                _ if field == Field::Since => {}
+                _ => *cell = text::short_ago(None, env.clock.now),
             }
-            *cell = text::short_ago(time, env.clock.now);
         }
     }
 }

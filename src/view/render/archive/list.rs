@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use crate::archive::{Archive, Manifest, Snapshot};
 use crate::format::path_json::PathJson;
-use crate::session::{AgentKind, Problem, Session, SessionKind};
+use crate::session::{Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::items::List;
+use crate::view::render::json::facts::{FactsJson, Of};
 use crate::view::render::list::{Layout, beyond, more_with_all};
 use crate::view::render::table;
 use crate::view::ui::Styles;
@@ -49,40 +50,10 @@ pub(crate) struct ArchiveListJson<'a> {
 }
 
 /// An archived session, as it was when its newest state was archived.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct ArchivedJson<'a> {
-    /// The agent that it belongs to.
-    pub agent: AgentKind,
-    /// The full id.
-    pub id: &'a str,
-    /// The kind of session.
-    pub kind: SessionKind,
-    /// The title in the agent's own picker; `null` without one.
-    pub title: Option<&'a str>,
-    /// The first prompt.
-    pub first_prompt: Option<&'a str>,
-    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
-    pub launch_dir: Option<PathJson<'a>>,
-    /// The directory in which it was started.
-    pub start_dir: Option<PathJson<'a>>,
-    /// The last working directory.
-    pub last_dir: Option<PathJson<'a>>,
-    /// The project of the chosen copy.
-    pub project: Option<&'a str>,
-    /// When it was started.
-    pub created_at: Option<Timestamp>,
-    /// The newest time inside it.
-    pub active_at: Option<Timestamp>,
-    /// Number of prompts.
-    pub prompts: Option<u64>,
-    /// Assistant messages, counted.
-    pub replies: Option<u64>,
-    /// The model that answered last.
-    pub model: Option<&'a str>,
-    /// The branch that it last worked on.
-    pub git_branch: Option<&'a str>,
-    /// The session that it came from.
-    pub parent_id: Option<&'a str>,
+    #[serde(flatten)]
+    pub facts: FactsJson<'a>,
     /// Paths of the copies, the chosen one first.
     pub paths: Vec<String>,
     /// Every state of it that is in the archive, the oldest first.
@@ -112,32 +83,13 @@ pub(crate) struct StateJson<'a> {
     pub manifest: PathJson<'a>,
 }
 
-pub(super) fn archived<'a>(states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
-    let Manifest { agent, id, facts, .. } = state;
-    let dir = |dir: &'a Option<changes::path_text::PathText>| dir.as_ref().map(|dir| PathJson::from(dir.0.as_path()));
-    ArchivedJson {
-        agent: *agent,
-        id,
-        kind: facts.kind,
-        title: facts.title.as_deref(),
-        first_prompt: facts.first_prompt.as_deref(),
-        launch_dir: dir(&facts.launch_dir),
-        start_dir: dir(&facts.start_dir),
-        last_dir: dir(&facts.last_dir),
-        project: facts.project.as_deref(),
-        created_at: facts.created_at,
-        active_at: facts.active_at,
-        prompts: facts.prompts,
-        replies: facts.replies,
-        model: facts.model.as_deref(),
-        git_branch: facts.git_branch.as_deref(),
-        parent_id: facts.parent_id.as_deref(),
-        paths: paths(state),
-        states: states.iter().map(state_json).collect(),
-    }
+pub(super) fn archived<'a>(session: &'a Session, states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
+    let states = states.iter().map(state_json).collect();
+    ArchivedJson { facts: FactsJson(session, Of::Archived), paths: paths(state), states }
 }
 
-fn paths(manifest: &Manifest) -> Vec<String> {
+/// Returns the paths of the copies, the chosen one first.
+pub(super) fn paths(manifest: &Manifest) -> Vec<String> {
     let path = |at: &crate::archive::manifest::CopyAt| manifest.stores[at.store].0.join(&at.path);
     manifest.copies.iter().map(|at| path(at).to_string_lossy().into_owned()).collect()
 }
@@ -177,7 +129,10 @@ impl Answer for ArchivedList<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let fields = ArchiveListJson {
             archive: PathJson::from(self.archive.root()),
-            sessions: List::of(&self.states, |(states, newest)| archived(states, newest)),
+            sessions: List::counted(self.sessions.len(), |at| {
+                let (states, newest) = self.states[at];
+                archived(&self.sessions[at], states, newest)
+            }),
             hidden: self.hidden,
             beyond_limit: self.beyond_limit,
             problems: self.problems,

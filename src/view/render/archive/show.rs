@@ -10,10 +10,12 @@ use crate::archive::{Archive, Manifest, Snapshot};
 use crate::format::command_line::in_home;
 use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
+use crate::session::Session;
+use crate::session::fields::Field;
 use crate::system::env::Env;
-use crate::view::render::archive::list::{ArchivedJson, StateJson, archived};
+use crate::view::render::archive::list::{ArchivedJson, archived, paths};
 use crate::view::render::document::{write_line, write_object, write_summary};
-use crate::view::render::table;
+use crate::view::render::show::words;
 use crate::view::ui::Styles;
 
 const KIND: &str = "archived-session";
@@ -23,6 +25,8 @@ const KIND: &str = "archived-session";
 pub(crate) struct Shown<'a> {
     /// The archive.
     pub archive: &'a Archive,
+    /// The session in the state that is shown.
+    pub session: &'a Session,
     /// Every state of the session, the oldest first.
     pub states: &'a [Snapshot],
     /// The one that is shown.
@@ -30,7 +34,7 @@ pub(crate) struct Shown<'a> {
 }
 
 /// The answer of `show` for an archived session.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct ArchivedSessionJson<'a, M> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
@@ -83,36 +87,29 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
 
 /// Writes the contents of the manifest.
 pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
-    let session = archived(shown.states, shown.state);
+    let Shown { session, states, .. } = shown;
     let Styles { strong, header, .. } = styles;
-    writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id))?;
+    writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
     let mut line = |name: &str, value: &str| writeln!(out, "  {header}{name:<12}{header:#}  {}", text::one_line(value));
-    let time = |at: Option<Timestamp>| at.map(|at| table::moment(at, env));
-    let dir = |dir: Option<PathJson<'_>>| dir.map(|dir| dir.path.into_owned());
-    let messages = session.prompts.zip(session.replies);
+    let fact = |field: Field| Some(words(&field.value(session)?, env));
+    let messages = session
+        .copy()
+        .prompts
+        .zip(session.copy().replies)
+        .map(|(prompts, replies)| format!("{}, {}", text::count(prompts, "prompt"), text::count(replies, "reply")));
     let fields = [
-        ("title", session.title.map(str::to_owned)),
-        (
-            "first prompt",
-            session
-                .first_prompt
-                .map(|prompt| text::truncated(&text::one_line(prompt), env.terminal.room(300)).into_owned()),
-        ),
-        ("kind", Some(session.kind.name().to_owned())),
-        ("parent", session.parent_id.map(str::to_owned)),
-        ("launch dir", dir(session.launch_dir)),
-        ("started in", dir(session.start_dir)),
-        ("last in", dir(session.last_dir)),
-        ("created", time(session.created_at)),
-        ("active", time(session.active_at)),
-        (
-            "messages",
-            messages.map(|(prompts, replies)| {
-                format!("{}, {}", text::count(prompts, "prompt"), text::count(replies, "reply"))
-            }),
-        ),
-        ("model", session.model.map(str::to_owned)),
-        ("git branch", session.git_branch.map(str::to_owned)),
+        ("title", fact(Field::OwnTitle)),
+        ("first prompt", fact(Field::FirstPrompt)),
+        ("kind", fact(Field::Kind)),
+        ("parent", fact(Field::ParentId)),
+        ("launch dir", fact(Field::Dir)),
+        ("started in", fact(Field::StartDir)),
+        ("last in", fact(Field::LastDir)),
+        ("created", fact(Field::Created)),
+        ("active", fact(Field::Active)),
+        ("messages", messages),
+        ("model", fact(Field::Model)),
+        ("git branch", fact(Field::Branch)),
     ];
     line("archived in", &env.tilde(shown.archive.root()))?;
     for (name, value) in fields {
@@ -120,14 +117,14 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
             line(name, &value)?;
         }
     }
-    for path in &session.paths {
+    for path in &paths(shown.state) {
         line("was in", path)?;
     }
     let is_that = |state: &Manifest| (state.number, &state.machine) == (shown.state.number, &shown.state.machine);
-    for (state, Snapshot { manifest, .. }) in session.states.iter().zip(shown.states) {
-        let StateJson { archived_at, hostname, files, size_bytes, .. } = state;
-        let (at, files, size) = (env.clock.shown(*archived_at), text::count(*files, "file"), text::size(*size_bytes));
-        let is_shown = session.states.len() > 1 && is_that(manifest);
+    for Snapshot { manifest, .. } in *states {
+        let at = env.clock.shown(manifest.archived_at);
+        let (files, size) = (text::count(manifest.files().count(), "file"), text::size(manifest.size_bytes()));
+        let (hostname, is_shown) = (&manifest.hostname, states.len() > 1 && is_that(manifest));
         let state = shown.archive.state_name(manifest);
         let mark = if is_shown { "; shown here" } else { "" };
         line("state", &format!("{state}: archived at {at} on {hostname}, {files}, {size}{mark}"))?;
@@ -135,7 +132,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
     // Without --state, `restore` takes the newest.
     let is_newest = shown.states.last().is_none_or(|newest| is_that(&newest.manifest));
     let state = if is_newest { String::new() } else { format!(" --state {}", shown.archive.state_name(shown.state)) };
-    let selector = format!("{}:{}", session.agent, session.id);
+    let selector = format!("{}:{}", session.agent, session.id());
     let dir = Archive::option(shown.archive.root(), env);
     let command = format!("rejoin restore {}{state}{dir}", shell::word(&selector));
     line("restore", &in_home(&command, &env.invocation.elsewhere))
@@ -167,7 +164,7 @@ pub(crate) fn show_head(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<(
 fn answer<'a, M>(shown: &Shown<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
     ArchivedSessionJson {
         archive: PathJson::from(shown.archive.root()),
-        session: archived(shown.states, shown.state),
+        session: archived(shown.session, shown.states, shown.state),
         entries: Vec::new(),
         messages,
     }

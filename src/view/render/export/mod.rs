@@ -14,16 +14,17 @@ pub(crate) mod safety;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::format::text;
-use crate::session::{Fact, Message, Role, Session};
+use crate::session::fields::Field;
+use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::escape::escaped;
 use crate::view::render::export::html::head;
 use crate::view::render::export::literal::literal;
+use crate::view::render::fields;
 pub(crate) use html::HtmlPage;
 pub(crate) use markdown::MarkdownPage;
 
@@ -92,22 +93,20 @@ pub(super) fn visible(said: &str) -> String {
     said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
 }
 
-/// Returns the facts about a session for a reader, each with its name.
-fn facts(session: &Session, env: &Env) -> Vec<(&'static str, String)> {
-    let copy = session.copy();
-    let said = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| text::one_line(&fact.value).into_owned());
-    let dir = copy.launch_dir.as_ref();
-    let time = |fact: &Option<Fact<Timestamp>>| fact.as_ref().map(|fact| env.clock.shown(fact.value));
-    let all = [
-        ("Agent", Some(session.agent.name().to_owned())),
-        ("Session", Some(text::one_line(session.id()).into_owned())),
-        ("Directory", dir.map(|dir| text::unbroken(&dir.value.to_string_lossy()).into_owned())),
-        ("Branch", said(&copy.git_branch)),
-        ("Model", said(&copy.model)),
-        ("Started", time(&copy.created_at)),
-        ("Last active", time(&copy.active_at)),
-    ];
-    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+/// The facts about a session for a reader, each with its name.
+const FACTS: [(&str, Field); 7] = [
+    ("Agent", Field::Agent),
+    ("Session", Field::Id),
+    ("Directory", Field::Dir),
+    ("Branch", Field::Branch),
+    ("Model", Field::Model),
+    ("Started", Field::Created),
+    ("Last active", Field::Active),
+];
+
+/// Returns the known facts about a session, each with its name.
+fn facts(session: &Session, env: &Env) -> impl Iterator<Item = (&'static str, String)> {
+    FACTS.into_iter().filter_map(|(name, field)| Some((name, fields::words(&field.value(session)?, env))))
 }
 
 /// Returns the name of the speaker for a reader.

@@ -3,6 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod details;
 pub(crate) mod doctor;
+pub(crate) mod facts;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,10 +24,11 @@ use crate::scan::worktree::Lost;
 use crate::session::branches::Branch;
 use crate::session::process::Process;
 use crate::session::tag::Tag;
-use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session, SessionKind};
+use crate::session::{AgentKind, Comparison, Evidence, Health, Pointer, Session};
 use crate::system::env::Elsewhere;
 use crate::view::render::document::write_object;
 use crate::view::render::json::doctor::SessionIdJson;
+use crate::view::render::json::facts::{FactsJson, Of};
 
 /// A directory that a session is launched in.
 #[derive(Debug, Serialize)]
@@ -93,44 +95,10 @@ pub(crate) struct ResumeJson<'a> {
 }
 
 /// One conversation as its agent would resume it.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct SessionJson<'a> {
-    /// The agent that it belongs to.
-    pub agent: AgentKind,
-    /// The full id.
-    pub id: &'a str,
-    /// The kind of session.
-    pub kind: SessionKind,
-    /// The title in the agent's own picker; `null` without one.
-    pub title: Option<&'a str>,
-    /// The first prompt.
-    pub first_prompt: Option<&'a str>,
-    /// The directory in which `resume` starts the agent; `null` if there is no evidence.
-    pub launch_dir: Option<LaunchDirJson<'a>>,
-    /// The directory in which the session was started.
-    pub start_dir: Option<Cow<'a, str>>,
-    /// The last working directory.
-    pub last_dir: Option<Cow<'a, str>>,
-    /// The project of the chosen copy.
-    pub project: Option<&'a str>,
-    /// When it was started.
-    pub created_at: Option<Timestamp>,
-    /// The newest time inside the session.
-    pub active_at: Option<Timestamp>,
-    /// The source of that time; `mtime` if the session has none.
-    pub active_source: Option<&'a str>,
-    /// The chosen copy with all that belongs to it, in bytes; `null` if that was not counted.
-    pub size_bytes: Option<u64>,
-    /// Number of prompts; `null` unless the whole file was read.
-    pub prompts: Option<u64>,
-    /// Assistant messages that say or call something, counted; `null` unless the whole file was read.
-    pub replies: Option<u64>,
-    /// The model that answered last.
-    pub model: Option<&'a str>,
-    /// The branch that it last worked on.
-    pub git_branch: Option<&'a str>,
-    /// The session that it came from.
-    pub parent_id: Option<&'a str>,
+    #[serde(flatten)]
+    pub facts: FactsJson<'a>,
     /// The session that it continues, because another agent began it with `resume --with`, or `rewind` made it; `null` if rejoin does not know one.
     pub continues: Option<SessionIdJson<'a>>,
     /// `live`, `maybe` or `idle`.
@@ -158,32 +126,11 @@ pub(crate) struct SessionJson<'a> {
 impl<'a> SessionJson<'a> {
     /// Puts a session and its resume plan into the contract's form.
     pub(crate) fn new(session: &'a Session, plan: Option<&'a Plan>) -> Self {
-        let copy = session.copy();
         let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
         Self {
-            agent: session.agent,
-            id: session.id(),
-            kind: copy.kind,
-            title: copy.title.as_ref().map(|fact| &*fact.value),
-            first_prompt: copy.first_prompt.as_ref().map(|fact| &*fact.value),
-            launch_dir: copy
-                .launch_dir
-                .as_ref()
-                .map(|fact| LaunchDirJson::new(&fact.value, fact.source, session.launch_dir_exists)),
-            start_dir: copy.start_dir.as_ref().map(|fact| text::of_path(&fact.value)),
-            last_dir: copy.last_dir.as_ref().map(|fact| text::of_path(&fact.value)),
-            project: copy.place.project.as_deref(),
-            created_at: copy.created_at.as_ref().map(|fact| fact.value),
-            active_at: copy.active_at.as_ref().map(|fact| fact.value),
-            active_source: copy.active_at.as_ref().map(|fact| fact.source),
-            size_bytes: copy.size(),
-            prompts: copy.prompts,
-            replies: copy.replies,
-            model: copy.model.as_ref().map(|fact| &*fact.value),
-            git_branch: copy.git_branch.as_ref().map(|fact| &*fact.value),
-            parent_id: copy.parent_id.as_deref(),
+            facts: FactsJson(session, Of::Session),
             continues: session.continues.as_deref().map(|origin| SessionIdJson { agent: origin.agent, id: &origin.id }),
-            liveness: copy.liveness.name(),
+            liveness: session.copy().liveness.name(),
             process: session.process,
             pinned: session.is_pinned,
             tags: session.tags.iter().map(Tag::word).collect(),
@@ -226,7 +173,7 @@ pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
 }
 
 /// The answer of `show`.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct SessionDetailsJson<'a, M> {
     /// The session, with prompts and replies counted.
     pub session: SessionJson<'a>,
