@@ -52,7 +52,7 @@ def row(host, number, day):
         f'{{"agent":"{agent}","id":"{ident}","kind":"main","title":"{title}","first_prompt":"please {title}, then run all of them",'
         f'"launch_dir":{{"path":"{path}","path_bytes_base64":null,"source":"transcript","exists":true}},"start_dir":"{path}",'
         f'"last_dir":"{path}","project":"-home-ana-project","created_at":"{at}","active_at":"{at}","active_source":"transcript",'
-        f'"size_bytes":{size},"prompts":null,"replies":null,"model":"model-large","git_branch":"main","parent_id":null,'
+        f'"size_bytes":{size},"prompts":null,"replies":null,"tokens":null,"cost_usd":null,"model":"model-large","git_branch":"main","parent_id":null,'
         f'"liveness":"idle","pinned":false,"health":[],"copies":[{{"path":"{file}","path_bytes_base64":null,'
         f'"project":"-home-ana-project","chosen":true,"why":"it is filed under its launch directory","compared":null,'
         f'"diverged_at_record":null,"messages":null,"active_at":"{at}","size_bytes":{size}}}],"pointers":[],"resumable":true,'

@@ -47,13 +47,14 @@ pub(crate) struct ListArgs {
 
     /// Count prompts and replies
     ///
-    /// This reads every transcript to its end.
+    /// This reads every transcript to its end. JSON then has the recorded tokens and costs, too.
     #[arg(long)]
     pub counts: bool,
 
     /// Order of the sessions
     ///
-    /// By default, it is that of their last activity.
+    /// By default, it is that of their last activity. The orders by cost and by tokens read every transcript to its end, and put
+    /// sessions of which nothing is recorded last.
     #[arg(long, value_name = "KEY")]
     pub sort: Option<SortKey>,
 
@@ -61,7 +62,7 @@ pub(crate) struct ListArgs {
     #[arg(long, short)]
     pub reverse: bool,
 
-    /// Put the sessions of each project together
+    /// Group the sessions by KEY
     #[arg(long, value_name = "KEY")]
     pub group: Option<GroupKey>,
 
@@ -91,6 +92,12 @@ impl ListArgs {
         self.counts || self.choice.needs_counts() || self.fields.iter().any(|field| field.needs_counts())
     }
 
+    /// Returns whether tokens and costs are part of the answer; JSON has them with the counts.
+    pub(crate) fn usage(&self) -> bool {
+        let is_json = self.counts && self.format.for_text().is_json();
+        is_json || self.order().needs_usage() || self.fields.iter().any(|field| field.needs_usage())
+    }
+
     /// Returns whether a query leaves out any session.
     pub(crate) fn has_words(&self) -> bool {
         !self.words.is_empty() || self.choice.is_narrow()
@@ -99,7 +106,9 @@ impl ListArgs {
     /// Returns the usual fields of a line in a pipe.
     pub(crate) fn usual_fields(&self) -> impl Iterator<Item = Field> {
         let fields: &[Field] = if self.running { &Field::OF_RUNNING } else { &Field::OF_LINES };
-        fields.iter().copied().chain(Field::COUNTS.into_iter().filter(|_| self.counts()))
+        let counts = Field::COUNTS.into_iter().filter(|_| self.counts());
+        let usage = Field::USAGE.into_iter().filter(|_| self.order().needs_usage());
+        fields.iter().copied().chain(counts).chain(usage)
     }
 
     /// Returns the order of the sessions.

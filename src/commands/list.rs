@@ -8,11 +8,11 @@ use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{Scan, Wanted, processes, stuck};
+use crate::scan::{Scan, Wanted, processes, stuck, usage};
 use crate::session::fields::Field;
 use crate::session::marks::Mark;
 use crate::session::select::{ShortIds, SortKey};
-use crate::session::{Kin, Session};
+use crate::session::{Kin, Problem, Session};
 use crate::system::env::{Env, Terminal};
 use crate::view::render::list as render;
 use crate::view::render::list::Listing;
@@ -42,7 +42,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     });
 
     let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
-    let Scan { mut sessions, mut dangling, problems } = scan;
+    let Scan { mut sessions, mut dangling, mut problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
     let moved_here = match filter.dirs.first() {
         Some(dir) if says_more(args, &env.terminal) => moved_here::notes(dir, &sessions, env),
@@ -55,8 +55,16 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         sessions.retain(|session| session.copy_in_use().is_some());
     }
     sessions.retain(is_meant);
+    let mut unread = if args.order().needs_usage() { note_usage(&mut sessions, ui) } else { Vec::new() };
     let hidden = put_in_order(&mut sessions, &filter, args.order());
     let beyond_limit = cut(&mut sessions, args);
+    if args.usage() && !args.order().needs_usage() {
+        unread = note_usage(&mut sessions, ui);
+    }
+    // The usage was not asked for by itself, and unreadable messages were reported.
+    unread.retain(|_| !args.counts);
+    super::warn_of_problems(ui, env, &unread);
+    problems.extend(unread);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
@@ -113,6 +121,12 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     std::mem::forget(listing);
     std::mem::forget(sessions);
     Ok(Exit::Ok)
+}
+
+/// Notes the tokens and the costs of sessions; returns the files that could not be read.
+fn note_usage(sessions: &mut [Session], ui: &mut Ui) -> Vec<Problem> {
+    let showing = ui.watch("Reading");
+    usage::note(sessions, &showing.watcher())
 }
 
 /// Returns the limit if only the most recently active sessions are shown and nothing is reported about the rest.

@@ -71,7 +71,7 @@ pub(super) fn put_in_order(sessions: &mut Vec<Session>, filter: &Filter, key: So
 /// Truncates sessions to the limit, in the requested order; returns the number of those beyond.
 pub(super) fn cut(sessions: &mut Vec<Session>, args: &ListArgs) -> usize {
     if args.reverse {
-        sessions.reverse();
+        select::reverse(sessions, args.order());
     }
     if args.group.is_some() {
         select::put_projects_together(sessions, |session| session.launch_dir().map(Path::to_owned));

@@ -14,7 +14,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{shown, text};
 use crate::launch;
-use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck};
+use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck, usage};
 use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::fields::Field;
@@ -65,6 +65,10 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     if !wants_all_only {
         note_outputs(&mut session, env, ui);
+        if session.copy().transcript_bytes <= longest_counted {
+            // What cannot be read is unknown, and was reported with the session itself.
+            let _ = usage::note_of(&mut session.copies[0]);
+        }
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {
         session.is_stuck = true;

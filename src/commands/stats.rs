@@ -1,5 +1,7 @@
 //! `rejoin stats`
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
@@ -14,6 +16,7 @@ use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::{Clock, Env};
 use crate::view::render::stats::{Stats, StatsRow};
+use crate::view::render::table;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -44,10 +47,16 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
             exit = Exit::Partial;
         }
     }
-    let keys = if args.by.is_empty() { &StatsKey::ALL } else { args.by.as_slice() };
+    let keys = if args.by.is_empty() { &StatsKey::USUAL } else { args.by.as_slice() };
+    let is_by_session = keys.contains(&StatsKey::Session);
+    let named = scan.sessions.iter().filter(|_| is_by_session);
+    let labels: HashMap<String, String> = named.map(|session| (name(session), table::title(session))).collect();
     let rows = keys.iter().flat_map(|by| {
         let tallies = stats::tallies(&sessions, *by).into_iter();
-        tallies.map(|(key, tally)| StatsRow { by: *by, key, tally })
+        tallies.map(|(key, tally)| {
+            let label = key.as_ref().and_then(|key| labels.get(key)).cloned();
+            StatsRow { by: *by, key, tally, label }
+        })
     });
     let answer = Stats { rows: rows.collect(), total: stats::total(&sessions), is_whole: !args.by.is_empty() };
     ui.answer(args.format, env, &answer)?;
@@ -59,6 +68,10 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         no_match::note(&filter, env, ui);
     }
     Ok(exit)
+}
+
+fn name(session: &Session) -> String {
+    format!("{}:{}", session.agent, session.id())
 }
 
 /// Reads a session to its end; unreadable parts are not counted.
@@ -77,7 +90,10 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
     if days.dates.is_empty() {
         copy.active_at.iter().for_each(|at| days.add(at.value));
     }
+    let parent = copy.parent_id.as_ref().map(|id| format!("{}:{id}", session.agent));
     let measured = Measured {
+        name: name(session),
+        parent,
         is_subagent: kind == SessionKind::Subagent,
         agent: session.agent.name(),
         project: dir.map(|dir| dir.value.to_string_lossy().into_owned()),

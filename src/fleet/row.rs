@@ -13,6 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::session::process::Process;
 use crate::session::select::{Rank, SortKey};
+use crate::session::usage::{Cost, Tokens, Usage};
 use crate::session::{
     AgentKind, Choice, Fact, Health, HealthSet, Liveness, Located, Session, SessionCopy, SessionKind, Store,
 };
@@ -40,6 +41,8 @@ struct FleetRow<'a> {
     size_bytes: Option<u64>,
     prompts: Option<u64>,
     replies: Option<u64>,
+    tokens: Option<Tokens>,
+    cost_usd: Option<f64>,
     model: Option<String>,
     git_branch: Option<String>,
     #[serde(borrow)]
@@ -104,7 +107,7 @@ pub(crate) type Place = (Rank, AgentKind, String);
 
 /// Returns the place of a line's session; `None` if the line is not understood.
 pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place> {
-    if matches!(sort, SortKey::Title | SortKey::Dir) {
+    if matches!(sort, SortKey::Title | SortKey::Dir) || sort.needs_usage() {
         return session(line, host).ok().map(|session| place_of(&session, sort));
     }
     let row: Order<'_> = serde_json::from_str(line).ok()?;
@@ -155,6 +158,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     first.is_size_known = row.size_bytes.is_some();
     first.prompts = row.prompts;
     first.replies = row.replies;
+    first.usage = Usage { tokens: row.tokens, cost: row.cost_usd.and_then(Cost::from_dollars) };
     first.model = fact(row.model);
     first.git_branch = fact(row.git_branch);
     first.liveness = match row.liveness.as_deref() {

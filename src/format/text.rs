@@ -147,6 +147,18 @@ fn truncated_middle(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{end}", truncated(text, width - end.width())))
 }
 
+/// Formats a number in short form: 950, 12.3k, 4.5M.
+pub(crate) fn short(number: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    match UNITS.iter().find(|(unit, _)| number >= *unit) {
+        Some((unit, name)) => {
+            let tenths = number / (unit / 10);
+            format!("{}.{}{name}", tenths / 10, tenths % 10)
+        }
+        None => number.to_string(),
+    }
+}
+
 /// The age in seconds of a time that another clock, which may be ahead, calls the present.
 const AHEAD: i64 = -CLOCK_SKEW.as_secs();
 

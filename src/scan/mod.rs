@@ -25,6 +25,7 @@ pub(crate) mod sieve;
 pub(crate) mod stores;
 pub(crate) mod stuck;
 pub(crate) mod texts;
+pub(crate) mod usage;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

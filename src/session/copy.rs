@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::session::obstacle::Obstacle;
 use crate::session::process::State;
 use crate::session::recorded;
+use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
 /// A session that was written to this recently may be in use.
@@ -55,6 +56,8 @@ pub(crate) struct SessionCopy {
     pub prompts: Option<u64>,
     /// Number of assistant messages; `None` until the whole file was read.
     pub replies: Option<u64>,
+    /// The tokens and the cost of its replies; unknown unless `scan::usage` read them.
+    pub usage: Usage,
     /// The model that answered last.
     pub model: Option<Fact<Arc<str>>>,
     /// The git branch it last worked on.
@@ -99,6 +102,7 @@ impl SessionCopy {
             temporary: Vec::new(),
             prompts: None,
             replies: None,
+            usage: Usage::default(),
             model: None,
             git_branch: None,
             liveness: Liveness::Idle,

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::session::fields::Field;
+use crate::session::usage::{Cost, Tokens};
 use crate::session::{Fact, Session, marks};
 
 /// The value of a field, not shortened.
@@ -27,6 +28,10 @@ pub(crate) enum Value<'s> {
     Number(u64),
     /// A time in UTC.
     Time(Timestamp),
+    /// Tokens of models.
+    Tokens(Tokens),
+    /// Money.
+    Cost(Cost),
 }
 
 impl Display for Value<'_> {
@@ -36,6 +41,8 @@ impl Display for Value<'_> {
             Self::Path(path) => path.display().fmt(f),
             Self::Number(number) => number.fmt(f),
             Self::Time(at) => at.fmt(f),
+            Self::Tokens(tokens) => tokens.total().fmt(f),
+            Self::Cost(cost) => cost.dollars().fmt(f),
         }
     }
 }
@@ -64,6 +71,8 @@ impl Field {
             Self::Size => plain(Value::Number(copy.size()?)),
             Self::Prompts => plain(Value::Number(copy.prompts?)),
             Self::Replies => plain(Value::Number(copy.replies?)),
+            Self::Tokens => plain(Value::Tokens(copy.usage.tokens?)),
+            Self::Cost => plain(Value::Cost(copy.usage.cost?)),
             Self::Model => read_text(&copy.model),
             Self::Branch => read_text(&copy.git_branch),
             Self::ParentId => text(copy.parent_id.as_deref()),

@@ -30,6 +30,12 @@ pub(crate) enum Field {
     Prompts,
     /// Number of replies.
     Replies,
+    /// Tokens that models read and wrote, if its agent records them.
+    Tokens,
+    /// Its cost in US dollars, if its agent records it.
+    #[strum(serialize = "cost_usd")]
+    #[value(name = "cost_usd", alias = "cost")]
+    Cost,
     /// The marks, such as *live* or *pinned*.
     Marks,
     /// The tags, as `+WORD`.
@@ -108,12 +114,14 @@ impl Field {
             Self::LastDir,
         ],
         &[Self::Project, Self::Created, Self::Active, Self::ActiveSource, Self::Size, Self::Prompts, Self::Replies],
-        &[Self::Model, Self::Branch, Self::ParentId],
+        &[Self::Tokens, Self::Cost, Self::Model, Self::Branch, Self::ParentId],
     ];
     /// The fields about the process.
     const OF_PROCESS: [Self; 3] = [Self::State, Self::Since, Self::Pid];
     /// Fields that exist only after counting.
     pub(crate) const COUNTS: [Self; 2] = [Self::Prompts, Self::Replies];
+    /// Fields that exist only after reading what agents record about their models.
+    pub(crate) const USAGE: [Self; 2] = [Self::Tokens, Self::Cost];
 
     /// Returns the name that is typed, that heads a column of CSV, and that the JSON has.
     pub(crate) fn name(self) -> &'static str {
@@ -123,6 +131,11 @@ impl Field {
     /// Returns whether the field needs counting, which reads every transcript to its end.
     pub(crate) fn needs_counts(self) -> bool {
         Self::COUNTS.contains(&self)
+    }
+
+    /// Returns whether the field needs the usage, for which most transcripts are read to their ends.
+    pub(crate) fn needs_usage(self) -> bool {
+        Self::USAGE.contains(&self)
     }
 
     /// Returns whether it is about the process that uses the session.

@@ -1,6 +1,8 @@
 //! Statistics of sessions: numbers, durations and sizes, grouped by a key.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
+use std::iter::successors;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,10 +24,13 @@ pub(crate) enum StatsKey {
     Model,
     /// By the week of the last activity, named by its Monday.
     Week,
+    /// By session, with its sub-agents: highest cost first, then most tokens.
+    Session,
 }
 
 impl StatsKey {
-    pub(crate) const ALL: [Self; 4] = [Self::Agent, Self::Project, Self::Model, Self::Week];
+    /// The keys of a command without one; there may be many sessions.
+    pub(crate) const USUAL: [Self; 4] = [Self::Agent, Self::Project, Self::Model, Self::Week];
 
     /// Returns the word of the JSON contract.
     pub(crate) fn name(self) -> &'static str {
@@ -68,6 +73,10 @@ impl Days {
 /// One session in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
+    /// Its agent and its id, as a SESSION is named.
+    pub name: String,
+    /// The name of the session that made it, if it is a sub-agent.
+    pub parent: Option<String>,
     /// Set for a sub-agent, which is a part of its session: only its tokens and cost are counted.
     pub is_subagent: bool,
     pub agent: &'static str,
@@ -83,12 +92,17 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Returns the group of the session; `None` if it is unknown.
-    fn key(&self, by: StatsKey) -> Option<String> {
+    /// Returns the group of the session; `None` if it is unknown. `parents` has the parent of each sub-agent.
+    fn key(&self, by: StatsKey, parents: &HashMap<&str, &str>) -> Option<String> {
         match by {
             StatsKey::Agent => Some(self.agent.to_owned()),
             StatsKey::Project => self.project.clone(),
             StatsKey::Model => self.model.clone(),
+            StatsKey::Session => {
+                // A damaged record may make two sub-agents parents of each other.
+                let above = successors(Some(self.name.as_str()), |name| parents.get(name).copied());
+                above.take(parents.len() + 1).last().map(str::to_owned)
+            }
             StatsKey::Week => self.days.last().and_then(|day| monday(*day)).map(|day| day.to_string()),
         }
     }
@@ -156,16 +170,19 @@ pub(crate) fn total(sessions: &[Measured]) -> Tally {
 
 /// Counts sessions per group, the largest group first, weeks in their order; the unknown group, `None`, comes last.
 pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, Tally)> {
+    let made = sessions.iter().filter(|session| session.is_subagent);
+    let parents = made.filter_map(|session| Some((session.name.as_str(), session.parent.as_deref()?))).collect();
     let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
     for session in sessions {
-        tallies.entry(session.key(by)).or_default().add(session);
+        tallies.entry(session.key(by, &parents)).or_default().add(session);
     }
     let mut tallies: Vec<_> = tallies.into_iter().filter(|(_, tally)| tally.sessions > 0).collect();
     tallies.sort_by(|(key, tally), (other_key, other)| {
         let unknown_last = key.is_none().cmp(&other_key.is_none());
-        let by_count =
-            if by == StatsKey::Week { std::cmp::Ordering::Equal } else { other.sessions.cmp(&tally.sessions) };
-        unknown_last.then(by_count).then_with(|| key.cmp(other_key))
+        let by_count = if by == StatsKey::Week { Ordering::Equal } else { other.sessions.cmp(&tally.sessions) };
+        let usage = |tally: &Tally| (tally.cost, tally.tokens.map(Tokens::total));
+        let by_usage = || if by == StatsKey::Session { usage(other).cmp(&usage(tally)) } else { Ordering::Equal };
+        unknown_last.then(by_count).then_with(by_usage).then_with(|| key.cmp(other_key))
     });
     tallies
 }
@@ -201,5 +218,29 @@ mod tests {
         assert_eq!(counted(StatsKey::Agent), [(text("codex"), 2), (text("claude"), 1)]);
         assert_eq!(counted(StatsKey::Week), [(text("2026-11-16"), 1), (text("2026-11-23"), 2)]);
         assert_eq!(counted(StatsKey::Model), [(None, 3)]);
+    }
+
+    #[test]
+    fn usage_of_nested_sub_agents_counts_for_their_session() {
+        let usage = |dollars| Usage { tokens: None, cost: Cost::from_dollars(dollars) };
+        let named = |name: &str, parent: Option<&str>, dollars| Measured {
+            name: name.to_owned(),
+            parent: parent.map(str::to_owned),
+            is_subagent: parent.is_some(),
+            usage: usage(dollars),
+            ..session("codex", date(2026, 11, 22), 1)
+        };
+        let sessions = [
+            named("codex:a", None, 0.0),
+            named("codex:b", None, 1.0),
+            named("codex:c", None, 0.0),
+            named("codex:d", Some("codex:c"), 0.5),
+            named("codex:e", Some("codex:d"), 1.0),
+            named("codex:f", Some("codex:g"), 9.0),
+            named("codex:g", Some("codex:f"), 9.0),
+        ];
+        let costs: Vec<_> = tallies(&sessions, StatsKey::Session).into_iter().map(|(key, it)| (key, it.cost)).collect();
+        let expected = [("codex:c", 1.5), ("codex:b", 1.0), ("codex:a", 0.0)];
+        assert_eq!(costs, expected.map(|(key, dollars)| (Some(key.to_owned()), Cost::from_dollars(dollars))));
     }
 }

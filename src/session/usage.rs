@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Tokens that models read and wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tokens {
     /// Tokens that models read, including those from a cache.
     pub input: u64,
@@ -16,6 +16,11 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    /// Returns the number of all tokens.
+    pub(crate) fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
     /// Adds the tokens of another reply.
     pub(crate) fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);

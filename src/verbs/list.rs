@@ -13,7 +13,8 @@ macro_rules! verbs {
             ///
             /// On a terminal, this prints a table of the sessions that fit the screen; `rejoin help marks` explains its letters.
             /// In a pipe, it prints one line per session, without a header and with nothing shortened. Tabs separate the
-            /// fields: agent, id, title, directory, last activity, bytes, health, and with --counts prompts and replies.
+            /// fields: agent, id, title, directory, last activity, bytes, health, with --counts prompts and replies, and with --sort cost or
+            /// --sort tokens both.
             #[command(visible_alias = "ls")]
             List(ListArgs) list {
                 Daily main reads, see [Show Search Stats Agents Rename],
@@ -22,6 +23,7 @@ macro_rules! verbs {
                     "rejoin list --since 7days --agent claude" => "the sessions of Claude Code of the last week",
                     "rejoin list cron" => "those with a word in their title, first prompt, directory, agent, id or marks",
                     "rejoin list --group project --limit 0" => "all of them, project by project",
+                    "rejoin list --sort cost --limit 5" => "those with the highest costs, as far as their agents record costs",
                     "rejoin list --format csv --fields agent,id,launch_dir,active_at" => "a table for a spreadsheet",
                 ]
             }
@@ -80,6 +82,7 @@ macro_rules! verbs {
                 examples [
                     "rejoin stats" => "counts by agent, project, model and week",
                     "rejoin stats --since 90d --by week" => "the last weeks",
+                    "rejoin stats --by session" => "the sessions with the highest costs, then those with the most tokens",
                 ]
             }
             /// Find problems in sessions and stores, and fix them

@@ -172,10 +172,13 @@ answer!(Resume {
 
 answer!(Process { pid: Option<u32>; started_at: Option<Time>; state: State });
 
+answer!(Tokens { input: u64; cached: u64; output: u64 });
+
 answer!(Session {
     agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<LaunchDir>;
     start_dir: Option<String>; last_dir: Option<String>; project: Option<String>; created_at: Option<Time>;
     active_at: Option<Time>; active_source: Option<String>; size_bytes: Option<u64>; prompts: Option<u64>; replies: Option<u64>;
+    tokens: Option<Tokens>; cost_usd: Option<f64>;
     model: Option<String>; git_branch: Option<String>; parent_id: Option<String>; continues: Option<SessionId>; liveness: Liveness; process: Option<Process>;
     pinned: bool; tags: Vec<String>; expires_at: Option<Time>; health: Vec<String>; copies: Vec<Copy>; pointers: Vec<Pointer>; resumable: bool; resume: Option<Resume>
 });

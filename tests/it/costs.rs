@@ -1,8 +1,9 @@
-//! `stats`: the costs that agents recorded.
+//! The costs that agents recorded, in `stats`, `list` and `show`.
 
 use serde_json::{Value, json};
 
-use crate::fixtures::{Aider, Claude, Copilot, Gptme, OpenHands, Pi, id, openhands_id};
+use crate::contract::{Session, SessionList};
+use crate::fixtures::{Aider, Claude, Copilot, Fixture as _, Gptme, OpenHands, Pi, id, openhands_id};
 use crate::world::World;
 use crate::{cline, cline_tasks, commandcode, letta, omp};
 
@@ -290,4 +291,86 @@ fn a_sum_is_shown_with_the_number_of_sessions() {
     let lines = world.rejoin(["stats", "--by", "project"]).code(0).stdout();
     let last: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').next_back()).collect();
     assert_eq!(last, ["0.3", ""], "{lines}");
+}
+
+/// Adds a session of Pi with a recorded cost, or without usage.
+fn add_pi(home: &std::path::Path, number: u32, cost: Option<f64>) {
+    let usage = cost.map(|cost| json!({"input": 20, "cacheRead": 10, "output": 4, "cost": {"total": cost}}));
+    let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage});
+    Pi::session(id(number)).in_dir("/usr").prompt("x").message(&said).write_to(home);
+}
+
+fn three() -> World {
+    let world = World::new();
+    for (number, cost) in [(1, Some(0.25)), (2, None), (3, Some(2.5))] {
+        add_pi(&world.home(), number, cost);
+    }
+    world
+}
+
+#[test]
+fn list_has_costs_and_tokens_on_demand_and_sorts_unknown_ones_last() {
+    let world = three();
+    let row = |number, rest: &str| format!("{}\t{rest}\n", id(number));
+    let fields = ["list", "--format", "tsv", "--fields", "id,tokens,cost"];
+    let sorted = |more: &[&str]| world.rejoin(fields.iter().chain(more)).code(0).stderr_eq("").stdout();
+    let [one, two, three] = [row(1, "34\t0.25"), row(2, "\t"), row(3, "34\t2.5")];
+    assert_eq!(sorted(&["--sort", "cost"]), [&*three, &*one, &*two].concat());
+    assert_eq!(sorted(&["--sort", "cost_usd", "--reverse"]), [&*one, &*three, &*two].concat());
+    assert_eq!(sorted(&["--sort", "tokens"]), [&*one, &*three, &*two].concat());
+    assert_eq!(sorted(&["--sort", "cost", "--limit", "1"]), three);
+    // Without a request, no transcript is read to its end.
+    let list = |args: &[&str]| world.rejoin(["list", "--json"].iter().chain(args)).code(0).json::<SessionList>();
+    assert!(list(&[]).sessions.iter().all(|session| session.tokens.is_none() && session.cost_usd.is_none()));
+    for args in [&["--counts"][..], &["--sort", "cost"], &["--sort", "tokens"]] {
+        let costs = |one: &Session| (one.tokens.as_ref().map(|it| [it.input, it.cached, it.output]), one.cost_usd);
+        let mut known: Vec<_> = list(args).sessions.iter().map(costs).collect();
+        known.sort_by(|one, other| one.1.partial_cmp(&other.1).expect("numbers"));
+        assert_eq!(known, [(None, None), (Some([30, 10, 4]), Some(0.25)), (Some([30, 10, 4]), Some(2.5))], "{args:?}");
+    }
+    let table = world.on_terminal(100, ["--color=never", "list", "--sort", "cost"]).code(0).stdout();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("TOKENS") && lines[0].contains("COST"), "{table}");
+    assert!(lines[1].contains("  34") && lines[1].contains("$2.50") && !lines[3].contains('$'), "{table}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{table}");
+    let csv = world.rejoin(["list", "--format", "csv", "--fields", "cost", "--sort", "cost"]).code(0).stdout();
+    assert_eq!(csv, "cost_usd\n2.5\n0.25\n\"\"\n");
+    // The archive does not record them.
+    world.rejoin(["archive", "--every"]).code(0);
+    let archived = world.rejoin(["list", "--archived", "--format", "tsv", "--fields", "cost,tokens"]).code(0);
+    assert_eq!(archived.stdout(), "\t\n\t\n\t\n");
+}
+
+#[test]
+fn show_has_the_recorded_cost_and_tokens() {
+    let world = three();
+    let shown: Value = world.rejoin(["show", &id(1), "--json"]).code(0).json();
+    assert_eq!(shown["session"]["tokens"], json!({"input": 30, "cached": 10, "output": 4}));
+    assert_eq!(shown["session"]["cost_usd"], 0.25);
+    let text = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(text.contains("  tokens        30 read (10 of them from a cache), 4 written\n"), "{text}");
+    assert!(text.contains("  cost          $0.25\n"), "{text}");
+    let text = world.rejoin(["show", &id(2)]).code(0).stdout();
+    assert!(!text.contains("cost") && !text.contains("tokens"), "{text}");
+}
+
+#[test]
+fn stats_by_session_has_the_highest_cost_first() {
+    let world = three();
+    let answer: Value = world.rejoin(["stats", "--by", "session", "--json"]).code(0).json();
+    let rows = answer["rows"].as_array().expect("rows");
+    let costs: Vec<_> = rows.iter().map(|row| (row["key"].clone(), row["cost_usd"].clone())).collect();
+    let name = |number| json!(format!("pi:{}", id(number)));
+    assert_eq!(costs, [(name(3), json!(2.5)), (name(1), json!(0.25)), (name(2), Value::Null)]);
+    // Its key names the session.
+    world.rejoin(["show", rows[0]["key"].as_str().expect("a name")]).code(0);
+    let text = world.on_terminal(80, ["--color=never", "stats", "--by", "session"]).code(0).stdout();
+    assert!(text.contains("SESSION") && text.contains(&format!("pi {:.8} x", id(3))), "{text}");
+    // Many sessions are not a usual key.
+    let usual: Value = world.rejoin(["stats", "--json"]).code(0).json();
+    assert!(usual["rows"].as_array().expect("rows").iter().all(|row| row["by"] != "session"));
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y").subagent("agent-a1", "q", "r"));
+    let answer: Value = world.rejoin(["stats", "--by", "session", "--json"]).code(0).json();
+    assert_eq!(answer["rows"].as_array().map(Vec::len), Some(1), "a sub-agent is a part of its session");
 }

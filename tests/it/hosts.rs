@@ -115,6 +115,27 @@ fn sessions_of_several_hosts_are_merged_in_one_order() {
 }
 
 #[test]
+fn sessions_of_several_hosts_are_sorted_by_cost() {
+    let hosts = two();
+    let said = |cost: f64| {
+        let usage = serde_json::json!({"input": 3, "output": 4, "cost": {"total": cost}});
+        serde_json::json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "usage": usage})
+    };
+    hosts.add("one", Pi::session(id(4)).in_dir(APP).prompt("x").message(&said(0.25)));
+    hosts.add("two", Pi::session(id(5)).in_dir(APP).prompt("x").message(&said(0.5)));
+    let list = |more: &[&str]| {
+        let words = ["list", "--hosts", "one,two", "--agent", "pi", "--format", "tsv", "--fields", "id,cost,tokens"];
+        hosts.rejoin(&[&words, more].concat()).code(0).stdout()
+    };
+    let row = |number, rest: &str| format!("{}\t{rest}\n", id(number));
+    let [two, four, five] = [row(2, "\t"), row(4, "0.25\t7"), row(5, "0.5\t7")];
+    assert_eq!(list(&["--sort", "cost"]), [&*five, &*four, &*two].concat());
+    assert_eq!(list(&["--sort", "cost", "--reverse"]), [&*four, &*five, &*two].concat());
+    assert_eq!(list(&[]).lines().count(), 3);
+    assert!(list(&[]).contains(&five), "the fields are asked for");
+}
+
+#[test]
 fn json_of_several_hosts_names_the_hosts() {
     let hosts = two();
     let answer = hosts.json(0, &["list", "--host", "one,two", "--limit", "2", "--json"]);

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     `agent` LowCardinality(String),
     `continues` Tuple(`agent` LowCardinality(String), `id` String),
     `copies` Array(Tuple(`active_at` Nullable(DateTime64(9, 'UTC')), `chosen` Bool, `compared` Nullable(String), `diverged_at_record` Nullable(UInt64), `messages` Nullable(UInt64), `path` String, `path_bytes_base64` Nullable(String), `project` Nullable(String), `size_bytes` UInt64, `why` Nullable(String))),
+    `cost_usd` Nullable(Float64),
     `created_at` Nullable(DateTime64(9, 'UTC')),
     `expires_at` Nullable(DateTime64(9, 'UTC')),
     `first_prompt` Nullable(String),
@@ -30,7 +31,8 @@ CREATE TABLE IF NOT EXISTS sessions (
     `size_bytes` UInt64,
     `start_dir` Nullable(String),
     `tags` Array(String),
-    `title` Nullable(String)
+    `title` Nullable(String),
+    `tokens` Tuple(`cached` Nullable(UInt64), `input` Nullable(UInt64), `output` Nullable(UInt64))
 )
 ENGINE = ReplacingMergeTree(day)
 ORDER BY (host, agent, id);

@@ -6,6 +6,7 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     agent: 'VARCHAR',
     continues: 'STRUCT("agent" VARCHAR, "id" VARCHAR)',
     copies: 'STRUCT("active_at" TIMESTAMP, "chosen" BOOLEAN, "compared" VARCHAR, "diverged_at_record" UBIGINT, "messages" UBIGINT, "path" VARCHAR, "path_bytes_base64" VARCHAR, "project" VARCHAR, "size_bytes" UBIGINT, "why" VARCHAR)[]',
+    cost_usd: 'DOUBLE',
     created_at: 'TIMESTAMP',
     expires_at: 'TIMESTAMP',
     first_prompt: 'VARCHAR',
@@ -29,5 +30,6 @@ SELECT * FROM read_json(files, format = 'newline_delimited', hive_partitioning =
     size_bytes: 'UBIGINT',
     start_dir: 'VARCHAR',
     tags: 'VARCHAR[]',
-    title: 'VARCHAR'
+    title: 'VARCHAR',
+    tokens: 'STRUCT("cached" UBIGINT, "input" UBIGINT, "output" UBIGINT)'
 });

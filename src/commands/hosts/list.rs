@@ -50,7 +50,9 @@ struct Order {
 impl Ord for Order {
     fn cmp(&self, other: &Self) -> Ordering {
         let order = self.place.cmp(&other.place);
-        if self.is_reversed { order.reverse() } else { order }
+        let is_unknown = |it: &Self| it.place.as_ref().is_some_and(|(rank, ..)| rank.is_unknown());
+        let reversed = || is_unknown(self).cmp(&is_unknown(other)).then(order.reverse());
+        if self.is_reversed { reversed() } else { order }
     }
 }
 
@@ -99,7 +101,9 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         limit => limit,
     };
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
-    let with = with.chain(args.counts().then(|| "--counts".to_owned())).chain(of_config(typed, args, &env.config));
+    // With its counts, a host answers with tokens and costs.
+    let counts = (args.counts() || args.usage()).then(|| "--counts".to_owned());
+    let with = with.chain(counts).chain(of_config(typed, args, &env.config));
     let with: Vec<String> = with.collect();
     let mut sources = asking.rows(KIND, &of_others(&env.invocation.words, OURS, &with), limit, ui)?;
     let format = args.format.for_list(env.terminal.stdout);

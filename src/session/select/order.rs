@@ -6,7 +6,15 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::session::usage::{Cost, Tokens};
 use crate::session::{AgentKind, Session};
+
+impl SortKey {
+    /// Returns whether the order needs the tokens and the costs of all sessions.
+    pub(crate) fn needs_usage(self) -> bool {
+        matches!(self, Self::Cost | Self::Tokens)
+    }
+}
 
 /// The order of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -21,6 +29,11 @@ pub(crate) enum SortKey {
     /// Largest first.
     #[value(name = "size_bytes", alias = "size")]
     Size,
+    /// Highest cost first, sessions without a recorded cost last.
+    #[value(name = "cost_usd", alias = "cost")]
+    Cost,
+    /// Most tokens first, sessions without recorded tokens last.
+    Tokens,
     /// By title, or else by first prompt.
     Title,
     /// By launch directory.
@@ -37,6 +50,10 @@ pub(crate) enum Rank {
     Time(Reverse<(bool, Timestamp)>),
     /// By size.
     Size(Reverse<u64>),
+    /// By cost; an unknown one comes last.
+    Cost(Reverse<Option<Cost>>),
+    /// By number of tokens; an unknown one comes last.
+    Tokens(Reverse<Option<u64>>),
     /// By title.
     Title(Box<str>),
     /// By directory.
@@ -54,6 +71,8 @@ impl Rank {
             SortKey::Active => Self::Time(Self::when(is_dated, active_at)),
             SortKey::Created => Self::Time(Self::when(is_dated, copy.created_at.as_ref().map(|created| created.value))),
             SortKey::Size => Self::Size(Reverse(copy.size_bytes)),
+            SortKey::Cost => Self::Cost(Reverse(copy.usage.cost)),
+            SortKey::Tokens => Self::Tokens(Reverse(copy.usage.tokens.map(Tokens::total))),
             SortKey::Title => Self::Title(session.label().unwrap_or_default().to_lowercase().into()),
             SortKey::Dir => Self::Dir(session.launch_dir().map(Into::into)),
             SortKey::Agent => Self::Agent(session.agent, Self::when(is_dated, active_at)),
@@ -65,6 +84,11 @@ impl Rank {
     /// Ranks by a time, and by whether it is plausible; compact, because there may be very many.
     pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
         Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
+    }
+
+    /// Returns whether the session comes last in the reverse order, too.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Cost(Reverse(None)) | Self::Tokens(Reverse(None)))
     }
 
     /// Returns the time of the rank, if it is plausible.
@@ -80,8 +104,14 @@ impl Rank {
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     sessions.sort_by_cached_key(|session| Rank::of(session, key));
     if reverse {
-        sessions.reverse();
+        self::reverse(sessions, key);
     }
+}
+
+/// Reverses the order of sorted sessions; those without a number that is recorded for others stay last.
+pub(crate) fn reverse(sessions: &mut [Session], key: SortKey) {
+    sessions.reverse();
+    sessions.sort_by_cached_key(|session| Rank::of(session, key).is_unknown());
 }
 
 /// Groups the sessions by launch directory; the projects are in the order of their first sessions.

@@ -24,6 +24,7 @@ pub(super) fn words(value: &Value<'_>, env: &Env) -> String {
     match value {
         Value::Path(path) => text::unbroken(&text::of_path(path)).into_owned(),
         Value::Time(at) => env.clock.shown(*at),
+        Value::Cost(cost) => cost.to_string(),
         value => text::one_line(&value.to_string()).into_owned(),
     }
 }

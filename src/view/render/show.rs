@@ -18,7 +18,7 @@ use crate::session::tag::Tag;
 use crate::session::{Fact, Liveness, Message, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::{fields, table};
+use crate::view::render::{fields, stats, table};
 use crate::view::ui::Styles;
 
 /// Maximum characters of the prompt in the summary on a terminal; `--messages` shows the whole.
@@ -93,6 +93,10 @@ pub(crate) fn session(
         let counts = in_home(&counts, &env.invocation.elsewhere);
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
     }
+    if let Some(tokens) = &copy.usage.tokens {
+        page.line("tokens", &stats::in_words(tokens).join(", ").replace(" tokens", ""))?;
+    }
+    page.fact("cost", session, Field::Cost)?;
     page.fact("model", session, Field::Model)?;
     page.fact("git branch", session, Field::Branch)?;
     match &copy.liveness {

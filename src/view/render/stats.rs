@@ -40,11 +40,14 @@ pub(crate) struct Stats {
 pub(crate) struct StatsRow {
     /// The key that they are counted by.
     pub by: StatsKey,
-    /// The agent, the directory, the model, or the Monday of the week; `null` when it is not known.
+    /// The agent, the directory, the model, the Monday of the week, or the agent and id of the session; `null` when it is not known.
     pub key: Option<String>,
     /// Their numbers.
     #[serde(flatten)]
     pub tally: Tally,
+    /// The title of a session for users.
+    #[serde(skip)]
+    pub label: Option<String>,
 }
 
 /// The columns of rows.
@@ -97,11 +100,7 @@ impl Stats {
         said.extend(
             (*output_bytes > 0).then(|| format!("{} of output of background tasks", text::size(*output_bytes))),
         );
-        said.extend(tokens.map(|it| match it.cached {
-            0 => format!("{} tokens read", short(it.input)),
-            cached => format!("{} tokens read ({} of them from a cache)", short(it.input), short(cached)),
-        }));
-        said.extend(tokens.map(|it| format!("{} tokens written", short(it.output))));
+        said.extend(tokens.iter().flat_map(in_words));
         said.extend(cost.map(|cost| match *cost_sessions {
             0 => format!("{cost} recorded for sub-agents"),
             known => format!("{cost} recorded for {known} of {}", text::count(*sessions, "session")),
@@ -132,14 +131,14 @@ impl Stats {
         let fit = if by == StatsKey::Project { Fit::Path } else { Fit::Text };
         let tallies = shown.iter().map(|row| &row.tally);
         let mut columns = vec![
-            Column::new(&by.name().to_uppercase(), fit, shown.iter().map(|row| name(by, row.key.as_deref(), env))),
+            Column::new(&by.name().to_uppercase(), fit, shown.iter().map(|row| name(row, env))),
             Column::new("SESSIONS", Fit::Number, tallies.clone().map(|tally| tally.sessions.to_string())),
             Column::new("PROMPTS", Fit::Number, tallies.clone().map(|tally| tally.prompts.to_string())),
             Column::new("SIZE", Fit::Number, tallies.clone().map(|tally| text::size(tally.size_bytes))),
             Column::new("DAYS", Fit::Number, tallies.clone().map(|tally| tally.days.len().to_string())),
         ];
         if self.total.tokens.is_some() {
-            let both = |it: Tokens| short(it.input.saturating_add(it.output));
+            let both = |it: Tokens| text::short(it.total());
             columns.push(Column::new(
                 "TOKENS",
                 Fit::Number,
@@ -153,8 +152,11 @@ impl Stats {
         while columns.len() > 2 && grid::needed(&columns, [LEAST_NAME; 2]) > width {
             columns.pop();
         }
+        if by == StatsKey::Session {
+            columns.remove(1);
+        }
         let bar = width.saturating_sub(grid::needed(&columns, [usize::MAX; 2]) + 2).min(MAX_BAR);
-        if bar > 0 {
+        if bar > 0 && by != StatsKey::Session {
             let most = shown.iter().map(|row| row.tally.sessions).max().unwrap_or(1).max(1);
             let bars = shown.iter().map(|row| bar_of(row.tally.sessions, most, bar));
             columns.push(Column::new("", Fit::Whole, bars).styled(*strong));
@@ -168,6 +170,13 @@ impl Stats {
     }
 }
 
+/// Formats tokens in words: those that models read, and those that they wrote.
+pub(super) fn in_words(tokens: &Tokens) -> [String; 2] {
+    let Tokens { input, cached, output } = *tokens;
+    let of_cache = if cached == 0 { String::new() } else { format!(" ({} of them from a cache)", text::short(cached)) };
+    [format!("{} tokens read{of_cache}", text::short(input)), format!("{} tokens written", text::short(output))]
+}
+
 /// Returns a bar of blocks; its last block may be a part of one.
 fn bar_of(count: u64, most: u64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -175,23 +184,15 @@ fn bar_of(count: u64, most: u64, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-fn name(by: StatsKey, key: Option<&str>, env: &Env) -> String {
-    match (by, key) {
+fn name(row: &StatsRow, env: &Env) -> String {
+    match (row.by, row.key.as_deref()) {
         (_, None) => "(unknown)".to_owned(),
         (StatsKey::Project, Some(dir)) => text::one_line(&shown_dir(Path::new(dir), env)).into_owned(),
-        (_, Some(key)) => text::one_line(key).into_owned(),
-    }
-}
-
-/// Formats a number in short form: 950, 12.3k, 4.5M.
-fn short(number: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
-    match UNITS.iter().find(|(unit, _)| number >= *unit) {
-        Some((unit, name)) => {
-            let tenths = number / (unit / 10);
-            format!("{}.{}{name}", tenths / 10, tenths % 10)
+        (StatsKey::Session, Some(key)) => {
+            let (agent, id) = key.split_once(':').unwrap_or_default();
+            text::one_line(&format!("{agent} {id:.8} {}", row.label.as_deref().unwrap_or_default())).into_owned()
         }
-        None => number.to_string(),
+        (_, Some(key)) => text::one_line(key).into_owned(),
     }
 }
 

@@ -145,6 +145,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
             Some(Value::Time(at)) => text::ago(Some(at), env.clock.now),
             Some(Value::Path(path)) => shown_dir(path, env),
             Some(Value::Number(bytes)) if field == Field::Size => text::size(bytes),
+            Some(Value::Tokens(tokens)) => text::short(tokens.total()),
             Some(value) => fields::words(&value, env),
             None if field == Field::Dir => "?".to_owned(),
             None if matches!(field, Field::Active | Field::Created) => text::ago(None, env.clock.now),
@@ -206,6 +207,8 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
             (Field::Marks, NARROWEST),
             // What an option asked for goes last.
             (Field::Since, NARROWEST),
+            (Field::Tokens, NARROWEST),
+            (Field::Cost, NARROWEST),
             (Field::Replies, NARROWEST),
             (Field::Prompts, NARROWEST),
             (Field::Pid, NARROWEST),
@@ -224,12 +227,13 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
 /// Returns the default columns of a table.
 fn usual(sessions: &[Session], env: &Env, look: &Look) -> Vec<Field> {
     let counts = Field::COUNTS.into_iter().filter(|_| sessions.iter().any(|it| it.copy().prompts.is_some()));
+    let usage = Field::USAGE.into_iter().filter(|field| sessions.iter().any(|it| field.value(it).is_some()));
     let usual: &[Field] = if look.is_of_running { &Field::OF_RUNNING } else { &Field::OF_TABLES };
     let (last, others) = usual.split_last().unwrap_or((&Field::Marks, &[]));
     let others = others.iter().copied().filter(|field| !look.has_groups || *field != Field::Dir);
     let is_elsewhere = |it: &Session| it.host().is_some_and(|host| host != env.hostname);
     let host = [Field::Host].into_iter().filter(|_| sessions.iter().any(is_elsewhere));
-    host.chain(others).chain(counts).chain([*last]).collect()
+    host.chain(others).chain(counts).chain(usage).chain([*last]).collect()
 }
 
 fn fit(field: Field) -> Fit {
@@ -237,6 +241,7 @@ fn fit(field: Field) -> Fit {
         Field::Title => Fit::Text,
         Field::Dir | Field::Path | Field::Project => Fit::Path,
         Field::Size | Field::Prompts | Field::Replies | Field::Copies | Field::Pid => Fit::Number,
+        Field::Tokens | Field::Cost => Fit::Number,
         _ => Fit::Whole,
     }
 }

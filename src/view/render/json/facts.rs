@@ -25,11 +25,11 @@ pub(crate) struct FactsJson<'a>(pub &'a Session, pub Of);
 
 impl Serialize for FactsJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        use Field::{Active, ActiveSource, Agent, Dir, FirstPrompt, Id, Kind, OwnTitle, Size};
+        use Field::{Active, ActiveSource, Agent, Cost, Dir, FirstPrompt, Id, Kind, OwnTitle, Size, Tokens};
         let Self(session, of) = self;
         let has = |field: &Field| match of {
             Of::Session => true,
-            Of::Archived => !matches!(field, ActiveSource | Size),
+            Of::Archived => !matches!(field, ActiveSource | Size | Cost | Tokens),
             Of::Match => matches!(field, Agent | Id | Kind | OwnTitle | FirstPrompt | Dir | Active),
         };
         let mut members = to.serialize_map(None)?;
