@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    ui.answer(args.format, env, &report)?;
+    ui.answer(args.format, env, &render::answer(&report, env))?;
     Ok(if report.is_whole() { Exit::Ok } else { Exit::Partial })
 }
 

@@ -65,17 +65,9 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     } else {
         apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?
     };
-    ui.answer(
-        args.format,
-        env,
-        &Report {
-            is_dry_run: args.dry_run,
-            plan: &plan,
-            outcome: &outcome,
-            problems: &problems,
-            is_whole: args.detail.all_items,
-        },
-    )?;
+    let (is_dry_run, is_whole) = (args.dry_run, args.detail.all_items);
+    let report = Report { is_dry_run, plan: &plan, outcome: &outcome, problems: &problems, is_whole };
+    ui.answer(args.format, env, &report.answer(env))?;
     Ok(if outcome.done.iter().any(|result| result.why().is_some()) { Exit::Partial } else { Exit::Ok })
 }
 

@@ -57,7 +57,7 @@ pub(super) fn print(
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let report = Report { look: Look::of(args), ..Report::new(change, outcome) };
-    Ok(ui.answer(format, env, &report)?)
+    Ok(ui.answer(format, env, &report.answer(env))?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.

@@ -105,7 +105,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     let look = Look { overview: &overview, is_whole: args.all_findings, ..Look::default() };
     let report = ChangeReport { look, ..ChangeReport::new(&repairs.change, outcome.as_ref()) };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
-    ui.answer(args.format, env, &fix)?;
+    ui.answer(args.format, env, &fix.answer(env))?;
     Ok(match super::change::exit(outcome.as_ref()) {
         Exit::Ok if !repairs.failed.is_empty() => Exit::Partial,
         Exit::Ok if !undecided.is_empty() => Exit::Findings,

@@ -157,7 +157,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
         command: command.as_deref(),
         run: run.as_deref(),
     };
-    ui.answer(args.format, env, &change)?;
+    ui.answer(args.format, env, &change.answer())?;
     if is_install && new.as_deref().is_some_and(settings::are_disabled) {
         ui.warn("disableAllHooks is set in this file, so Claude Code runs no hook");
     }

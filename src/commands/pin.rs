@@ -11,7 +11,8 @@ use crate::session::fields::Field;
 use crate::session::select::{self, Candidate, Filter, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
-use crate::view::render::labels::{Labelled, Labels, REMOVE};
+use crate::view::render::labels as render;
+use crate::view::render::labels::{Labelled, REMOVE};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -150,7 +151,7 @@ fn print(
     let result = |is_changed: bool| if is_changed { ItemResult::Done } else { ItemResult::Unchanged };
     let sessions = named.iter().zip(changed);
     let sessions = sessions.map(|((agent, id), changed)| labelled(*agent, id, result(*changed)));
-    ui.answer(format, env, &Labels { verb, sessions: sessions.collect() })?;
+    ui.answer(format, env, &render::answer(verb, &sessions.collect::<Vec<_>>()))?;
     Ok(Exit::Ok)
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     let look = Look { overview: &overview, ..Look::of(&args.change()) };
     let report = Report { look, ..Report::new(&planned.change, outcome.as_ref()) };
-    ui.answer(args.format, env, &MoveReport { report, mapping: &mapping, left: &planned.left })?;
+    let report = MoveReport { report, mapping: &mapping, left: &planned.left };
+    ui.answer(args.format, env, &report.answer(env))?;
     for (_, to) in mapping.pairs() {
         if reach::is_dir(to) == Some(false) {
             ui.note(&format!("{} does not exist yet; the sessions can be resumed once it does.", env.tilde(to)));

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Save::Jido => jido(env, ui)?,
     };
     if args.json {
-        ui.answer(Format::Json, env, &saved)?;
+        ui.answer(Format::Json, env, &render::answer(&saved))?;
     } else {
         ui.note(&render::text(&saved));
     }

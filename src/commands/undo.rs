@@ -13,8 +13,10 @@ use crate::doctor::survey::sweeps;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::system::env::Env;
+use crate::view::render::change::Text;
 use crate::view::render::confirm;
-use crate::view::render::undo::{Runs, Undoing};
+use crate::view::render::undo as render;
+use crate::view::render::undo::Runs;
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::trash::{self, Purge};
@@ -55,8 +57,8 @@ pub(super) fn carry_out(
         warn(&mut report, env, ui);
     }
     let overview = if how.dry_run { confirm::undo(&report.run, env) } else { Vec::new() };
-    let way_out = way_out(&report, env);
-    ui.answer(format, env, &Undoing { report: &report, overview, is_whole: how.detail.all_items, way_out })?;
+    let (is_whole, hints) = (how.detail.all_items, way_out(&report, env).into_iter().collect());
+    ui.answer(format, env, &Text { overview: &overview, is_whole, hints, ..render::answer(&report) })?;
     Ok(exit(&report))
 }
 
@@ -153,6 +155,6 @@ fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         }
         trash::purge(&state_dir::open(env, "undo --purge", args.lock.lock_timeout)?, env.clock.now, &which)?
     };
-    ui.answer(args.format, env, &purged)?;
+    ui.answer(args.format, env, &render::purge(&purged))?;
     Ok(if purged.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
             ui.note(&format!("{error:#}. Nothing was done."));
             let (plan, outcome, purged) = (Planned::default(), Outcome::default(), Purged::default());
             let report = plan.report(settings, Some(&outcome), &purged, env);
-            ui.answer(args.format, env, &Report { is_locked: true, ..report })?;
+            ui.answer(args.format, env, &Report { is_locked: true, ..report }.answer(env))?;
             Ok(Exit::Ok)
         }
         outcome => outcome,

@@ -310,7 +310,7 @@ impl Planned {
         env: &Env,
         ui: &mut Ui,
     ) -> anyhow::Result<()> {
-        ui.answer(settings.args.format, env, report)?;
+        ui.answer(settings.args.format, env, &report.answer(env))?;
         if settings.args.format.is_table() {
             render::left_to_agents(&self.its_agents, env).iter().for_each(|line| ui.note(line));
         }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let overview = removal::overview(&change, &args.removal, args.format.is_table(), env);
     let look = Look { overview: &overview, ..Look::of(&args.removal.change) };
     let report = Report { is_permanent, look, ..Report::new(&change, outcome.as_ref()) };
-    ui.answer(args.format, env, &report)?;
+    ui.answer(args.format, env, &report.answer(env))?;
     outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));
     failed.iter().for_each(|why| ui.warn(&format!("what was removed is not deleted permanently: {why}")));
     Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use crate::cli::{Format, ResumeArgs};
+use crate::cli::ResumeArgs;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::to_enter;
 use crate::fleet::{Host, of_others, ourselves, ssh};
 use crate::format::shell;
 use crate::launch;
 use crate::system::env::Env;
-use crate::view::render::hosts::Line;
 use crate::view::ui::Ui;
 
 /// Hands the terminal to the command on the host.
@@ -30,7 +30,9 @@ pub(super) fn resume(host: &Host, args: &ResumeArgs, env: &Env, ui: &mut Ui) -> 
     let line = shell::command(&[], &BTreeMap::new(), &argv).ok_or_else(|| {
         Refusal::new(RefusalCode::NotPrintable, "the command cannot be printed: a part of it holds control characters")
     })?;
-    ui.answer(Format::Table, env, &Line(line))?;
+    ui.page(env)?;
+    writeln!(ui.data(), "{line}")?;
+    ui.flush()?;
     Ok(Exit::Ok)
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
     let report =
         Report { followed: run, look: Look::of(&args.change), ..Report::new(&restore.change, outcome.as_ref()) };
-    ui.answer(args.format, env, &report)?;
+    ui.answer(args.format, env, &report.answer(env))?;
     Ok(followed?.0)
 }
 

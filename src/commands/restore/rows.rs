@@ -119,7 +119,7 @@ pub(super) fn run(
         None => returns.iter().map(|one| one.obstacle(&known, env).map(ItemResult::Refused)).collect(),
     };
     let report = Report { refused: &refused, look: Look::of(&args.change), ..Report::new(&change, outcome.as_ref()) };
-    ui.answer(args.format, env, &report)?;
+    ui.answer(args.format, env, &report.answer(env))?;
     let is_refused = refused.iter().any(Option::is_some);
     Ok(if is_refused { Exit::Partial } else { change::exit(outcome.as_ref()) })
 }

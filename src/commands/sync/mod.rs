@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         unchanged: plan.unchanged(&done.sent),
         is_quiet: ui.is_quiet(),
     };
-    ui.answer(args.format, env, &answer)?;
+    ui.answer(args.format, env, &answer.answer(env))?;
     if let Some(state_dir) = &state_dir {
         // The sync is done; the next quiet one reports the same again.
         if let Err(error) = note_reported(&plan, &archive, state_dir) {

@@ -4,9 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::change::Text;
 use super::document::{Document, write_object};
-use super::json::change::{CHANGE_OUTCOME, CHANGE_PLAN};
 use super::ndjson;
 use super::rows::Rows;
 use crate::cli::Format;
@@ -50,22 +48,17 @@ pub(crate) trait Answer {
         rows.finish()
     }
 
-    /// Returns the text of a plan or of a result of a change; `None` for other answers.
-    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+    /// Returns whether a change is only planned; `None` for an answer about something else.
+    fn is_plan(&self) -> Option<bool> {
         None
     }
 
     /// Writes the answer for users.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        self.change(env).map_or(Ok(()), |text| text.table(out, env, styles))
-    }
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()>;
 
     /// Writes the answer with `--quiet`: for a change that was made, one line and the failures; else the whole answer.
     fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        match self.change(env) {
-            Some(text) => text.brief(out, env, styles),
-            None => self.table(out, env, styles),
-        }
+        self.table(out, env, styles)
     }
 }
 
@@ -81,15 +74,15 @@ impl Ui {
         let usual = || if env.terminal.stdout || !answer.is_list() { Format::Table } else { Format::Tsv };
         let format = format.into().unwrap_or_else(usual);
         if format == Format::Table {
-            match answer.object().0 {
+            match answer.is_plan() {
                 _ if answer.is_literal() => self.hold(env),
                 // Its totals and the command that undoes it come last, and must be seen.
-                CHANGE_OUTCOME => self.fold(env)?,
+                Some(false) => self.fold(env)?,
                 _ => self.page(env)?,
             }
         }
         match format {
-            Format::Table if self.is_quiet() && answer.object().0 != CHANGE_PLAN => {
+            Format::Table if self.is_quiet() && answer.is_plan() != Some(true) => {
                 answer.brief(self.data(), env, &styles)?
             }
             format => write(self.data(), format, env, &styles, answer)?,

@@ -1,18 +1,16 @@
 //! A backfill's plan or outcome.
 
-use serde::Serialize;
-
 use crate::agent::amplifier::session_info::FILE_NAME;
 use crate::change::outcome::{ItemResult, Outcome};
 use crate::change::plan::backfill::{Action, Item};
 use crate::change::plan::change::Unplanned;
-use crate::format::text;
+use crate::format::command_line::all_in_home;
+use crate::format::{shell, text};
 use crate::session::{Problem, Session};
 use crate::system::env::Env;
-use crate::view::render::answer::Answer;
 use crate::view::render::change::{Summary, Text};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, Totals, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals};
 use crate::view::render::json::details::{BackfillItem, ItemDetails};
 
 /// A plan or its outcome.
@@ -29,36 +27,40 @@ pub(crate) struct Report<'a> {
     pub is_whole: bool,
 }
 
-impl Answer for Report<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        (kind(self.is_dry_run), self.document())
-    }
-
-    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
+impl Report<'_> {
+    /// Returns the answer.
+    pub(crate) fn answer<'a>(&'a self, env: &'a Env) -> Text<'a> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
         let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::of(&self.outcome.done, false);
         let would = if self.is_dry_run { "would be " } else { "" };
         let parts = vec![format!("{would}recorded, {unchanged} already good, {refused} refused")];
         let mut summary = Summary { subject: text::count(done, "directory"), parts, ..Summary::default() };
         summary.add(failed + skipped, "failed");
-        let is_no_news = !self.outcome.done.iter().any(is_news);
-        let text = Text::new(self.document(), self.is_dry_run);
-        // Every backfill refuses a session without a known directory.
-        Some(Text { is_whole: self.is_whole, is_no_news, has_usual_refusals: true, summary, ..text })
-    }
-}
-
-impl Report<'_> {
-    fn document(&self) -> ChangeJson<'_> {
-        let items = List::counted(self.plan.len(), |at| self.item(at));
-        ChangeJson {
+        let (is_whole, is_no_news) = (self.is_whole, !self.outcome.done.iter().any(is_news));
+        let items = List::counted(self.plan.len(), move |at| self.item(at, env));
+        let document = ChangeJson {
             not_planned: self.problems.iter().map(Unplanned::from).collect(),
             run: self.outcome.run.as_deref(),
             ..ChangeJson::new("backfill", self.is_dry_run, items, &self.outcome.done)
-        }
+        };
+        // Every backfill refuses a session without a known directory.
+        Text { is_whole, is_no_news, has_usual_refusals: true, summary, ..Text::new(document, self.is_dry_run) }
     }
 
-    fn item(&self, at: usize) -> ItemJson<'_> {
+    /// Returns the evidence for directories, and the way to name one, in lines for users.
+    fn below(item: &Item, env: &Env) -> Vec<String> {
+        let evidence = item.evidence.iter().map(|evidence| {
+            let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
+            format!("{}  ({}; {verdict})", env.tilde(&evidence.dir), text::one_line(&evidence.detail))
+        });
+        let names = (item.action == Action::Refuse { wants_dir: true }).then(|| {
+            let command = format!("`rejoin backfill {} --in .`", shell::word(&item.id));
+            format!("in the directory that it belongs to: {}", all_in_home(&command, &env.invocation.elsewhere))
+        });
+        evidence.chain(names).collect()
+    }
+
+    fn item<'a>(&'a self, at: usize, env: &Env) -> ItemJson<'a> {
         let ((session, item), result) = (&self.plan[at], &self.outcome.done[at]);
         let write = match &item.action {
             Action::Write { working_dir, created_at, source } => Some((working_dir, *created_at, *source)),
@@ -69,12 +71,14 @@ impl Report<'_> {
             created_at: write.map(|(_, at, _)| at),
             source: write.map(|(.., source)| source),
             evidence: &item.evidence,
-            wants_dir: item.action == (Action::Refuse { wants_dir: true }),
         };
+        let below = if *result == ItemResult::Unchanged { Vec::new() } else { Self::below(item, env) };
+        let title = details.working_dir.clone();
         ItemJson {
             reason: Some(&item.reason),
             steps: write.map(|_| StepJson::new("write", &item.session_dir.join(FILE_NAME))).into_iter().collect(),
             details: Some(ItemDetails::Backfill(details)),
+            shown: ShownItem { title, below, ..ShownItem::default() },
             ..ItemJson::new(Some((session.agent, &item.id)), "session-info", result, self.is_dry_run)
         }
     }

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::change::plan::change::{Contents, Step, Unplanned};
 use crate::format::command_line::{self, all_in_home, in_home};
-use crate::format::{shell, text};
+use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::select::short_among;
 use crate::system::env::Env;
+use crate::view::render::answer::Answer;
 use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, Totals};
-use crate::view::render::json::details::{ArchiveItem, ItemDetails};
 use crate::view::render::write_lines;
 use crate::view::ui::Styles;
 
@@ -74,6 +76,18 @@ pub(crate) struct Text<'a> {
     pub is_said_by_item: bool,
     /// Set if `--quiet` prints nothing.
     pub is_no_news: bool,
+    /// Set if the summary says it all, without the items.
+    pub has_hidden_items: bool,
+    /// Set if the items say it all, without a summary.
+    pub is_list: bool,
+    /// Set if the lines for users are never broken.
+    pub is_literal: bool,
+    /// The lines of a difference, which take the place of everything else.
+    pub difference: Vec<String>,
+    /// Set if the fingerprint of the plan is not of use, because it would be refused.
+    pub is_refused: bool,
+    /// Items that stay as they are, each with the reason; in JSON, a part of them may be warnings.
+    pub left: Vec<Unplanned>,
     /// Set if refused items are usual, so that `--quiet` does not report them.
     pub has_usual_refusals: bool,
     /// The option that shows every item.
@@ -131,7 +145,7 @@ fn item_text(
 ) -> io::Result<()> {
     let is_whole = short.is_none();
     let Styles { faint, warning, .. } = styles;
-    let ItemJson { code, reason, details, shown, .. } = item;
+    let ItemJson { code, reason, shown, .. } = item;
     let id = item.id.unwrap_or_default();
     let agent = item.agent.map(AgentKind::name).unwrap_or_default();
     let about = shown.about.clone().unwrap_or_else(|| format!("{agent} {id}").into());
@@ -146,20 +160,10 @@ fn item_text(
         writeln!(out, "{warning}{}{warning:#}  {about}  {}", item.result, text::one_line(&why))?;
     } else {
         let size = words.has_sizes.then(|| text::size(item.size_bytes));
-        // These reasons are what the user typed.
-        let typed = reason.filter(|_| ["title", "tag"].contains(code));
-        let recorded = details.as_ref().and_then(|details| match details {
-            ItemDetails::Backfill(of) => of.working_dir.as_deref(),
-            _ => None,
-        });
-        let title = typed.or(recorded).or(shown.title.as_deref()).map(text::one_line);
+        let title = shown.title.as_deref().map(text::one_line);
         let title = title.as_deref().map(|title| text::truncated(title, env.terminal.room(TITLE)));
-        let note = match (&shown.note, details) {
-            (Some(note), _) => note.clone(),
-            (None, Some(ItemDetails::Archive(of))) => archived(item.size_bytes, of.stored_bytes, item.result),
-            (None, _) if ["named", "title", "tag"].contains(code) => String::new(),
-            (None, _) => reason.map(|reason| format!("{code}: {reason}")).unwrap_or_default(),
-        };
+        let reason = || reason.map(|reason| format!("{code}: {reason}")).unwrap_or_default();
+        let note = shown.note.clone().unwrap_or_else(reason);
         let note = Some(text::one_line(&note)).filter(|note| !note.is_empty());
         let note = note.map(|note| format!("{faint}({note}){faint:#}"));
         let word = shown.word.clone().unwrap_or_else(|| words.word(item.result == "planned"));
@@ -170,33 +174,10 @@ fn item_text(
             below = steps(shown, env);
         }
     }
-    match details {
-        Some(ItemDetails::Archive(ArchiveItem { in_use: Some(why), .. })) => {
-            below.push(format!("{why}; it is archived as it is now"));
-        }
-        Some(ItemDetails::Backfill(of)) if item.result != "unchanged" => {
-            below.extend(of.evidence.iter().map(|evidence| {
-                let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
-                format!("{}  ({}; {verdict})", env.tilde(&evidence.dir), text::one_line(&evidence.detail))
-            }));
-            below.extend(of.wants_dir.then(|| {
-                let command = format!("`rejoin backfill {} --in .`", shell::word(id));
-                format!("in the directory that it belongs to: {}", all_in_home(&command, &env.invocation.elsewhere))
-            }));
-        }
-        _ => {}
-    }
-    below.iter().try_for_each(|line| writeln!(out, "      {faint}{}{faint:#}", text::unbroken(line)))
-}
-
-/// Describes how much of a session is new in the archive.
-fn archived(size: u64, stored: u64, result: &str) -> String {
-    let size_text = text::size(size);
-    match (result, stored) {
-        ("planned", stored) if stored == size => size_text,
-        ("planned", stored) => format!("{size_text}; the archive would grow by at most {}", text::size(stored)),
-        (_, stored) => format!("{size_text}; the archive grew by {}", text::size(stored)),
-    }
+    below
+        .iter()
+        .chain(&shown.below)
+        .try_for_each(|line| writeln!(out, "      {faint}{}{faint:#}", text::unbroken(line)))
 }
 
 /// Describes the paths of steps.
@@ -241,11 +222,17 @@ impl<'a> Text<'a> {
         summary.add(refused, "refused");
         summary.add(failed, "failed");
         Self {
+            left: document.not_planned.clone(),
             document,
             is_plan,
             is_whole: false,
             is_said_by_item: false,
             is_no_news: false,
+            has_hidden_items: false,
+            is_list: false,
+            is_literal: false,
+            difference: Vec::new(),
+            is_refused: false,
             has_usual_refusals: false,
             all_option: "--all-items",
             overview: &[],
@@ -272,7 +259,7 @@ impl<'a> Text<'a> {
     }
 
     /// Writes the items, what stays, and the summary.
-    pub(crate) fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+    fn whole(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
         let is_screen = env.terminal.stdout && !self.is_whole;
         let mut by_agent = String::new();
@@ -288,7 +275,7 @@ impl<'a> Text<'a> {
             self.left_text(out, env, styles, MANY)?;
         } else {
             let (items, totals) = (&self.document.items, &self.document.totals);
-            let mut changed: Vec<usize> = (0..items.len()).collect();
+            let mut changed: Vec<usize> = (0..self.shown_items()).collect();
             if totals.unchanged > 0 {
                 changed.retain(|at| items.item(*at).result != "unchanged");
             }
@@ -302,21 +289,24 @@ impl<'a> Text<'a> {
             writeln!(out, "{}{unchanged}", self.summary.sentence(&by_agent))?;
         }
         // Nothing would be applied if no item can be.
-        let fingerprint =
-            self.document.fingerprint.as_ref().filter(|_| self.is_plan && self.document.totals.planned > 0);
+        let fingerprint = self
+            .document
+            .fingerprint
+            .as_ref()
+            .filter(|_| self.is_plan && !self.is_refused && self.document.totals.planned > 0);
         let apply = fingerprint.map(|it| format!("`{}` does exactly this.", command_line::apply(env, it)));
         let done = apply.or_else(|| self.undo(env));
         let hints = self.hints.iter().map(|hint| all_in_home(hint, &env.invocation.elsewhere).into_owned());
         done.into_iter().chain(hints).try_for_each(|hint| writeln!(out, "{faint}{}{faint:#}", text::unbroken(&hint)))
     }
 
-    /// Writes every item.
-    pub(super) fn all(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        write_lines(out, self.document.items.len(), |at, out| self.item(out, env, styles, at))
+    /// Returns the number of items that users see.
+    fn shown_items(&self) -> usize {
+        if self.has_hidden_items { 0 } else { self.document.items.len() }
     }
 
     /// Writes the items that were not done, and one line about the rest.
-    pub(crate) fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+    fn short(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let is_usual = |item: &ItemJson<'_>| self.has_usual_refusals && item.result == "refused";
         let is_news = |item: &ItemJson<'_>| item.error.is_some() && !is_usual(item);
         let mut undone = (0..self.document.items.len()).filter(|at| is_news(&self.document.items.item(*at)));
@@ -340,7 +330,7 @@ impl<'a> Text<'a> {
     fn few(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<(String, bool)> {
         let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut shown, mut others, mut done) = (Vec::new(), 0, Vec::new());
-        for at in 0..self.document.items.len() {
+        for at in 0..self.shown_items() {
             let item = self.document.items.item(at);
             match item.result {
                 "unchanged" => {}
@@ -366,7 +356,7 @@ impl<'a> Text<'a> {
         } else {
             String::new()
         };
-        Ok((by_agent, is_one && self.is_said_by_item && self.document.not_planned.is_empty()))
+        Ok((by_agent, is_one && self.is_said_by_item && self.left.is_empty()))
     }
 
     /// Writes the items of a plan that cannot be done, as far as there is room.
@@ -382,7 +372,7 @@ impl<'a> Text<'a> {
     }
 
     fn left_text(&self, out: &mut impl Write, env: &Env, styles: &Styles, most: usize) -> io::Result<()> {
-        let (warning, left) = (styles.warning, &self.document.not_planned);
+        let (warning, left) = (styles.warning, &self.left);
         for Unplanned { about, reason } in left.iter().take(most) {
             let reason = all_in_home(reason, &env.invocation.elsewhere);
             writeln!(out, "{warning}left{warning:#}  {}  {}", text::one_line(about), text::one_line(&reason))?;
@@ -404,5 +394,37 @@ impl<'a> Text<'a> {
             (None, Some(run)) | (Some(run), None) => Some(format!("`{}` undoes this.", command(run))),
             (None, None) => None,
         }
+    }
+}
+
+impl Answer for Text<'_> {
+    fn object(&self) -> (&'static str, impl Serialize) {
+        (if self.is_plan { "change-plan" } else { "change-outcome" }, &self.document)
+    }
+
+    fn is_plan(&self) -> Option<bool> {
+        Some(self.is_plan)
+    }
+
+    fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
+    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        let Styles { strong, faint, .. } = styles;
+        if self.is_list {
+            return write_lines(out, self.document.items.len(), |at, out| self.item(out, env, styles, at));
+        }
+        if self.difference.is_empty() {
+            return self.whole(out, env, styles);
+        }
+        self.difference.iter().try_for_each(|line| {
+            let style = if line.starts_with(['+', '-']) { strong } else { faint };
+            writeln!(out, "{style}{}{style:#}", text::printable(line))
+        })
+    }
+
+    fn brief(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
+        self.short(out, env, styles)
     }
 }

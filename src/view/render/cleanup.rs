@@ -1,11 +1,9 @@
 //! The plan or the outcome of a cleanup: removed sessions, remaining ones, and the reasons.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Unplanned;
@@ -16,11 +14,9 @@ use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
-use crate::view::render::answer::Answer;
 use crate::view::render::change::{Summary, Text};
-use crate::view::render::json::change::{ChangeJson, Report as ChangeReport};
+use crate::view::render::json::change::Report as ChangeReport;
 use crate::view::render::json::details::{CleanupDetails, Details, KeptJson, LeftToAgent};
-use crate::view::ui::Styles;
 use changes::trash::Purged;
 
 /// The sessions that were archived before their removal.
@@ -90,31 +86,23 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Answer for Report<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let (kind, mut document) = self.change.document(Some(Details::Cleanup(Box::new(self.details()))));
-        document.warnings.extend(self.purged.failed.iter().map(|why| format!("trash: {why}")));
-        (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
-        let is_plan = self.change.outcome.is_none();
-        let mut text = self.change.text(Some(self.unplanned), env);
+impl<'a> Report<'a> {
+    /// Returns the answer.
+    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
+        let details = Details::Cleanup(Box::new(self.details()));
+        let mut text = self.change.text(Some(details), self.unplanned, env);
         let kept: Vec<String> = self.kept.iter().map(|(keep, count)| keep.words(*count, &self.filters)).collect();
         if !kept.is_empty() {
             text.notes.push(format!("Kept: {}.", kept.join(", ")));
         }
-        let failed = self.purged.failed.iter().cloned();
-        text.document.not_planned.extend(failed.map(|reason| Unplanned { about: "trash".to_owned(), reason }));
-        text.summary = self.summary(text.summary, is_plan);
+        let failed = self.purged.failed.iter();
+        text.document.warnings.extend(failed.clone().map(|why| format!("trash: {why}")));
+        text.left.extend(failed.map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() }));
+        text.summary = self.summary(text.summary, text.is_plan);
         text.is_said_by_item = self.archived.sessions == 0 && self.purged.runs.is_empty() && self.kept.is_empty();
-        text.is_no_news = self.is_locked;
-        text.document.fingerprint = text.document.fingerprint.filter(|_| self.refused.is_none());
-        Some(text)
-    }
-
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        if self.is_locked { Ok(()) } else { self.change(env).map_or(Ok(()), |text| text.table(out, env, styles)) }
+        (text.is_no_news, text.is_list) = (self.is_locked, self.is_locked);
+        text.is_refused = self.refused.is_some();
+        text
     }
 }
 

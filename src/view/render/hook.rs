@@ -15,7 +15,7 @@ use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::change::{Summary, Text};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson};
 use crate::view::render::json::details::{Details, HookDetails};
 use crate::view::ui::Styles;
 
@@ -72,9 +72,10 @@ pub(crate) struct HookScopeJson {
     pub problem: Option<String>,
 }
 
-impl Answer for Change<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let Self { is_install, is_dry_run, scope, path, old, new, command, run } = *self;
+impl<'a> Change<'a> {
+    /// Returns the answer; a dry run shows the changed lines.
+    pub(crate) fn answer(self) -> Text<'a> {
+        let Self { is_install, is_dry_run, scope, path, old, new, command, run } = self;
         let action = match (old == new, new.is_some()) {
             (true, _) => None,
             (false, true) => Some("write"),
@@ -86,51 +87,25 @@ impl Answer for Change<'_> {
             ..ItemJson::new(None, "hooks", result, is_dry_run)
         };
         let diff = difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
-        let verb = if is_install { "hook install" } else { "hook uninstall" };
+        let is_shown = is_dry_run && old != new;
+        let head = is_shown.then(|| text::one_line(&path.to_string_lossy()).into_owned());
+        let difference = head.into_iter().chain(diff.iter().filter(|_| is_shown).cloned()).collect();
+        let (verb, sentence) = match (is_install, old == new) {
+            (true, true) => ("hook install", "The hooks are already in"),
+            (true, false) => ("hook install", "Added the hooks to"),
+            (false, true) => ("hook uninstall", "There are no hooks of rejoin in"),
+            (false, false) if new.is_none() => ("hook uninstall", "Nothing but the hooks was left, so removed"),
+            (false, false) => ("hook uninstall", "Removed the hooks from"),
+        };
+        let path = path.to_string_lossy().into_owned();
+        let summary = Summary { parts: vec![format!("{sentence} {path}")], ..Summary::default() };
         let document = ChangeJson {
             run,
-            details: Some(Details::Hook(HookDetails {
-                scope: scope.into(),
-                path: path.to_string_lossy().into_owned(),
-                command,
-                diff,
-            })),
+            details: Some(Details::Hook(HookDetails { scope: scope.into(), path, command, diff })),
             ..ChangeJson::new(verb, is_dry_run, List::counted(1, item), [result])
         };
-        (kind(is_dry_run), document)
-    }
-
-    fn is_literal(&self) -> bool {
-        self.is_dry_run
-    }
-
-    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
-        let sentence = match (self.is_install, self.old == self.new) {
-            (true, true) => "The hooks are already in",
-            (true, false) => "Added the hooks to",
-            (false, true) => "There are no hooks of rejoin in",
-            (false, false) if self.new.is_none() => "Nothing but the hooks was left, so removed",
-            (false, false) => "Removed the hooks from",
-        };
-        let summary = Summary { parts: vec![format!("{sentence} {}", self.path.display())], ..Summary::default() };
-        let none = ChangeJson::new("hook", false, List::counted(0, |_| ItemJson::default()), []);
-        let document = ChangeJson { run: self.run, ..none };
-        Some(Text { summary, is_no_news: true, ..Text::new(document, false) })
-    }
-
-    /// Describes the change; a dry run shows the changed lines.
-    fn table(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
-        let Self { is_dry_run, old, new, .. } = *self;
-        let Styles { strong, faint, .. } = styles;
-        if !is_dry_run || old == new {
-            return self.change(env).map_or(Ok(()), |text| text.table(out, env, styles));
-        }
-        writeln!(out, "{faint}{}{faint:#}", text::one_line(&self.path.to_string_lossy()))?;
-        for line in difference(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default()) {
-            let style = if line.starts_with(' ') { faint } else { strong };
-            writeln!(out, "{style}{}{style:#}", text::printable(&line))?;
-        }
-        Ok(())
+        let text = Text::new(document, is_dry_run);
+        Text { summary, difference, has_hidden_items: true, is_no_news: true, is_literal: is_dry_run, ..text }
     }
 }
 

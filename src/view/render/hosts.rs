@@ -11,24 +11,9 @@ use crate::fleet::row;
 use crate::fleet::rows::Report;
 use crate::format::json_writer::Harmless;
 use crate::format::text;
-use crate::system::env::Env;
-use crate::view::render::answer::Answer;
 use crate::view::render::document::{begin_list, write_header, write_summary};
 use crate::view::render::list;
 use crate::view::ui::{Styles, Ui};
-
-/// A line for a shell.
-pub(crate) struct Line(pub String);
-
-impl Answer for Line {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        ("line", &self.0)
-    }
-
-    fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        writeln!(out, "{}", self.0)
-    }
-}
 
 /// Writes the name of a host above its answer.
 pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {

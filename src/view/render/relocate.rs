@@ -16,7 +16,7 @@ use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::{MANY, Text};
-use crate::view::render::json::change::{ChangeJson, Report};
+use crate::view::render::json::change::Report;
 use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
 use crate::view::ui::Styles;
 
@@ -69,19 +69,15 @@ impl Answer for MoveMap {
     }
 }
 
-impl Answer for MoveReport<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
+impl<'a> MoveReport<'a> {
+    /// Returns the answer.
+    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let pairs = self.mapping.pairs().iter();
         let directories = pairs.map(|(from, to)| DirectoryJson { from: text(from), to: text(to) }).collect();
-        let (kind, document) = self.report.document(Some(Details::Move(MoveDetails { directories })));
-        (kind, ChangeJson { not_planned: self.left.to_vec(), ..document })
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
-        let mut text = self.report.text(Some(self.left), env);
+        let mut text = self.report.text(Some(Details::Move(MoveDetails { directories })), self.left, env);
         text.summary.add_left(self.left.len());
-        Some(text)
+        text
     }
 }
 

@@ -1,7 +1,5 @@
 //! The text of a plan of files, and of its outcome.
 
-use serde::Serialize;
-
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::{About, Change, Item, Step, Unplanned};
 use crate::change::relocation::MOVED;
@@ -11,27 +9,20 @@ use crate::format::text;
 use crate::session::select::short_among;
 use crate::session::when::When;
 use crate::system::env::Env;
-use crate::view::render::answer::Answer;
 use crate::view::render::change::{Text, Words};
 use crate::view::render::json::change::{ChangeJson, Report};
 use crate::view::render::json::details::{Details, FixDetails, RestoreDetails};
 use crate::view::render::json::doctor::FindingJson;
 
-impl Answer for Report<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        self.document(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })))
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
-        Some(self.text(None, env))
-    }
-}
-
 impl<'a> Report<'a> {
+    /// Returns the answer of a command without details.
+    pub(crate) fn answer(self, env: &Env) -> Text<'a> {
+        self.text(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })), &[], env)
+    }
+
     /// Returns the text that the reports of all commands share.
-    pub(super) fn text(self, left: Option<&[Unplanned]>, env: &Env) -> Text<'a> {
-        let (_, document) = self.document(None);
-        let document = ChangeJson { not_planned: left.unwrap_or_default().to_vec(), ..document };
+    pub(super) fn text(self, details: Option<Details<'a>>, left: &[Unplanned], env: &Env) -> Text<'a> {
+        let document = ChangeJson { not_planned: left.to_vec(), ..self.document(details) };
         let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
         let doubt = doubt.map(|why| format!("A loss of power may still take this back: {why}."));
         // The old versions of moved files are not worth a word.
@@ -125,21 +116,17 @@ pub(crate) struct Fix<'a> {
     pub undecided: &'a [Finding],
 }
 
-impl Answer for Fix<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
+impl<'a> Fix<'a> {
+    /// Returns the answer.
+    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
         let undecided = self.undecided.iter().map(FindingJson::from).collect();
-        let (kind, document) = self.report.document(Some(Details::Fix(FixDetails { undecided })));
-        (kind, ChangeJson { not_planned: self.unplanned.to_vec(), ..document })
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
-        let mut text = self.report.text(Some(self.unplanned), env);
+        let mut text = self.report.text(Some(Details::Fix(FixDetails { undecided })), self.unplanned, env);
         text.all_option = "--all-findings";
         let count = self.undecided.len();
         if count > 0 {
             let need = if count == 1 { "problem needs" } else { "problems need" };
             text.hints.push(format!("{count} other {need} a decision; `rejoin doctor` names them."));
         }
-        Some(text)
+        text
     }
 }

@@ -1,19 +1,14 @@
 //! The answer of `save`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
-
-use serde::Serialize;
 
 use crate::change::outcome::ItemResult;
 use crate::format::text;
 use crate::save::transcript::Counts;
-use crate::system::env::Env;
-use crate::view::render::answer::Answer;
+use crate::view::render::change::Text;
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson};
 use crate::view::render::json::details::{ItemDetails, SaveItem};
-use crate::view::ui::Styles;
 
 /// A saved file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,23 +30,17 @@ impl Saved {
     }
 }
 
-impl Answer for Saved {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let result = if self.is_written { &ItemResult::Done } else { &ItemResult::Unchanged };
-        let item = move |_| ItemJson {
-            steps: vec![StepJson::new("write", &self.path)],
-            details: self
-                .counts
-                .map(|Counts { messages, left_out, .. }| ItemDetails::Save(SaveItem { messages, left_out })),
-            ..ItemJson::new(None, self.what, result, false)
-        };
-        (kind(false), ChangeJson::new("save", false, List::counted(1, item), [result]))
-    }
-
-    /// Users get a note on standard error.
-    fn table(&self, _: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {
-        Ok(())
-    }
+/// Returns the answer for scripts.
+pub(crate) fn answer(saved: &Saved) -> Text<'_> {
+    let result = if saved.is_written { &ItemResult::Done } else { &ItemResult::Unchanged };
+    let item = move |_| ItemJson {
+        steps: vec![StepJson::new("write", &saved.path)],
+        details: saved
+            .counts
+            .map(|Counts { messages, left_out, .. }| ItemDetails::Save(SaveItem { messages, left_out })),
+        ..ItemJson::new(None, saved.what, result, false)
+    };
+    Text::new(ChangeJson::new("save", false, List::counted(1, item), [result]), false)
 }
 
 /// Describes the outcome in a sentence.

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::archive::Archive;
 use crate::archive::chunks::digest;
 use crate::archive::sync::{IN_DATABASE, IN_USE, Left};
@@ -14,11 +12,10 @@ use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
-use crate::view::render::answer::Answer;
 use crate::view::render::archive::item_json;
 use crate::view::render::change::{Summary, Text};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, Report, ShownItem, Totals, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, Report, ShownItem, Totals};
 use crate::view::render::json::details::{Details, SyncDetails};
 use crate::view::render::table;
 
@@ -122,29 +119,24 @@ pub(crate) struct Syncing<'a> {
     pub is_quiet: bool,
 }
 
-impl Answer for Syncing<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let left = self.left.iter();
-        let left =
-            left.map(|row| Unplanned { about: format!("{} {}", row.agent, row.id), reason: row.left.reason.clone() });
-        (kind(self.report.outcome.is_none()), self.document(left.collect()))
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
+impl<'a> Syncing<'a> {
+    /// Returns the answer.
+    pub(crate) fn answer(&'a self, env: &Env) -> Text<'a> {
         let is_news = |item: &Item<'_>| item.done != ItemResult::Unchanged;
         let is_no_news = !self.sent.iter().any(is_news) && self.brought.is_empty() && self.faults().next().is_none();
         let left = self.left.iter().filter(|row| !self.is_quiet || row.is_usual() || !row.is_known);
-        let left = left.map(|row| Unplanned { about: row.label(), reason: row.left.reason.clone() });
-        let mut own = self.report.text(None, env);
+        let left = left.map(|row| Unplanned { about: row.label(), reason: row.left.reason.clone() }).collect();
+        let mut own = self.report.text(None, &[], env);
         own.hints.extend(self.hint(env));
-        let document = self.document(left.collect());
-        Some(Text { document, is_no_news, is_said_by_item: false, summary: self.summary(env), ..own })
+        let (document, summary) = (self.document(), self.summary(env));
+        Text { document, left, is_no_news, is_said_by_item: false, summary, ..own }
     }
-}
 
-impl<'a> Syncing<'a> {
-    fn document(&'a self, not_planned: Vec<Unplanned>) -> ChangeJson<'a> {
+    fn document(&'a self) -> ChangeJson<'a> {
         let is_plan = self.report.outcome.is_none();
+        let left = self.left.iter();
+        let left =
+            left.map(|row| Unplanned { about: format!("{} {}", row.agent, row.id), reason: row.left.reason.clone() });
         let details = SyncDetails {
             archive: PathJson::from(self.dir),
             stored_bytes: self.sent.iter().map(|item| item.stored_bytes).sum(),
@@ -153,7 +145,7 @@ impl<'a> Syncing<'a> {
             followed: self.report.followed,
             left: self.left.len(),
         };
-        let (_, brought) = self.report.document(Some(Details::Sync(details)));
+        let brought = self.report.document(Some(Details::Sync(details)));
         let (sent, items) = (self.sent, brought.items);
         let came = items.len();
         let totals = Totals::of(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
@@ -161,7 +153,7 @@ impl<'a> Syncing<'a> {
             None => ItemJson { shown: self.brought[at].shown(is_plan), ..items.item(at) },
             Some(at) => item_json(&sent[at], is_plan),
         });
-        ChangeJson { items, totals, not_planned, ..brought }
+        ChangeJson { items, totals, not_planned: left.collect(), ..brought }
     }
 }
 

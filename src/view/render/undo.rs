@@ -14,7 +14,7 @@ use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
 use crate::view::render::change::{Summary, Text, Words};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals, typed};
 use crate::view::render::json::details::{Details, ItemDetails, PurgeItem, UndoDetails};
 use crate::view::ui::Styles;
 use changes::history::History;
@@ -30,7 +30,7 @@ fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> I
         shown: ShownItem {
             word: Some(words(&run.verb).word(is_plan)),
             about: Some(record.label.as_str().into()),
-            title: record.title.as_deref().map(Into::into),
+            title: typed(&record.code, &record.reason).or(record.title.as_deref()).map(Into::into),
             note: Some(String::new()),
             ..ShownItem::default()
         },
@@ -38,28 +38,9 @@ fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> I
     }
 }
 
-/// The answer of `undo`.
-pub(crate) struct Undoing<'a> {
-    /// The result.
-    pub report: &'a Report,
-    /// Lines that a terminal shows in place of a plan's items.
-    pub overview: Vec<String>,
-    /// Set to show every item on a terminal, too.
-    pub is_whole: bool,
-    /// The way out for refused items.
-    pub way_out: Option<String>,
-}
-
-impl Answer for Undoing<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        (kind(self.report.is_dry_run), document(self.report))
-    }
-
-    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
-        let (overview, summary) = (self.overview.as_slice(), summary(self.report));
-        let text = Text::new(document(self.report), self.report.is_dry_run);
-        Some(Text { overview, is_whole: self.is_whole, summary, hints: self.way_out.iter().cloned().collect(), ..text })
-    }
+/// Returns the answer of `undo`; the caller adds its overview and hints.
+pub(crate) fn answer(report: &Report) -> Text<'_> {
+    Text { summary: summary(report), ..Text::new(document(report), report.is_dry_run) }
 }
 
 fn document(report: &Report) -> ChangeJson<'_> {
@@ -197,29 +178,24 @@ impl Answer for Runs<'_> {
     }
 }
 
-impl Answer for Purged {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        let is_plan = self.is_dry_run;
-        let item = move |at: usize| ItemJson {
-            details: Some(ItemDetails::Purge(PurgeItem { run: &self.runs[at] })),
-            ..ItemJson::new(None, "purge", &ItemResult::Done, is_plan)
-        };
-        let results = self.runs.iter().map(|_| &ItemResult::Done);
-        let document = ChangeJson::new("undo --purge", is_plan, List::counted(self.runs.len(), item), results);
-        let totals = Totals { freed_bytes: self.freed_bytes, ..document.totals };
-        (kind(is_plan), ChangeJson { totals, warnings: self.failed.clone(), ..document })
+/// Returns the answer of `undo --purge`.
+pub(crate) fn purge(purged: &Purged) -> Text<'_> {
+    let is_plan = purged.is_dry_run;
+    let item = move |at: usize| ItemJson {
+        details: Some(ItemDetails::Purge(PurgeItem { run: &purged.runs[at] })),
+        ..ItemJson::new(None, "purge", &ItemResult::Done, is_plan)
+    };
+    let results = purged.runs.iter().map(|_| &ItemResult::Done);
+    let document = ChangeJson::new("undo --purge", is_plan, List::counted(purged.runs.len(), item), results);
+    let totals = Totals { freed_bytes: purged.freed_bytes, ..document.totals };
+    let document = ChangeJson { totals, warnings: purged.failed.clone(), ..document };
+    let mut summary = Summary::default();
+    if !purged.runs.is_empty() {
+        let would = if is_plan { "would be " } else { "" };
+        summary.subject = format!("The trash of {}", text::count(purged.runs.len(), "run"));
+        summary.parts.push(format!("{would}deleted permanently, {} freed", text::size(purged.freed_bytes)));
     }
-
-    fn change<'a>(&'a self, _: &'a Env) -> Option<Text<'a>> {
-        let mut summary = Summary::default();
-        if !self.runs.is_empty() {
-            let would = if self.is_dry_run { "would be " } else { "" };
-            summary.subject = format!("The trash of {}", text::count(self.runs.len(), "run"));
-            summary.parts.push(format!("{would}deleted permanently, {} freed", text::size(self.freed_bytes)));
-        }
-        let left = self.failed.iter().map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() });
-        let none = ChangeJson::new("undo --purge", self.is_dry_run, List::counted(0, |_| ItemJson::default()), []);
-        let none = ChangeJson { not_planned: left.collect(), ..none };
-        Some(Text { summary, is_whole: true, ..Text::new(none, self.is_dry_run) })
-    }
+    let left = purged.failed.iter().map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() });
+    let left = left.collect();
+    Text { summary, left, has_hidden_items: true, is_whole: true, ..Text::new(document, is_plan) }
 }

@@ -20,25 +20,19 @@ use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::change::{Summary, Text, Words};
 use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, Totals, kind};
+use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, Totals};
 use crate::view::render::json::details::{ArchiveDetails, ArchiveItem, Details, ItemDetails};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 pub(crate) use list::*;
 pub(crate) use show::*;
 
-impl Answer for Report<'_> {
-    fn object(&self) -> (&'static str, impl Serialize) {
-        (kind(self.is_dry_run), document(self))
-    }
-
-    fn change<'a>(&'a self, env: &'a Env) -> Option<Text<'a>> {
-        let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
-        let is_no_news = !self.items.iter().any(is_news) && self.unread.is_empty();
-        let summary = summary(env, self);
-        let text = Text::new(document(self), self.is_dry_run);
-        Some(Text { is_whole: self.is_whole, is_no_news, has_usual_refusals: true, summary, ..text })
-    }
+/// Returns the answer of `archive`.
+pub(crate) fn answer<'a>(report: &'a Report<'_>, env: &Env) -> Text<'a> {
+    let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
+    let is_no_news = !report.items.iter().any(is_news) && report.unread.is_empty();
+    let (is_whole, summary) = (report.is_whole, summary(env, report));
+    Text { is_whole, is_no_news, has_usual_refusals: true, summary, ..Text::new(document(report), report.is_dry_run) }
 }
 
 fn document<'a>(report: &'a Report<'_>) -> ChangeJson<'a> {
@@ -66,14 +60,22 @@ fn stored_bytes(report: &Report<'_>) -> u64 {
 pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
     let Item { session, done, number, files, size_bytes, stored_bytes, .. } = item;
     let (in_use, state, files, stored_bytes) = (in_use(session), *number, *files, *stored_bytes);
+    let size = text::size(*size_bytes);
+    let note = match is_dry_run && *done == ItemResult::Done {
+        true if stored_bytes == *size_bytes => size,
+        true => format!("{size}; the archive would grow by at most {}", text::size(stored_bytes)),
+        false => format!("{size}; the archive grew by {}", text::size(stored_bytes)),
+    };
     ItemJson {
         size_bytes: *size_bytes,
-        details: Some(ItemDetails::Archive(ArchiveItem { in_use, state, files, stored_bytes })),
         shown: ShownItem {
+            note: Some(note),
+            below: in_use.iter().map(|why| format!("{why}; it is archived as it is now")).collect(),
             word: Some(Words::of("archive").word(is_dry_run)),
             title: Some(table::title(session).into()),
             ..ShownItem::default()
         },
+        details: Some(ItemDetails::Archive(ArchiveItem { in_use, state, files, stored_bytes })),
         ..ItemJson::new(Some((session.agent, session.id())), "archive", done, is_dry_run)
     }
 }

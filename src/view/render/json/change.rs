@@ -14,11 +14,6 @@ use crate::session::when::When;
 use crate::view::render::items::List;
 use crate::view::render::json::details::{Details, ItemDetails};
 
-/// The kind of a plan, which is shown whole in any case.
-pub(in crate::view) const CHANGE_PLAN: &str = "change-plan";
-/// The kind of the result of a change.
-pub(in crate::view) const CHANGE_OUTCOME: &str = "change-outcome";
-
 /// The answer of a command that changes files.
 #[derive(Serialize)]
 pub(crate) struct ChangeJson<'a> {
@@ -137,6 +132,8 @@ pub(crate) struct ShownItem<'a> {
     pub steps: &'a [Step],
     /// Set if removed files are deleted, and not moved to the trash.
     pub is_permanent: bool,
+    /// Further lines.
+    pub below: Vec<String>,
 }
 
 /// One change to one path.
@@ -174,9 +171,9 @@ impl<'a> ItemJson<'a> {
     }
 }
 
-/// Returns the kind of a document.
-pub(crate) fn kind(is_plan: bool) -> &'static str {
-    if is_plan { CHANGE_PLAN } else { CHANGE_OUTCOME }
+/// Returns the reason of an item if it is what the user typed, which is shown in place of the title.
+pub(crate) fn typed<'a>(code: &str, reason: &'a str) -> Option<&'a str> {
+    ["title", "tag"].contains(&code).then_some(reason)
 }
 
 impl<'a> ChangeJson<'a> {
@@ -279,35 +276,36 @@ impl<'a> Report<'a> {
     }
 
     /// Converts the change to the JSON contract.
-    pub(crate) fn document(self, details: Option<Details<'a>>) -> (&'static str, ChangeJson<'a>) {
+    pub(crate) fn document(self, details: Option<Details<'a>>) -> ChangeJson<'a> {
         let own = self.change.items.len();
         let items = List::counted(own + self.change.handed.len(), move |at| match at.checked_sub(own) {
             None => self.item_json(at),
             Some(at) => self.handed_json(at),
         });
         let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
-        let document = ChangeJson {
+        ChangeJson {
             totals: self.totals(),
             fingerprint: Some(self.change.fingerprint()),
             run: self.run(),
             warnings: doubt.map(|why| format!("a loss of power may still take this back: {why}")).into_iter().collect(),
             details,
             ..ChangeJson::new(self.change.verb, self.outcome.is_none(), items, [])
-        };
-        (kind(self.outcome.is_none()), document)
+        }
     }
 
     fn shown_item(&self, item: &'a Item) -> ShownItem<'a> {
         // Data of the agent, and rejoin's record, follow the sessions of a move.
         let follows = self.change.verb == "move" && item.code != MOVED;
         let word = if self.outcome.is_none() { "would prepare" } else { "prepared" };
+        let typed = typed(item.code, &item.reason);
         ShownItem {
             word: follows.then(|| word.into()),
             about: (!matches!(item.about, About::Session(..) | About::Copy(_))).then(|| item.about.to_string().into()),
-            title: item.title.as_deref().map(Into::into),
-            note: None,
+            title: typed.or(item.title.as_deref()).map(Into::into),
+            note: (typed.is_some() || item.code == "named").then(String::new),
             steps: &item.steps,
             is_permanent: self.is_permanent,
+            below: Vec::new(),
         }
     }
 

@@ -217,9 +217,6 @@ pub(crate) struct BackfillItem<'a> {
     pub source: Option<&'a str>,
     /// The evidence for each directory, strongest first.
     pub evidence: &'a [Evidence],
-    /// Set if the user can name the directory.
-    #[serde(skip)]
-    pub wants_dir: bool,
 }
 
 /// Details of a transcript that is saved.
