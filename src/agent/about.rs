@@ -14,7 +14,7 @@ use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
 use crate::agent::usage::UsageAt;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
-use crate::session::{SessionCopy, Store, evidence};
+use crate::session::{SessionCopy, SessionKind, Store, evidence};
 use crate::system::env::Env;
 use crate::system::fsio::{Kind, Look};
 
@@ -159,6 +159,10 @@ pub(crate) struct About {
     pub fold: fn(&Path, &Path) -> Result<Option<Fold>, PathError>,
 }
 
+/// Size in bytes from which a transcript is called large: clients take long to open one, or refuse it (14 public reports
+/// about Copilot CLI, Claude Code, Pi and Codex name 100 MB and more).
+const LARGE: u64 = 100_000_000;
+
 impl About {
     /// The base of a description: an agent without any special case.
     pub(crate) const NONE: Self = Self {
@@ -210,6 +214,14 @@ impl About {
         cwd_records: None,
         fold: |_, _| Ok(None),
     };
+
+    /// Returns whether a copy is large, and a session without its large parts can be made.
+    pub(crate) fn can_slim(&self, copy: &SessionCopy) -> bool {
+        let is_large =
+            copy.transcript_bytes >= LARGE || copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
+        is_large && copy.kind != SessionKind::Subagent && self.slim.is_some()
+    }
+
     /// Returns the reason why no session of the agent is changed; `None` if its files were measured.
     pub(crate) fn only_read(&self) -> Option<String> {
         let title = self.title;

@@ -90,14 +90,17 @@ impl Engine for Documents {
     }
 }
 
+/// Parses an element of a list of messages.
+type ParseTurns = fn(&RawValue) -> Option<Vec<Turn>>;
+
 /// The format of an agent's documents.
 pub(super) struct Document {
     /// The members that are read.
     pub shape: Shape,
     /// Parses an element of the list, which may contain a prompt and its reply; `None` if it is not a message.
-    pub turns: fn(&RawValue) -> Option<Vec<Turn>>,
+    pub turns: ParseTurns,
     /// Parses the first element of the list, if it means something else there.
-    pub first: Option<fn(&RawValue) -> Option<Vec<Turn>>>,
+    pub first: Option<ParseTurns>,
 }
 
 /// The sum of a document's messages.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::agent::about;
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
 use crate::format::slim::{Removed, Results};
@@ -14,16 +13,6 @@ use crate::session::{SessionCopy, SessionKind};
 
 /// Maximum size in bytes of a new transcript, which is held in memory.
 pub(crate) const MAX_BYTES: u64 = 512 * 1024 * 1024;
-
-/// Size in bytes from which a transcript is called large: clients take long to open one, or refuse it (14 public reports
-/// about Copilot CLI, Claude Code, Pi and Codex name 100 MB and more).
-const LARGE: u64 = 100_000_000;
-
-/// Returns whether a copy is large, and a session without its large parts can be made.
-pub(crate) fn can_be_slimmed(copy: &SessionCopy) -> bool {
-    let is_large = copy.transcript_bytes >= LARGE || copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
-    is_large && copy.kind != SessionKind::Subagent && about(copy.place.agent()).slim.is_some()
-}
 
 /// The point up to which messages are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

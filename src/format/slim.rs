@@ -43,7 +43,7 @@ impl Removed {
             return None;
         }
         match json.as_bytes().first()? {
-            b'{' => self.object(serde_json::from_str(json).ok()?, results, in_result),
+            b'{' => self.object(&serde_json::from_str(json).ok()?, results, in_result),
             b'[' => {
                 let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
                 let slim: Vec<Option<String>> =
@@ -61,13 +61,13 @@ impl Removed {
         }
     }
 
-    fn object(&mut self, members: Members<'_>, results: Results, in_result: bool) -> Option<String> {
-        if let Some((kind, what)) = file(&members) {
+    fn object(&mut self, members: &Members<'_>, results: Results, in_result: bool) -> Option<String> {
+        if let Some((kind, what)) = file(members) {
             self.files += 1;
             return Some(format!("{{\"type\":{},\"text\":{}}}", quoted(kind), quoted(&what)));
         }
-        let is_result = |(name, value): &(&str, &str)| member(&members, name) == Some(*value);
-        let in_result = in_result || results.marks.iter().any(|mark| is_result(mark));
+        let is_result = |(name, value): &(&str, &str)| member(members, name) == Some(*value);
+        let in_result = in_result || results.marks.iter().any(is_result);
         let mut is_slimmer = false;
         let members: Vec<String> = members
             .iter()
@@ -141,20 +141,20 @@ mod tests {
         for (block, expected) in [
             (
                 json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}),
-                json!({"type": "text", "text": "[image/png, 29.3 KiB: removed by `rejoin rewind --slim`]"}),
+                json!({"type": "text", "text": "[image/png, 29 KiB: removed by `rejoin rewind --slim`]"}),
             ),
             (
                 json!({"type": "image", "data": data, "mimeType": "image/webp"}),
-                json!({"type": "text", "text": "[image/webp, 29.3 KiB: removed by `rejoin rewind --slim`]"}),
+                json!({"type": "text", "text": "[image/webp, 29 KiB: removed by `rejoin rewind --slim`]"}),
             ),
             (
                 json!({"type": "input_image", "image_url": url, "detail": "auto"}),
-                json!({"type": "input_text", "text": "[image/png, 29.3 KiB: removed by `rejoin rewind --slim`]"}),
+                json!({"type": "input_text", "text": "[image/png, 29 KiB: removed by `rejoin rewind --slim`]"}),
             ),
             (
                 json!({"type": "tool_result", "tool_use_id": "t1", "content": data}),
                 json!({"type": "tool_result", "tool_use_id": "t1",
-                       "content": "[result of a tool, 39.1 KiB: removed by `rejoin rewind --slim`]"}),
+                       "content": "[result of a tool, 39 KiB: removed by `rejoin rewind --slim`]"}),
             ),
         ] {
             let record = json!({"uuid": "u", "message": {"content": ["before", block, "after"]}});

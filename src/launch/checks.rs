@@ -4,7 +4,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::agent;
-use crate::agent::rewind::can_be_slimmed;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
@@ -67,7 +66,7 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
     let name = name(session);
     let mend = match &obstacle.hint {
         Some(hint) => format!("{hint}, or "),
-        None if can_be_slimmed(session.copy()) => {
+        None if agent::about(session.agent).can_slim(session.copy()) => {
             format!("run `rejoin rewind {name} --slim` for a session without its images and long results, or ")
         }
         None if obstacle.is_mendable => "run `rejoin doctor --fix --check cannot-open`, or ".to_owned(),

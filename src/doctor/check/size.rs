@@ -1,6 +1,6 @@
 //! Transcripts that are so large that their agents take long to open them, or refuse them.
 
-use crate::agent::rewind::can_be_slimmed;
+use crate::agent;
 use crate::doctor::check::{Finding, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::format::text;
@@ -9,7 +9,7 @@ use crate::session::Session;
 /// Reports a large transcript that a smaller session can be made from, unless its agent refuses it, which is reported as such.
 pub(super) fn large(session: &Session) -> Option<Finding> {
     let copy = session.copy();
-    if !can_be_slimmed(copy) || copy.obstacle.is_some() {
+    if !agent::about(session.agent).can_slim(copy) || copy.obstacle.is_some() {
         return None;
     }
     let size = text::size(copy.transcript_bytes);
@@ -21,7 +21,7 @@ pub(super) fn large(session: &Session) -> Option<Finding> {
 
 /// Adds the command that makes a smaller session, if there is one.
 pub(super) fn slimmed(finding: Finding, session: &Session) -> Finding {
-    if !can_be_slimmed(session.copy()) {
+    if !agent::about(session.agent).can_slim(session.copy()) {
         return finding;
     }
     let command = format!("rejoin rewind {} --slim", selector(session));

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::agent;
 use crate::agent::command::Plan;
-use crate::agent::rewind::can_be_slimmed;
 use crate::error::Refusal;
 use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
@@ -77,7 +77,7 @@ pub(crate) fn session(
     page.fact("created", session, Field::Created)?;
     page.fact("active", session, Field::Active)?;
     page.line("size", &text::size(copy.size_bytes))?;
-    if can_be_slimmed(copy) {
+    if agent::about(session.agent).can_slim(copy) {
         let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
         let command = in_home(&format!("rejoin rewind {name} --slim"), &env.invocation.elsewhere).into_owned();
         page.line("", &format!("`{command}` makes a session without images and long results"))?;
