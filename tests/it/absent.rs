@@ -78,26 +78,32 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
     }
     let all = listed(&world);
     let agents: serde_json::Value = world.rejoin(["agents", "--json"]).code(0).json();
+    let stores = agents["stores"].as_array().expect("stores").iter().map(|store| {
+        let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+        (text(&store["agent"]), PathBuf::from(text(&store["root"]["path"])))
+    });
+    let stores: Vec<(String, PathBuf)> = stores.collect();
     let mut broken = 0;
-    for (number, store) in agents["stores"].as_array().expect("stores").iter().enumerate() {
-        let (agent, root) = (store["agent"].as_str().expect("a name"), store["root"]["path"].as_str().expect("a path"));
-        let (root, aside) = (PathBuf::from(root), world.root().join("aside"));
+    for (number, (agent, root)) in stores.iter().enumerate() {
+        let aside = world.root().join("aside");
         if !root.exists() {
             continue;
         }
-        let others: BTreeSet<_> = all.iter().filter(|(of, _)| of != agent).cloned().collect();
+        // Antigravity CLI keeps its sessions below the directory of Gemini CLI.
+        let is_inside = |of: &str| stores.iter().any(|(other, path)| other == of && path.starts_with(root));
+        let others: BTreeSet<_> = all.iter().filter(|(of, _)| of != agent && !is_inside(of)).cloned().collect();
         assert!(others.len() < all.len(), "{agent} has a session");
-        std::fs::rename(&root, &aside).expect("a store less");
+        std::fs::rename(root, &aside).expect("a store less");
         for (at, how) in ["a file", "a link to itself", "garbage"].into_iter().enumerate() {
             if !is_tried(number + at, 2) {
                 continue;
             }
             match how {
-                "a file" => put(&root, "not a directory"),
-                "a link to itself" => std::os::unix::fs::symlink(&root, &root).expect("a link"),
+                "a file" => put(root, "not a directory"),
+                "a link to itself" => std::os::unix::fs::symlink(root, root).expect("a link"),
                 _ => {
-                    crate::facts::copy_tree(&aside, &root);
-                    let files = walkdir::WalkDir::new(&root).into_iter().map(|entry| entry.expect("an entry"));
+                    crate::facts::copy_tree(&aside, root);
+                    let files = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry"));
                     for file in files.filter(|entry| entry.file_type().is_file()) {
                         std::fs::write(file.path(), b"\0\xff{\"garbage\n").expect("garbage");
                     }
@@ -106,13 +112,13 @@ fn a_broken_store_hides_the_sessions_of_no_other_agent() {
             let left = listed(&world);
             assert!(left.is_superset(&others), "{agent} is {how}: {:?} is missing", others.difference(&left));
             if root.symlink_metadata().expect("a store").is_dir() {
-                std::fs::remove_dir_all(&root).expect("no store")
+                std::fs::remove_dir_all(root).expect("no store")
             } else {
-                std::fs::remove_file(&root).expect("no store")
+                std::fs::remove_file(root).expect("no store")
             }
             broken += 1;
         }
-        std::fs::rename(&aside, &root).expect("a store");
+        std::fs::rename(&aside, root).expect("a store");
     }
     assert_eq!(listed(&world), all);
     assert!(stride(2) * (broken + 1) >= 3 * names().len(), "{broken}");
