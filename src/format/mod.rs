@@ -13,6 +13,7 @@ pub(crate) mod json_writer;
 pub(crate) mod jsonl;
 pub(crate) mod parts;
 pub(crate) mod path_json;
+pub(crate) mod protobuf;
 pub(crate) mod shell;
 pub(crate) mod shown;
 pub(crate) mod skim;

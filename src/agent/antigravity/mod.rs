@@ -7,7 +7,6 @@
 //! has no public code.
 
 mod steps;
-mod wire;
 
 pub(super) mod about;
 

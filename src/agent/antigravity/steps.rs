@@ -1,9 +1,9 @@
 //! The steps of a conversation: rows of SQLite whose payload is a message of protobuf.
 
-use super::wire;
 use crate::agent::database::MAX_BYTES;
 use crate::agent::prelude::*;
 use crate::format::content::call;
+use crate::format::protobuf;
 use crate::format::sqlite::{Db, QueryError, Row, Value};
 
 /// The types of the steps that are read; `Step` has the payload of each in a field with another number.
@@ -41,9 +41,9 @@ fn step(row: &Row<'_>) -> Step {
 
 /// Returns the time in the metadata of a step.
 fn time(metadata: &[u8]) -> Option<Timestamp> {
-    let time = wire::bytes(metadata, &[1])?;
-    let seconds = i64::try_from(wire::number(time, 1)?).ok()?;
-    let nanoseconds = i32::try_from(wire::number(time, 2).unwrap_or_default()).ok()?;
+    let time = protobuf::bytes(metadata, &[1])?;
+    let seconds = i64::try_from(protobuf::number(time, 1)?).ok()?;
+    let nanoseconds = i32::try_from(protobuf::number(time, 2).unwrap_or_default()).ok()?;
     Timestamp::new(seconds, nanoseconds).ok()
 }
 
@@ -57,17 +57,17 @@ fn turn(kind: i64, payload: &[u8], at: Option<Timestamp>) -> Option<Turn> {
     let mut turn = Turn::new(role, at);
     match kind {
         USER_INPUT => {
-            let typed = wire::text(payload, &[19, 2]).or_else(|| wire::text(payload, &[19, 1]));
+            let typed = protobuf::text(payload, &[19, 2]).or_else(|| protobuf::text(payload, &[19, 1]));
             turn.say(typed.unwrap_or_default());
         }
         RESPONSE => {
-            let response = wire::bytes(payload, &[20]).unwrap_or_default();
-            turn.say(wire::text(response, &[1]).unwrap_or_default());
-            for tool in wire::all(response, 7) {
-                turn.tool(call(wire::text(tool, &[2]), wire::text(tool, &[3])));
+            let response = protobuf::bytes(payload, &[20]).unwrap_or_default();
+            turn.say(protobuf::text(response, &[1]).unwrap_or_default());
+            for tool in protobuf::all(response, 7) {
+                turn.tool(call(protobuf::text(tool, &[2]), protobuf::text(tool, &[3])));
             }
         }
-        _ => turn.tool(format!("→ {}", wire::text(payload, &[140, 2, 1]).unwrap_or_default())),
+        _ => turn.tool(format!("→ {}", protobuf::text(payload, &[140, 2, 1]).unwrap_or_default())),
     }
     Some(turn)
 }

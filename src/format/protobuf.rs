@@ -52,7 +52,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// Returns the contents of every field with a number.
-pub(super) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
     Fields(message).filter_map(move |field| match field {
         (found, Value::Bytes(bytes)) if found == number => Some(bytes),
         _ => None,
@@ -60,17 +60,17 @@ pub(super) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the contents of the field that nested numbers lead to.
-pub(super) fn bytes<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a [u8]> {
+pub(crate) fn bytes<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a [u8]> {
     numbers.iter().try_fold(message, |message, number| all(message, *number).next())
 }
 
 /// Returns the text that nested numbers lead to, if it is not blank.
-pub(super) fn text<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a str> {
+pub(crate) fn text<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a str> {
     str::from_utf8(bytes(message, numbers)?).ok().filter(|text| !text.trim().is_empty())
 }
 
 /// Returns the first number in a field.
-pub(super) fn number(message: &[u8], number: u64) -> Option<u64> {
+pub(crate) fn number(message: &[u8], number: u64) -> Option<u64> {
     Fields(message).find_map(|field| match field {
         (found, Value::Number(value)) if found == number => Some(value),
         _ => None,
