@@ -337,6 +337,8 @@ class Checks:
     def slim(self):
         """`rewind --slim` makes a session without a large part, and its resume sends every word"""
         world, client = self.world, self.world.client
+        if client.no_prompt:
+            raise Skipped(client.no_prompt.why)
         if not client.enlarge:
             raise Skipped("rejoin makes no smaller session of it")
         one = Conversation(world, world.i)

@@ -2,14 +2,21 @@
 on purpose in place of rejoin it fails the one that is there for that. A record type, a key, a table and a column that no known
 version wrote are found, and `e2e/run --newest` fails for them."""
 
+import hashlib
+import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import checks
 import drift
@@ -27,10 +34,10 @@ WRONG = {
     "all-branches": "branches", "one-branch": "branches", "same-branch": "branches",
     "unseen": "stuck", "rewind": "stuck", "refused-again": "stuck", "changed": "stuck",
     "own": "with_agent", "astray": "with_agent", "unbriefed": "with_agent", "half": "with_agent", "touched": "with_agent",
-    "sync": "synced",
+    "sync": "synced", "words": "slim",
 }
 # These checks take seconds in a terminal, or need another program: only a rejoin that is wrong about one is tried with it.
-ALONE = ("running", "branches", "stuck", "with_agent", "synced")
+ALONE = ("running", "branches", "stuck", "slim", "with_agent", "synced")
 
 # The same for an agent that answers no prompt.
 WRONG_WITHOUT_PROMPT = ("list", "show", "resume", "elsewhere", "anew", "prefix", "delete", "restore", "doctor", "move")
@@ -142,11 +149,72 @@ def put_imitation(folder, version, adds):
     program.chmod(0o755)
 
 
-def start(folder, rejoin, known, mode):
-    """Runs `e2e/run` with the imitation, out of the reach of any registry."""
-    nowhere = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0", "REJOIN_E2E_DIR": str(folder)}
+def start(folder, rejoin, known, mode, registry="http://127.0.0.1:9/"):
+    """Runs `e2e/run` with the imitation, out of the reach of any registry but one on loopback."""
+    npm = {"npm_config_registry": registry, "npm_config_fetch_retries": "0", "npm_config_cache": str(folder / "cache")}
     command = [sys.executable, HERE / "run", mode, "--keep-page", "--rejoin", rejoin, "--shapes", known, "claude"]
-    return subprocess.run(command, env=os.environ | nowhere, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    environment = os.environ | npm | {"REJOIN_E2E_DIR": str(folder)}
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def packed(name, version):
+    """Returns the later version of the imitation as a package of npm."""
+    program = f'#!/bin/sh\nIMITATION_ADDS=1 exec {HERE}/imitation "$@"\n'
+    manifest = json.dumps({"name": name, "version": version, "bin": {"claude": "claude"}})
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        for file, text in ("package.json", manifest), ("claude", program):
+            info = tarfile.TarInfo(f"package/{file}")
+            info.size, info.mode = len(text), 0o755
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return data.getvalue()
+
+
+def registry(name, version):
+    """Starts a registry of npm on loopback that serves one package."""
+    package = packed(name, version)
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_GET(self):
+            is_package = self.path.endswith(".tgz")
+            dist = {"tarball": f"http://{self.headers['Host']}/package.tgz", "shasum": hashlib.sha1(package).hexdigest()}
+            manifest = {"name": name, "version": version, "bin": {"claude": "claude"}, "dist": dist}
+            answer = {"name": name, "dist-tags": {"latest": version}, "versions": {version: manifest}}
+            body = package if is_package else json.dumps(answer).encode()
+            is_known = is_package or unquote(self.path).strip("/").startswith(name)
+            self.send_response(200 if is_known else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def drift_from_a_registry(rejoin, folder):
+    """Returns what is wrong with `e2e/run --newest` on the day on which a registry has a newer version."""
+    if not shutil.which("npm"):
+        print("drift: a newer version in a registry is not tried: there is no npm")
+        return None
+    folder = folder / "with-a-registry"
+    known = folder / "known.json"
+    put_imitation(folder, "1.0.0", False)
+    put_imitation(folder / installed.NEWEST, "1.0.0", False)
+    (folder / installed.NODE / "node_modules").mkdir(parents=True)
+    kept = start(folder, rejoin, known, "--keep-shapes")
+    server = registry(imitated().package, "9.9.9")
+    try:
+        done = start(folder, rejoin, known, "--newest", f"http://127.0.0.1:{server.server_address[1]}/")
+    finally:
+        server.shutdown()
+    if "cannot wall" in kept.stdout:
+        return None
+    is_right = done.returncode == 1 and all(words in done.stdout for words in ["claude 9.9.9: differs", *PLANTED])
+    return None if is_right else f"it ends with {done.returncode}: {kept.stdout}{kept.stderr}{done.stdout}{done.stderr}"
 
 
 def drift_of_the_program(rejoin, folder, adds):
@@ -193,6 +261,7 @@ def drift_is_found(rejoin):
             "the newest version": newest_version(folder),
             "the same version": drift_of_the_program(rejoin, folder, False),
             "a later version": drift_of_the_program(rejoin, folder, True),
+            "a registry": drift_from_a_registry(rejoin, folder),
         }
     for name, fault in faults.items():
         print(f"drift ({name}): " + (f"WRONG: {fault}" if fault else "as it must be"), flush=True)
@@ -213,7 +282,7 @@ def run(rejoin):
     is_right = is_right and list(found) == ["branches"]
     print(f"an agent that sends all branches: {found}")
     found = failing(rejoin, client=without_prompt())
-    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck", "synced"]
+    is_right = is_right and list(found) == ["torn", "running", "branches", "stuck", "slim", "synced"]
     print(f"without a prompt: {found}")
     for wrong in WRONG_WITHOUT_PROMPT:
         noticed = WRONG[wrong] in failing(rejoin, wrong, without_prompt())
