@@ -1,5 +1,6 @@
 //! New sessions made from a part of another one: the messages up to some point, or all without their large parts.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
-use crate::format::slim::{Removed, Results};
+use crate::format::slim::{Removed, Shape};
 use crate::session::branches::BranchFilter;
 use crate::session::{SessionCopy, SessionKind};
 
@@ -58,7 +59,7 @@ pub(super) fn slim_log(
     copy: &SessionCopy,
     log: &Path,
     headers: &[&str],
-    results: Results,
+    shape: &Shape,
     id: &str,
 ) -> Result<(Vec<u8>, Removed), PathError> {
     check(copy)?;
@@ -66,12 +67,15 @@ pub(super) fn slim_log(
     let (old, new) = (format!("\"{}\"", copy.place.id), format!("\"{id}\""));
     let mut lines = Jsonl::open(log)?.into_lines()?.up_to(usize::MAX);
     while let Some(line) = lines.next_line()? {
-        let text = String::from_utf8_lossy(line.bytes);
-        let slim = removed.slim(&text, results);
-        let text = slim.as_deref().unwrap_or(&text);
-        let is_header = text.contains(&old) && kind(text).is_some_and(|kind| headers.contains(&kind.as_str()));
-        let text = if is_header { text.replace(&old, &new) } else { text.to_owned() };
-        bytes.extend_from_slice(text.as_bytes());
+        if let Ok(text) = str::from_utf8(line.bytes) {
+            let slim = removed.slim(text, shape);
+            let text = slim.as_deref().unwrap_or(text);
+            let is_header = text.contains(&old) && kind(text).is_some_and(|kind| headers.contains(&kind.as_str()));
+            let text = if is_header { text.replace(&old, &new).into() } else { Cow::Borrowed(text) };
+            bytes.extend_from_slice(text.as_bytes());
+        } else {
+            bytes.extend_from_slice(line.bytes);
+        }
         bytes.push(b'\n');
         if bytes.len() as u64 > MAX_BYTES {
             return Err(fails(copy, "without large parts, it is still larger than 512 MiB"));

@@ -65,8 +65,10 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
         let hint = format!("`rejoin export {selector} -o conversation.md` keeps the conversation");
         return Err(refused(&message).hint(hint).into());
     };
-    let id = new_id(session, "slim");
-    let new = slim(session.copy(), &id)?;
+    // A session that has grown since is made again.
+    let copy = session.copy();
+    let id = new_id(session, &format!("slim:{}:{}", copy.place.path.display(), copy.transcript_bytes));
+    let new = slim(copy, &id)?;
     let Removed { files, results } = new.removed;
     if files + results == 0 {
         let message = "nothing to leave out: no image, file or result of a tool is larger than 16 KiB";
@@ -76,7 +78,7 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
     let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
     let parts: Vec<String> =
         parts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect();
-    let (before, after) = (session.copy().transcript_bytes, new.files[0].1.len() as u64);
+    let (before, after) = (copy.transcript_bytes, new.files[0].1.len() as u64);
     let sizes = format!("{} instead of {}", text::size(after), text::size(before));
     let reason = format!("{} without {}: {sizes}", session.id(), parts.join(" and "));
     write(args, session, &id, new, reason, env, ui)

@@ -11,6 +11,7 @@ use crate::commands::no_match;
 use crate::error::{Exit, PathError};
 use crate::format::text;
 use crate::scan::{self, Wanted};
+use crate::session::select::ShortIds;
 use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
@@ -50,7 +51,9 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let keys = if args.by.is_empty() { &StatsKey::USUAL } else { args.by.as_slice() };
     let is_by_session = keys.contains(&StatsKey::Session);
     let named = scan.sessions.iter().filter(|_| is_by_session);
-    let labels: HashMap<String, String> = named.map(|session| (name(session), table::title(session))).collect();
+    let short = ShortIds::of(scan.sessions.get(..).filter(|_| is_by_session).unwrap_or_default());
+    let label = |session: &Session| (short.get(session).to_owned(), table::title(session));
+    let labels: HashMap<String, (String, String)> = named.map(|session| (name(session), label(session))).collect();
     let rows = keys.iter().flat_map(|by| {
         let tallies = stats::tallies(&sessions, *by).into_iter();
         tallies.map(|(key, tally)| {

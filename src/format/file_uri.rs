@@ -3,7 +3,7 @@
 /// Returns the path in the URI of a local file; `None` for another URI, or a path that is not UTF-8.
 pub(crate) fn path(uri: &str) -> Option<String> {
     let path = uri.strip_prefix("file://")?;
-    let path = path.strip_prefix("localhost").unwrap_or(path);
+    let path = Some(path.strip_prefix("localhost").unwrap_or(path)).filter(|path| path.starts_with('/'))?;
     let mut parts = path.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
@@ -23,7 +23,17 @@ mod tests {
     fn only_a_whole_path_of_this_machine_is_returned() {
         assert_eq!(path("file:///w/a%20b%C3%BC").as_deref(), Some("/w/a bü"));
         assert_eq!(path("file://localhost/w").as_deref(), Some("/w"));
-        for other in ["/w", "vscode-remote://ssh/w", "file:///w/%zz", "file:///w/%2", "file:///w/%+f", "file:///%ff"] {
+        for other in [
+            "/w",
+            "vscode-remote://ssh/w",
+            "file:///w/%zz",
+            "file:///w/%2",
+            "file:///w/%+f",
+            "file:///%ff",
+            "file://localhost.example/w",
+            "file://C:/w",
+            "file://server/w",
+        ] {
             assert_eq!(path(other), None, "{other}");
         }
     }

@@ -2,7 +2,10 @@
 //!
 //! Everything else stays byte for byte. A large value that is neither is left alone: it may be what somebody wrote.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::format::text;
@@ -10,15 +13,32 @@ use crate::format::text;
 /// Maximum size in bytes of an image, a file or a tool's result that stays.
 pub(crate) const LARGE: usize = 16 * 1024;
 
+/// Maximum depth of a part that is looked into, which is far deeper than any client writes one.
+const DEEPEST: usize = 32;
+/// Members with the arguments of a call, which the model wrote.
+const ARGUMENTS: [&str; 2] = ["input", "arguments"];
+
 type Members<'a> = IndexMap<String, &'a RawValue>;
 
-/// Where an agent records the results of tools.
+/// A kind of record, or of a part of one, with the result of a tool.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Results {
-    /// Members with a value by which an object is a result, such as `type` and `tool_result`.
-    pub marks: &'static [(&'static str, &'static str)],
-    /// Members that hold a result.
+pub(crate) struct ResultAt {
+    /// A member and its value by which the object is known, such as `type` and `tool_result`.
+    pub mark: (&'static str, &'static str),
+    /// The members below it that hold the result; the others are words.
     pub members: &'static [&'static str],
+    /// Set if it is recorded for the model, and not once more for the screen.
+    pub counts: bool,
+}
+
+/// Where an agent records the large parts of a session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub results: &'static [ResultAt],
+    /// Members that repeat a result for the screen.
+    pub repeated: &'static [&'static str],
+    /// Members with a list of images as data URLs, which repeat those of a message for the screen.
+    pub images: &'static [&'static str],
 }
 
 /// What was replaced.
@@ -30,85 +50,128 @@ pub(crate) struct Removed {
     pub results: u64,
 }
 
+/// The place of a value in its record.
+#[derive(Clone, Copy)]
+enum Within {
+    Words,
+    /// In an object with a result in one of its members.
+    Marked(ResultAt),
+    Result {
+        counts: bool,
+    },
+}
+
 impl Removed {
     /// Returns a record without its large parts; `None` if it has none.
-    pub(crate) fn slim(&mut self, record: &str, results: Results) -> Option<String> {
-        self.value(record, results, false)
+    pub(crate) fn slim(&mut self, record: &str, shape: &Shape) -> Option<String> {
+        self.value(record, shape, Within::Words, DEEPEST)
     }
 
-    fn value(&mut self, json: &str, results: Results, in_result: bool) -> Option<String> {
+    fn value(&mut self, json: &str, shape: &Shape, within: Within, depth: usize) -> Option<String> {
         let json = json.trim();
         // A part of a small value is small.
-        if json.len() <= LARGE {
+        if json.len() <= LARGE || depth == 0 {
             return None;
         }
-        match json.as_bytes().first()? {
-            b'{' => self.object(&serde_json::from_str(json).ok()?, results, in_result),
-            b'[' => {
+        match (json.as_bytes().first()?, within) {
+            (b'{', _) => self.object(&serde_json::from_str(json).ok()?, shape, within, depth),
+            (b'[', _) => {
                 let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
                 let slim: Vec<Option<String>> =
-                    items.iter().map(|item| self.value(item.get(), results, in_result)).collect();
+                    items.iter().map(|item| self.value(item.get(), shape, within, depth - 1)).collect();
                 let is_slimmer = slim.iter().any(Option::is_some);
                 let items: Vec<String> =
                     slim.into_iter().zip(items).map(|(slim, item)| slim.unwrap_or_else(|| item.get().into())).collect();
                 is_slimmer.then(|| format!("[{}]", items.join(",")))
             }
-            b'"' if in_result => {
-                self.results += 1;
+            (b'"', Within::Result { counts }) => {
+                self.results += u64::from(counts);
                 Some(quoted(&removed("result of a tool", json.len() as u64)))
             }
             _ => None,
         }
     }
 
-    fn object(&mut self, members: &Members<'_>, results: Results, in_result: bool) -> Option<String> {
+    fn object(&mut self, members: &Members<'_>, shape: &Shape, within: Within, depth: usize) -> Option<String> {
         if let Some((kind, what)) = file(members) {
             self.files += 1;
             return Some(format!("{{\"type\":{},\"text\":{}}}", quoted(kind), quoted(&what)));
         }
-        let is_result = |(name, value): &(&str, &str)| member(members, name) == Some(*value);
-        let in_result = in_result || results.marks.iter().any(is_result);
+        let is_known = |found: &&ResultAt| member(members, found.mark.0).as_deref() == Some(found.mark.1);
+        let within = match (within, shape.results.iter().find(is_known)) {
+            (Within::Words, Some(found)) => Within::Marked(*found),
+            _ => within,
+        };
         let mut is_slimmer = false;
         let members: Vec<String> = members
             .iter()
             .map(|(name, value)| {
-                let in_result = in_result || results.members.contains(&name.as_str());
-                let slim = self.value(value.get(), results, in_result);
+                let slim = self.member(name, value.get(), shape, within, depth - 1);
                 is_slimmer |= slim.is_some();
                 format!("{}:{}", quoted(name), slim.as_deref().unwrap_or_else(|| value.get()))
             })
             .collect();
         is_slimmer.then(|| format!("{{{}}}", members.join(",")))
     }
+
+    fn member(&mut self, name: &str, json: &str, shape: &Shape, within: Within, depth: usize) -> Option<String> {
+        let within = match within {
+            _ if shape.repeated.contains(&name) => Within::Result { counts: false },
+            Within::Marked(found) if found.members.contains(&name) => Within::Result { counts: found.counts },
+            Within::Words if ARGUMENTS.contains(&name) => return None,
+            within => within,
+        };
+        if shape.images.contains(&name)
+            && let Ok(urls) = serde_json::from_str::<Vec<String>>(json)
+        {
+            let small: Vec<&String> =
+                urls.iter().filter(|url| data_url(url).is_none_or(|(_, data)| data <= LARGE)).collect();
+            return (small.len() < urls.len()).then(|| serde_json::json!(small).to_string());
+        }
+        self.value(json, shape, within, depth)
+    }
 }
 
 /// Returns the type of the text block in place of a block with an image or a file, and its text.
 ///
-/// Known blocks: `source.data` of Anthropic's API, the data URLs of OpenAI's, and `data` with `mimeType` of MCP.
+/// Known blocks: `source` in base64 of Anthropic's API, the data URLs of OpenAI's, and `data` with `mimeType` of MCP.
 fn file(members: &Members<'_>) -> Option<(&'static str, String)> {
     let kind = member(members, "type")?;
-    let (media, data) = match kind {
+    let (block, media, data) = match &*kind {
         "image" | "document" => {
             let source: Option<Members<'_>> =
                 members.get("source").and_then(|source| serde_json::from_str(source.get()).ok());
-            let members = source.as_ref().unwrap_or(members);
-            let media = member(members, "media_type").or_else(|| member(members, "mimeType"));
-            (media.unwrap_or(kind).to_owned(), member(members, "data")?.len())
+            let is_base64 = source.as_ref().is_none_or(|source| member(source, "type").as_deref() == Some("base64"));
+            let (members, media) = source.as_ref().map_or((members, "mimeType"), |source| (source, "media_type"));
+            let (media, data) = (member(members, media)?, member(members, "data")?);
+            (is_base64 && is_in_base64(&data)).then_some(("text", media.into_owned(), data.len()))?
         }
         "input_image" | "input_file" => {
             let url = member(members, "image_url").or_else(|| member(members, "file_data"))?;
-            let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-            (media.to_owned(), data.len())
+            let (media, data) = data_url(&url)?;
+            ("input_text", media.to_owned(), data)
         }
         _ => return None,
     };
-    let kind = if kind.starts_with("input_") { "input_text" } else { "text" };
-    (data > LARGE).then(|| (kind, removed(&media, data as u64 / 4 * 3)))
+    (data > LARGE).then(|| (block, removed(&media, data as u64 / 4 * 3)))
+}
+
+/// Returns the media type of a data URL in base64, and the length of its data.
+fn data_url(url: &str) -> Option<(&str, usize)> {
+    let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    is_in_base64(data).then_some((media, data.len()))
+}
+
+fn is_in_base64(data: &str) -> bool {
+    data.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'\n' | b'\r'))
 }
 
 /// Returns the text of a member without escapes.
-fn member<'a>(members: &Members<'a>, name: &str) -> Option<&'a str> {
-    serde_json::from_str(members.get(name)?.get()).ok()
+fn member<'a>(members: &Members<'a>, name: &str) -> Option<Cow<'a, str>> {
+    #[derive(Deserialize)]
+    struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+    serde_json::from_str::<Text<'_>>(members.get(name)?.get()).ok().map(|text| text.0)
 }
 
 fn removed(what: &str, bytes: u64) -> String {
@@ -125,12 +188,19 @@ mod tests {
 
     use super::*;
 
-    const RESULTS: Results = Results { marks: &[("type", "tool_result")], members: &["toolUseResult"] };
+    const SHAPE: Shape = Shape {
+        results: &[
+            ResultAt { mark: ("type", "tool_result"), members: &["content"], counts: true },
+            ResultAt { mark: ("role", "bashExecution"), members: &["output"], counts: false },
+        ],
+        repeated: &["toolUseResult"],
+        images: &["images"],
+    };
 
     fn slim(record: &Value) -> (Value, Removed) {
         let mut removed = Removed::default();
         let text = record.to_string();
-        let slim = removed.slim(&text, RESULTS).unwrap_or(text);
+        let slim = removed.slim(&text, &SHAPE).unwrap_or(text);
         (serde_json::from_str(&slim).expect("JSON"), removed)
     }
 
@@ -174,14 +244,34 @@ mod tests {
             json!({"content": [{"type": "image", "source": {"type": "url", "url": "https://example.org"}}], "said": long}),
             json!({"content": [{"type": "hologram", "data": long}]}),
             json!({"type": "tool_result", "content": "short"}),
+            json!({"type": "tool_use", "input": {"type": "document", "title": "Plan", "data": "QUJD".repeat(10_000)}}),
+            json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": long}}),
+            json!({"type": "image", "mimeType": "image/png", "data": long}),
+            json!({"role": "bashExecution", "command": long}),
+            json!({"images": ["https://example.org"], "said": long}),
         ] {
             assert_eq!(slim(&record), (record.clone(), Removed::default()));
         }
         // What stays is not even written anew.
         let mut removed = Removed::default();
         let record = format!("{{ \"b\": 1.00, \"a\": \"\\u0041\", \"toolUseResult\": \"{long}\"}}");
-        let slim = removed.slim(&record, RESULTS).expect("a slimmer record");
+        let slim = removed.slim(&record, &SHAPE).expect("a slimmer record");
         assert!(slim.starts_with("{\"b\":1.00,\"a\":\"\\u0041\",\"toolUseResult\":\"[result of a tool, "), "{slim}");
-        assert_eq!(removed, Removed { files: 0, results: 1 });
+        assert_eq!(removed, Removed::default(), "it is repeated for the screen");
+    }
+
+    #[test]
+    fn repeated_images_leave_the_list() {
+        let url = format!("data:image/png;base64,{}", "QUJD".repeat(10_000));
+        let (slim, removed) = slim(&json!({"images": [url, "https://example.org"]}));
+        assert_eq!((slim, removed), (json!({"images": ["https://example.org"]}), Removed::default()));
+    }
+
+    #[test]
+    fn a_deep_record_stays_as_it_is() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let record = format!("{}\"{}\"{}", open.repeat(100_000), "x".repeat(100_000), close.repeat(100_000));
+            assert_eq!(Removed::default().slim(&record, &SHAPE), None);
+        }
     }
 }

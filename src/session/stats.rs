@@ -92,21 +92,26 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Returns the group of the session; `None` if it is unknown. `parents` has the parent of each sub-agent.
-    fn key(&self, by: StatsKey, parents: &HashMap<&str, &str>) -> Option<String> {
+    /// Returns the group of the session; `None` if it is unknown. `parents` has the parent of each sub-agent, `None` for a
+    /// session.
+    fn key(&self, by: StatsKey, parents: &HashMap<&str, Option<&str>>) -> Option<String> {
         match by {
             StatsKey::Agent => Some(self.agent.to_owned()),
             StatsKey::Project => self.project.clone(),
             StatsKey::Model => self.model.clone(),
             StatsKey::Session => {
                 // A damaged record may make two sub-agents parents of each other.
-                let above = successors(Some(self.name.as_str()), |name| parents.get(name).copied());
-                above.take(parents.len() + 1).last().map(str::to_owned)
+                let mut above = successors(Some(self.name.as_str()), |name| parents.get(name).copied().flatten());
+                let is_session = |name: &&str| parents.get(name).is_some_and(Option::is_none);
+                above.by_ref().take(DEEPEST).find(is_session).map(str::to_owned)
             }
             StatsKey::Week => self.days.last().and_then(|day| monday(*day)).map(|day| day.to_string()),
         }
     }
 }
+
+/// Maximum depth of sub-agents whose usage counts for their session.
+const DEEPEST: usize = 64;
 
 /// Returns the Monday of a day's week.
 fn monday(day: Date) -> Option<Date> {
@@ -170,13 +175,19 @@ pub(crate) fn total(sessions: &[Measured]) -> Tally {
 
 /// Counts sessions per group, the largest group first, weeks in their order; the unknown group, `None`, comes last.
 pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, Tally)> {
-    let made = sessions.iter().filter(|session| session.is_subagent);
-    let parents = made.filter_map(|session| Some((session.name.as_str(), session.parent.as_deref()?))).collect();
+    let mut parents = HashMap::with_capacity(sessions.len());
+    for session in sessions {
+        let parent = session.parent.as_deref().unwrap_or_default();
+        parents.insert(session.name.as_str(), session.is_subagent.then_some(parent));
+    }
     let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
     for session in sessions {
         tallies.entry(session.key(by, &parents)).or_default().add(session);
     }
-    let mut tallies: Vec<_> = tallies.into_iter().filter(|(_, tally)| tally.sessions > 0).collect();
+    // Sub-agents without a session have used tokens, too.
+    let is_usage = |tally: &Tally| by == StatsKey::Session && (tally.tokens.is_some() || tally.cost.is_some());
+    let is_shown = |(_, tally): &(Option<String>, Tally)| tally.sessions > 0 || is_usage(tally);
+    let mut tallies: Vec<_> = tallies.into_iter().filter(is_shown).collect();
     tallies.sort_by(|(key, tally), (other_key, other)| {
         let unknown_last = key.is_none().cmp(&other_key.is_none());
         let by_count = if by == StatsKey::Week { Ordering::Equal } else { other.sessions.cmp(&tally.sessions) };
@@ -240,7 +251,8 @@ mod tests {
             named("codex:g", Some("codex:f"), 9.0),
         ];
         let costs: Vec<_> = tallies(&sessions, StatsKey::Session).into_iter().map(|(key, it)| (key, it.cost)).collect();
-        let expected = [("codex:c", 1.5), ("codex:b", 1.0), ("codex:a", 0.0)];
-        assert_eq!(costs, expected.map(|(key, dollars)| (Some(key.to_owned()), Cost::from_dollars(dollars))));
+        // The sub-agents that name each other have no session.
+        let expected = [(Some("codex:c"), 1.5), (Some("codex:b"), 1.0), (Some("codex:a"), 0.0), (None, 18.0)];
+        assert_eq!(costs, expected.map(|(key, dollars)| (key.map(str::to_owned), Cost::from_dollars(dollars))));
     }
 }

@@ -131,6 +131,22 @@ fn slim_keeps_every_word_and_the_old_session() {
 }
 
 #[test]
+fn a_session_that_grew_is_slimmed_again() {
+    let world = World::with_agents();
+    world.install("pi", "");
+    let (_, path) = large(&world).pop().expect("a session of Pi");
+    let slim = || -> Change { world.rejoin(["rewind", "pi:00000004", "--slim", "--json"]).code(0).json() };
+    let first = slim();
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let record = json!({"type": "message", "id": "later001", "parentId": null, "timestamp": "2026-02-01T10:00:00Z",
+                        "message": {"role": "user", "content": "one more"}});
+    std::fs::write(&path, format!("{text}{record}\n")).expect("a log");
+    age(&path);
+    let second = slim();
+    assert_ne!(first.ids(), second.ids());
+}
+
+#[test]
 fn slim_is_refused_with_a_reason() {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn(&words("first"), "one"));
@@ -147,8 +163,12 @@ fn show_doctor_and_resume_offer_slim_for_a_large_session() {
     let world = World::with_agents();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "one"));
     let mut text = std::fs::read_to_string(&path).expect("a transcript");
-    let line = json!({"type": "system", "subtype": "informational", "content": "x".repeat(1_000_000), "uuid": "s"});
-    (0..101).for_each(|_| text.push_str(&format!("{line}\n")));
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image()}});
+    for number in 0..26 {
+        let line = json!({"type": "user", "uuid": format!("i{number}"), "parentUuid": null, "sessionId": id(1), "cwd": "/usr/bin",
+                          "message": {"role": "user", "content": [image]}, "timestamp": "2026-02-01T10:00:00Z"});
+        text.push_str(&format!("{line}\n"));
+    }
     std::fs::write(&path, text).expect("a transcript");
     age(&path);
     let command = format!("rejoin rewind claude:{} --slim", id(1));
@@ -157,6 +177,11 @@ fn show_doctor_and_resume_offer_slim_for_a_large_session() {
     let report: DoctorReport = world.rejoin(["doctor", "--check", "large-session", "--json"]).code(0).json();
     assert_eq!(report.findings.len(), 1);
     assert!(format!("{report:?}").contains(&command), "{report:?}");
+    // A session that was made from it takes its place.
+    world.rejoin(["rewind", &id(1), "--slim"]).code(0);
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "large-session", "--json"]).code(0).json();
+    assert!(report.findings.is_empty(), "{report:?}");
+    assert!(!world.rejoin(["show", &id(1)]).code(0).stdout().contains("--slim"));
 
     // A log that is longer than a text of Node.js is refused by its agent.
     let world = World::with_agents();

@@ -14,14 +14,18 @@ use super::{Repeats, branches, messages};
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, Cut, MAX_BYTES, NewCopy};
 use crate::format::jsonl::Jsonl;
-use crate::format::slim::{Removed, Results};
+use crate::format::slim::{Removed, ResultAt, Shape};
 use crate::session::branches::BranchFilter;
 
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
 /// Where results of tools are: in the message, and once more for the screen.
-const RESULTS: Results = Results { marks: &[("type", "tool_result")], members: &["toolUseResult"] };
+const SHAPE: Shape = Shape {
+    results: &[ResultAt { mark: ("type", "tool_result"), members: &["content"], counts: true }],
+    repeated: &["toolUseResult"],
+    images: &[],
+};
 
 /// Implements [`Rewind`](crate::agent::rewind::Rewind).
 pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<NewCopy, PathError> {
@@ -35,7 +39,7 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<NewCopy,
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     let mut removed = Removed::default();
     let whole = Cut { branch: BranchFilter::Active, messages: u64::MAX };
-    let new = copied(copy, whole, id, |line| removed.slim(std::str::from_utf8(line).ok()?, RESULTS))?;
+    let new = copied(copy, whole, id, |line| removed.slim(std::str::from_utf8(line).ok()?, &SHAPE))?;
     Ok(NewCopy { removed, ..new })
 }
 

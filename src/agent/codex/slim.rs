@@ -5,19 +5,22 @@
 use super::thread::Thread;
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy};
-use crate::format::slim::Results;
+use crate::format::slim::{ResultAt, Shape};
 
 /// Outputs for the model, and events that repeat them for the screen.
-const RESULTS: Results = Results {
-    marks: &[
-        ("type", "function_call_output"),
-        ("type", "custom_tool_call_output"),
-        ("type", "local_shell_call_output"),
-        ("type", "exec_command_end"),
-        ("type", "mcp_tool_call_end"),
+const SHAPE: Shape = Shape {
+    results: &[
+        ResultAt { mark: ("type", "function_call_output"), members: &["output"], counts: true },
+        ResultAt { mark: ("type", "custom_tool_call_output"), members: &["output"], counts: true },
+        ResultAt { mark: ("type", "local_shell_call_output"), members: &["output"], counts: true },
+        ResultAt { mark: ("type", "exec_command_end"), members: SHOWN, counts: false },
+        ResultAt { mark: ("type", "mcp_tool_call_end"), members: &["result"], counts: false },
     ],
-    members: &["images"],
+    repeated: &[],
+    images: &["images"],
 };
+/// Members with the output of a command for the screen.
+const SHOWN: &[&str] = &["aggregated_output", "formatted_output", "stderr", "stdout"];
 
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
@@ -25,6 +28,6 @@ pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     if Thread::of(&copy.place)?.parts.len() > 1 {
         return Err(rewind::fails(copy, "its conversation is in several files"));
     }
-    let (bytes, removed) = rewind::slim_log(copy, path, &["session_meta"], RESULTS, id)?;
+    let (bytes, removed) = rewind::slim_log(copy, path, &["session_meta"], &SHAPE, id)?;
     Ok(NewCopy { dir: None, files: vec![(rewind::beside(path, &copy.place.id, id), bytes)], removed })
 }

@@ -9,15 +9,19 @@ use super::flat_yaml;
 use super::workspace::MAX_WORKSPACE;
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy};
-use crate::format::slim::Results;
+use crate::format::slim::{ResultAt, Shape};
 
-const RESULTS: Results = Results { marks: &[("type", "tool.execution_complete")], members: &[] };
+const SHAPE: Shape = Shape {
+    results: &[ResultAt { mark: ("type", "tool.execution_complete"), members: &["result"], counts: true }],
+    repeated: &[],
+    images: &[],
+};
 
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     let old = &copy.place.path;
     let headers = ["session.start", "session.resume"];
-    let (bytes, removed) = rewind::slim_log(copy, &old.join("events.jsonl"), &headers, RESULTS, id)?;
+    let (bytes, removed) = rewind::slim_log(copy, &old.join("events.jsonl"), &headers, &SHAPE, id)?;
     let workspace = old.join("workspace.yaml");
     let fail = |why: &str| PathError::new("copy", &workspace, io::Error::other(why.to_owned()));
     let text = fsio::read_bounded(&workspace, MAX_WORKSPACE)?;

@@ -120,7 +120,7 @@ fn transcripts(store: &Arc<Store>, dir: &Path, is_wanted: &(dyn Fn(&str) -> bool
 
 /// Returns whether a path is the folder of a chat, and not a transcript.
 fn is_chat(path: &Path) -> bool {
-    path.ancestors().nth(2).is_some_and(|dir| dir.ends_with(CHATS))
+    path.extension().is_none() && path.ancestors().nth(2).is_some_and(|dir| dir.ends_with(CHATS))
 }
 
 /// Adds the facts about a chat.

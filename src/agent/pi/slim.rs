@@ -4,13 +4,20 @@
 
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy};
-use crate::format::slim::Results;
+use crate::format::slim::{ResultAt, Shape};
 
-const RESULTS: Results = Results { marks: &[("role", "toolResult"), ("role", "bashExecution")], members: &[] };
+const SHAPE: Shape = Shape {
+    results: &[
+        ResultAt { mark: ("role", "toolResult"), members: &["content"], counts: true },
+        ResultAt { mark: ("role", "bashExecution"), members: &["output"], counts: true },
+    ],
+    repeated: &[],
+    images: &[],
+};
 
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     let path = &copy.place.path;
-    let (bytes, removed) = rewind::slim_log(copy, path, &["session"], RESULTS, id)?;
+    let (bytes, removed) = rewind::slim_log(copy, path, &["session"], &SHAPE, id)?;
     Ok(NewCopy { dir: None, files: vec![(rewind::beside(path, &copy.place.id, id), bytes)], removed })
 }

@@ -31,7 +31,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, session) in survey.scan.sessions.iter().enumerate() {
         findings.extend(empty(session));
-        findings.extend(size::large(session));
+        findings.extend(survey.large.contains(&at).then(|| size::large(session)));
         findings.extend(unknown_format(session));
         findings.extend(refused(session));
         findings.extend(unsigned(session));

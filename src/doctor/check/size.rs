@@ -6,17 +6,13 @@ use crate::doctor::code::{Code, Severity};
 use crate::format::text;
 use crate::session::Session;
 
-/// Reports a large transcript that a smaller session can be made from, unless its agent refuses it, which is reported as such.
-pub(super) fn large(session: &Session) -> Option<Finding> {
-    let copy = session.copy();
-    if !agent::about(session.agent).can_slim(copy) || copy.obstacle.is_some() {
-        return None;
-    }
-    let size = text::size(copy.transcript_bytes);
+/// Reports a large transcript.
+pub(super) fn large(session: &Session) -> Finding {
+    let size = text::size(session.copy().transcript_bytes);
     let evidence =
         format!("The transcript of {} has {size}: its agent may take long to open it, or refuse it.", name(session));
     let finding = Finding::about(session, Code::LargeSession, Severity::Note, evidence);
-    Some(slimmed(finding.measured(size, "less than 100 MB"), session))
+    slimmed(finding.measured(size, "less than 100 MB"), session)
 }
 
 /// Adds the command that makes a smaller session, if there is one.
@@ -25,5 +21,5 @@ pub(super) fn slimmed(finding: Finding, session: &Session) -> Finding {
         return finding;
     }
     let command = format!("rejoin rewind {} --slim", selector(session));
-    finding.remedy(command, "makes a session without its images, files and long results of tools")
+    finding.remedy(command, "makes a session without its images, files and long results of tools, if it has any")
 }

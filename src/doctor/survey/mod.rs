@@ -83,6 +83,8 @@ pub(crate) struct Survey {
     pub off_branch: BTreeMap<usize, OffBranch>,
     /// The stuck conversations, by their session's place in the scan.
     pub stuck: BTreeMap<usize, Stuck>,
+    /// The large transcripts that their agents may not open, by their session's place in the scan.
+    pub large: BTreeSet<usize>,
     /// Number of transcripts that were read only at both ends.
     pub read_at_both_ends: usize,
     /// Missing launch directories, with the facts about each.
@@ -151,6 +153,11 @@ pub(crate) struct InterruptedRun {
     pub journal: PathBuf,
 }
 
+/// Returns whether a smaller session can be made from a large one that its agent does not refuse, which is reported as such.
+fn is_large(session: &Session) -> bool {
+    session.copy().obstacle.is_none() && agent::about(session.agent).can_slim(session.copy())
+}
+
 /// Collects everything that the wanted checks need; `watcher` receives each copy and each transcript.
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
@@ -179,6 +186,8 @@ pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
+    let sessions = survey.scan.sessions.iter().enumerate();
+    survey.large = sessions.filter(|(_, session)| is_large(session)).map(|(at, _)| at).collect();
     survey.drop_rewound(env);
     survey.look_around(wanted, env);
     if wanted.has(&[Code::GoneSession]) {
@@ -291,9 +300,9 @@ impl Survey {
         }
     }
 
-    /// Drops the stuck conversations that `rewind` has made a session from.
+    /// Drops the stuck conversations and the large transcripts that `rewind` has made a session from.
     fn drop_rewound(&mut self, env: &Env) {
-        if self.stuck.is_empty() {
+        if self.stuck.is_empty() && self.large.is_empty() {
             return;
         }
         let (rewinds, sessions) = (Rewinds::read(env), &self.scan.sessions);
@@ -302,6 +311,7 @@ impl Survey {
         };
         let is_rewound = |session: &Session| rewinds.made_from(session).is_some_and(|id| has(session.agent, id));
         self.stuck.retain(|at, _| !is_rewound(&sessions[*at]));
+        self.large.retain(|at| !is_rewound(&sessions[*at]));
     }
 
     /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.

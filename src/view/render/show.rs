@@ -77,7 +77,7 @@ pub(crate) fn session(
     page.fact("created", session, Field::Created)?;
     page.fact("active", session, Field::Active)?;
     page.line("size", &text::size(copy.size_bytes))?;
-    if agent::about(session.agent).can_slim(copy) {
+    if session.rewound_as.is_none() && agent::about(session.agent).can_slim(copy) {
         let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
         let command = in_home(&format!("rejoin rewind {name} --slim"), &env.invocation.elsewhere).into_owned();
         page.line("", &format!("`{command}` makes a session without images and long results"))?;

@@ -45,9 +45,9 @@ pub(crate) struct StatsRow {
     /// Their numbers.
     #[serde(flatten)]
     pub tally: Tally,
-    /// The title of a session for users.
+    /// The short id and the title of a session for users.
     #[serde(skip)]
-    pub label: Option<String>,
+    pub label: Option<(String, String)>,
 }
 
 /// The columns of rows.
@@ -190,7 +190,8 @@ fn name(row: &StatsRow, env: &Env) -> String {
         (StatsKey::Project, Some(dir)) => text::one_line(&shown_dir(Path::new(dir), env)).into_owned(),
         (StatsKey::Session, Some(key)) => {
             let (agent, id) = key.split_once(':').unwrap_or_default();
-            text::one_line(&format!("{agent} {id:.8} {}", row.label.as_deref().unwrap_or_default())).into_owned()
+            let (short, title) = row.label.as_ref().map_or((id, ""), |(short, title)| (short, title));
+            text::one_line(&format!("{agent} {short} {title}")).into_owned()
         }
         (_, Some(key)) => text::one_line(key).into_owned(),
     }
