@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_truncated_document_is_not_compared() {
+    fn truncated_document_is_not_comparable() {
         let document = Document { shape: Shape { list: "messages", members: &[] }, turns: |_| None, first: None };
         let dir = tempfile::tempdir().expect("a directory");
         let whole = r#"{"messages":[{"a":1},{"b":2}],"x":1}"#;

@@ -173,7 +173,7 @@ mod tests {
     impl Housekeeping for Forgetful {}
 
     #[test]
-    fn an_agent_without_engine_and_methods_is_reported() {
+    fn missing_engine_methods_are_reported() {
         assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages_on"]);
     }
 

@@ -45,7 +45,7 @@ mod tests {
     const RANDOM: &str = "550e8400-e29b-41d4-a716-446655440000";
 
     #[test]
-    fn a_uuid_has_hyphens_and_either_case() {
+    fn uuid_needs_hyphens_and_ignores_case() {
         for id in [RANDOM, &RANDOM.to_uppercase(), "019a0000-e29b-71d4-c716-446655440000"] {
             assert!(is_uuid(id) && is_word(id) && is_argument(id), "{id}");
         }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_uuid_names_version_and_variant() {
+    fn random_uuid_needs_version_4_and_variant() {
         for id in [RANDOM, "550E8400-E29B-41D4-BFFF-446655440000"] {
             assert!(is_random_uuid(id), "{id}");
         }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_option_and_no_path_is_a_word_or_an_argument() {
+    fn ids_refuse_options_and_paths() {
         for id in ["", "-x", "--help", ".", "..", "a/b", "a b", "a\nb", "é", "a\\b", &"a".repeat(257)] {
             assert!(!is_word(id) && !is_argument(id), "{id:?}");
         }

@@ -119,7 +119,7 @@ mod tests {
     use crate::session::AgentKind;
 
     #[test]
-    fn program_is_found_behind_its_interpreter() {
+    fn process_matches_program_run_by_interpreter() {
         for (agent, line, expected) in [
             (AgentKind::Kimi, "/usr/bin/python3.13 /home/ana/.local/bin/kimi --session x", true),
             (AgentKind::Kimi, "Kimi CLI", true),

@@ -114,7 +114,7 @@ mod tests {
     use crate::agent::version;
 
     #[test]
-    fn every_line_of_the_list_leads_to_its_agent() {
+    fn registry_lists_every_agent_kind_in_order() {
         let listed = all().iter().map(|agent| agent.kind()).chain(pointer_writers().iter().map(|writer| writer.kind()));
         assert_eq!(listed.collect::<Vec<_>>(), AgentKind::value_variants());
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn version_known_from_code_is_not_the_newest_measured() {
+    fn newest_measured_version_ignores_versions_read_in_code() {
         let facts = "measured on 1.18.34; anomalyco/opencode 063e8306; the import by its code of 2.0";
         assert_eq!(newest(facts), Some("1.18.34"));
         assert_eq!(newest("measured on 1.45.0 and 1.52.0; 1.53.0 by its code"), Some("1.52.0"));

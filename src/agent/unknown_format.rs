@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_its_lists_or_one_record() {
+    fn document_elements_are_its_lists_or_itself() {
         assert_eq!(elements(r#"{"id":"x","messages":[]}"#), Some(vec![]));
         assert_eq!(elements(r#"{"renamed":[{"a":1}],"dirs":["/a"]}"#), Some(vec![r#"{"a":1}"#.to_owned()]));
         assert_eq!(elements(r#"[{"a":1},{"b":2}]"#).map(|list| list.len()), Some(2));

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_of_a_tree_names_its_parent_and_a_root_has_none() {
+    fn node_parses_id_and_parent() {
         let found = node(br#"{"type":"message","id":"b","parentId":"a"}"#).expect("a record");
         assert_eq!((found.id.as_deref(), found.parent.as_deref()), (Some("b"), Some("a")));
         let root = node(br#"{"type":"session","id":"a","parentId":null}"#).expect("a record");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_object_is_one() {
+    fn is_object_accepts_only_one_complete_object() {
         assert!(is_object(b" {\"a\": [1, {}]} "));
         for bad in [&b"{"[..], b"[]", b"{} {}", b"", b"\"x\"", b"{\"a\":\"\xff\"}", b"\0\0"] {
             assert!(!is_object(bad), "{bad:?}");

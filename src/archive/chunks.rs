@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_unpacks_and_every_flipped_bit_is_detected() {
+    fn blob_unpacks_and_detects_every_flipped_bit() {
         let chunk = bytes(300);
         let (blob, name) = (pack(&chunk).expect("a blob"), digest(&chunk));
         assert_eq!(unpack(&blob, &name).as_deref(), Ok(&chunk[..]));

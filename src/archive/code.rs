@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_run_files_by_name_and_in_directories() {
+    fn executable_files_are_recognized_by_path() {
         for (agent, path, expected) in [
             (AgentKind::Claude, "session-env/ID/hook-0.sh", true),
             (AgentKind::Claude, "Session-Env", true),

@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_retried_after_a_change_and_finally_given_up() {
+    fn copy_is_retried_if_session_changes() {
         let (state, copies) = (Cell::new(0), Cell::new(0));
         let look = || Ok::<_, InventoryError>(state.get());
         let copied = settled(look, |seen| {

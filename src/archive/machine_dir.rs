@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_of_any_form_names_a_directory_and_no_two_the_same() {
+    fn directory_name_is_id_or_its_hash() {
         assert_eq!(dir_name("5d1f6c1e-3a50"), "5d1f6c1e-3a50");
         for odd in ["", ".", "..", "a/b", "=sha256-x", "a b", "ä", &"x".repeat(200)] {
             let name = dir_name(odd);

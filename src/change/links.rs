@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_session_of_the_briefed_agent_is_linked() {
+    fn link_matches_only_session_of_briefed_agent() {
         let dir = tempfile::tempdir().expect("a directory");
         let old = session(vec![copy("old")]);
         let link = Link::new(&old, "old", AgentKind::Codex, AT.parse().expect("a time"));

@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highlight_reads_on_white_and_on_black() {
+    fn highlight_has_contrast_on_white_and_black() {
         let Some(Color::Ansi256(color)) = HIGHLIGHT.get_fg_color() else { panic!("{HIGHLIGHT:?}") };
         let own = luminance(color) + 0.05;
         for (ground, contrast) in [("white", 1.05 / own), ("black", own / 0.05)] {

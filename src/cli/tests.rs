@@ -68,7 +68,7 @@ fn has(verb: &Command, long: &str) -> bool {
 }
 
 #[test]
-fn the_definition_of_the_command_line_is_sound() {
+fn clap_accepts_the_command_definition() {
     Cli::command().debug_assert();
 }
 
@@ -80,7 +80,7 @@ fn meaning(arg: &Arg) -> (Option<char>, Option<String>, String) {
 }
 
 #[test]
-fn an_option_has_one_meaning_in_every_command() {
+fn option_has_same_meaning_in_every_command() {
     let mut known = BTreeMap::new();
     let mut exceptions = 0;
     let verbs = verbs();
@@ -106,7 +106,7 @@ fn an_option_has_one_meaning_in_every_command() {
 }
 
 #[test]
-fn a_meaning_and_a_letter_have_one_option() {
+fn each_meaning_and_letter_has_one_option() {
     let (mut meanings, mut letters) = (BTreeMap::new(), BTreeMap::new());
     for (name, verb) in verbs() {
         for arg in verb.get_arguments() {
@@ -176,7 +176,7 @@ const OF_LIBRARIES: &[&str] = &[
 ];
 
 #[test]
-fn no_value_is_refused_in_the_words_of_a_library() {
+fn invalid_value_errors_use_our_wording() {
     let mut refused = 0;
     for (name, verb) in verbs() {
         for arg in verb.get_arguments().filter(|arg| arg.get_action().takes_values()) {

@@ -153,7 +153,7 @@ mod tests {
     use crate::cli::Cli;
 
     #[test]
-    fn a_missing_argument_names_the_command_for_a_list() {
+    fn missing_argument_suggests_list_command() {
         for (line, expected) in [
             ("archive", &["`rejoin list` shows the sessions", "`--every` takes all of them"][..]),
             ("delete", &["`rejoin list` shows the sessions"]),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_a_command_open_the_picker_if_the_line_is_valid() {
+    fn words_without_command_open_picker() {
         for (line, expected) in [
             ("relay", Some((1, SEARCH))),
             ("--here", Some((1, RESUME))),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_programs_lead_to_commands_that_exist() {
+    fn suggested_commands_for_foreign_names_exist() {
         for InPlaceOf { word: name, instead } in Verb::ALL.iter().flat_map(|verb| verb.in_place_of()) {
             let words: Vec<String> = format!("rejoin --home /a {name} x").split(' ').map(str::to_owned).collect();
             let mut command = Cli::command();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_suggested() {
+    fn error_suggests_nearest_name() {
         let suggested = |line: &str| {
             let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
             let mut command = Cli::command();

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_among_the_options() {
+    fn json_option_is_detected_in_invalid_command_line() {
         for line in ["list --since nope --json", "list --format json -n x", "list --format=ndjson -n x"] {
             assert!(asks_for_json(&words(line)), "{line}");
         }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_a_message_and_a_hint() {
+    fn usage_error_has_message_and_hint() {
         let refused = |line: &str| refusal(&Cli::command().try_get_matches_from(words(line)).expect_err("an error"));
         let missing = refused("rejoin delete");
         assert_eq!(missing.message, "the following required arguments were not provided: <SESSION>...");

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_they_are_shown_and_as_disks_are_sold() {
+    fn parse_size_accepts_binary_and_decimal_units() {
         for (text, expected) in [
             ("0", 0),
             ("512", 512),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_is_days() {
+    fn number_without_unit_means_days() {
         for (text, hours) in [("7", 168), ("7d", 168), ("2w", 336), ("36h", 36), ("0", 0)] {
             assert_eq!(parse_days(text), Ok(SignedDuration::from_hours(hours)), "{text}");
         }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn two_directories_are_parsed_with_any_names() {
+    fn parse_mapping_splits_two_absolute_paths() {
         assert_eq!(parse_mapping("/workspace=/home/a=b"), Ok(("/workspace".into(), "/home/a=b".into())));
         assert_eq!(parse_mapping("~/a=b=~/c"), Ok(("~/a=b".into(), "~/c".into())));
         for wrong in ["", "/a", "/a=b", "a=/b", "=/b"] {

@@ -8,7 +8,7 @@ fn parse(text: &str) -> Result<Config, Refusal> {
 }
 
 #[test]
-fn the_list_has_every_key_of_the_config_file() {
+fn key_list_has_every_config_key() {
     let text = example();
     let config = parse(&text).expect("a sound file");
     let said = |key: &Key| match key.name {
@@ -30,7 +30,7 @@ fn the_list_has_every_key_of_the_config_file() {
 }
 
 #[test]
-fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
+fn config_error_names_line_and_nearest_key() {
     let cases = [
         ("[list]\n\nlimt = 5", "/c.toml:3: there is no key list.limt", "the nearest key is list.limit"),
         ("[lst]\nlimit = 5", "/c.toml:1: there is no key lst", "the nearest key is list"),
@@ -70,7 +70,7 @@ fn a_mistake_is_reported_with_its_line_and_the_nearest_key() {
 }
 
 #[test]
-fn another_home_sets_only_list_and_cleanup() {
+fn config_of_other_home_is_limited() {
     let config = parse(&example()).expect("a sound file").of_another_home();
     assert!(config.pager.is_none() && config.archive_dir.is_none());
     assert!(config.hosts.is_empty() && config.stores.is_empty());
@@ -79,7 +79,7 @@ fn another_home_sets_only_list_and_cleanup() {
 }
 
 #[test]
-fn empty_and_odd_files_are_parsed_or_refused() {
+fn parser_accepts_empty_file_and_refuses_deep_nesting() {
     for text in ["", "\u{feff}[list]\nlimit = 1", "[list]\r\nlimit = 1\r\n", "[list]", "[[cleanup.keep]]\nlast = 2"] {
         assert!(parse(text).is_ok(), "{text:?}");
     }

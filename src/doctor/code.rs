@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_listed_once_in_order() {
+    fn codes_are_sorted_and_unique() {
         assert!(Code::ALL.is_sorted());
         let names: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), Code::ALL.len());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn severities_are_given_from_the_worst_on() {
+    fn severities_of_each_code_are_sorted() {
         for code in Code::ALL {
             assert!(!code.severities().is_empty() && code.severities().is_sorted(), "{}", code.name());
         }

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_half_a_line_is_cut_and_not_a_completed_record() {
+    fn repair_cuts_only_an_incomplete_last_line() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("messages.jsonl");
         for (text, expected) in [

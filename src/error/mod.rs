@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_systems_reason_is_given_in_plain_lower_case() {
+    fn io_error_reason_is_lower_case() {
         let error = PathError::new("read", Path::new("/x/y"), io::Error::from_raw_os_error(13));
         assert_eq!(error.to_string(), "cannot read /x/y: permission denied");
         let chain = anyhow::Error::from(error).context("cannot list");

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_however_they_come() {
+    fn lines_are_joined_across_chunks() {
         let mut lines = answering(&[b"on", b"e\ntwo\n\nthr", b"ee"]);
         let all: Vec<String> = std::iter::from_fn(|| lines.line(4)).collect();
         assert_eq!(all, ["one", "two", ""], "the last one is too long");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_and_colours_of_a_text_are_whole_however_they_come() {
+    fn chunks_split_no_character_or_escape_code() {
         let text = "a\x1b[31mé日\u{1f99c}\x1b[0m\n";
         for cut in 0..text.len() {
             let (one, two) = text.as_bytes().split_at(cut);

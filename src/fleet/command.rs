@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evil_words_reach_the_other_side_as_they_are() {
+    fn hostile_arguments_reach_host_unchanged() {
         let evil =
             ["$(touch x)", "a'b", "a\\'b;id", "`id`", "--host", "~", "a\nb", "*", "!!", "", "é\u{202e}", "a\"$b"];
         let words: Vec<String> = evil.map(str::to_owned).to_vec();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn ssh_runs_in_batch_mode_with_a_timeout_unless_it_may_ask() {
+    fn ssh_uses_batch_mode_unless_it_may_ask() {
         let (timeout, silence) = (Duration::from_secs(7), Duration::from_secs(9));
         let manner = Manner { timeout, silence, is_asked: false, columns: Some(80), has_colors: true };
         let line = |manner| to_ask("ana@box", &["list".to_owned()], manner).join(" ");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_form_are_not_passed_to_the_other_host() {
+    fn host_and_format_options_are_not_forwarded() {
         let typed = ["list", "--host", "a", "--hosts=b,c", "--json", "-r", "--since", "7d", "--", "--host"];
         let typed: Vec<String> = typed.map(str::to_owned).to_vec();
         let with = ["--format=ndjson".to_owned()];

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_resolves_to_its_hosts_and_all_to_every_group() {
+    fn host_group_resolves_to_its_hosts() {
         assert_eq!(resolved(&["box"]), Ok(vec!["box".to_owned()]));
         assert_eq!(resolved(&["lab", "one"]), Ok(vec!["one".to_owned(), "ana@two".to_owned()]));
         assert_eq!(resolved(&["all"]), Ok([".", "one", "ana@two"].map(str::to_owned).to_vec()));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn options_and_shell_code_are_not_hosts() {
+    fn host_name_refuses_options_and_shell_code() {
         for word in ["-oProxyCommand=id", "a b", "a;b", "$(id)", "a'b", "", "../x", "a\nb", "ä", "x/y", "a`id`"] {
             assert!(Host::there(word).is_err(), "{word:?}");
         }

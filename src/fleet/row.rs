@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_out_of_range_makes_no_row() {
+    fn row_with_out_of_range_number_is_refused() {
         let line = r#"{"id":"a","more":1e99999}"#;
         assert!(!is_object(line));
         assert!(is_object(r#"{"id":"a","more":1e99}"#));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_sorts_like_its_session() {
+    fn row_has_same_sort_key_as_session() {
         use clap::ValueEnum as _;
         let host: Arc<str> = "box".into();
         for line in [
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_comes_first_and_its_name_is_text() {
+    fn row_starts_with_escaped_host_name() {
         assert_eq!(with_host(r#"{"a":1}"#, "b\"x").as_deref(), Some(r#"{"host":"b\"x","a":1}"#));
         assert_eq!(with_host("{}", "box").as_deref(), Some(r#"{"host":"box"}"#));
         assert_eq!(with_host("[1]", "box"), None);

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn output_of_the_login_is_not_a_part_of_the_answer() {
+    fn login_output_is_not_part_of_answer() {
         let (heard, ended) = talk("echo 'Welcome!'; echo; echo rejoin answers; printf 'one\\ntwo'", LONG, LONG);
         assert_eq!((&*heard, ended.status, ended.fault), ("one\ntwo", Some(0), None));
         let (heard, ended) = talk("echo This account is not available.; exit 1", LONG, LONG);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hanging_host_is_left_at_any_point_of_its_answer() {
+    fn hanging_host_times_out_at_any_point() {
         let begin = Instant::now();
         for script in ["exec sleep 60", "sleep 60; true", "yes hello | head -n 20000; exec sleep 60"] {
             let patience = if script.contains("yes") { LONG } else { SHORT };
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_ended_when_the_caller_stops_listening() {
+    fn ssh_ends_when_caller_stops() {
         let begin = Instant::now();
         for script in ["echo rejoin answers; sleep 60; true", "sleep 60; true"] {
             let until = Until::default();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_an_answer_gets_one_line() {
+    fn failed_host_is_explained_in_one_line() {
         let why = |heard, status, said| fault(heard, true, status, said).unwrap_or_default();
         let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
         assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");

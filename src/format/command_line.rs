@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn short_options_are_left_out_in_every_form() {
+    fn short_option_is_removed_in_every_form() {
         for (line, expected) in [
             ("list -n 2 x", "list x"),
             ("list -n2 x", "list x"),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backtick_in_a_title_hides_no_command() {
+    fn backtick_in_title_does_not_hide_command() {
         let named = Elsewhere { home: Some("/b".into()), host: None };
         assert_eq!(
             all_in_home("stuck at a`b; `rejoin undo 7` helps", &named),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_another_host_are_run_there() {
+    fn commands_for_other_host_run_over_ssh() {
         let there = Elsewhere { home: None, host: Some("box".into()) };
         assert_eq!(in_home("rejoin undo 7", &there), "rejoin --host box undo 7");
         assert_eq!(in_home("mkdir -p '/a b'", &there), "ssh -t box \"mkdir -p '/a b'\"");

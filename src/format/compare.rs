@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_differ_in_bytes_that_were_replaced_or_left_out_are_not_the_same() {
+    fn compare_detects_differences_in_shortened_lines() {
         let dir = tempfile::tempdir().expect("a directory");
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
         let long = |end: &str| format!("{{\"data\":\"{}{end}\"}}\n", "A".repeat(MAX_LINE)).into_bytes();

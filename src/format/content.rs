@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_results_and_unknown_blocks_are_distinguished() {
+    fn parser_distinguishes_tool_calls_results_and_unknown_blocks() {
         let list = raw(r#"[{"type":"tool_use","name":"Bash","input":{"command":"ls"}},
                 {"type":"tool_result","content":[{"type":"text","text":"a.txt"}]},
                 {"type":"toolCall","name":"bash","arguments":{"command":"ls"}},
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_from_the_prompt_differs_from_a_separate_title() {
+    fn title_derived_from_prompt_is_recognized() {
         let prompt = "Fix the parser\n\tand its tests, please";
         for title in ["Fix the parser and its tests, please", "Fix the parser", "Fix the parser and …", "Fix [...]", ""]
         {

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_other_byte_stays() {
+    fn edit_keeps_all_other_bytes() {
         let text = "{ \"a\" : {\"dir\":\"/x\\/y\", \"n\": 1.10 }, \"dir\":\"/z\"}";
         let edit = json_string(text, &["a", "dir"], |dir| (dir == "/x/y").then(|| "/new \"q\"".to_owned()));
         let edited = apply(text.as_bytes(), &[edit.expect("an edit")]);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_made_in_order_and_one_at_the_end_adds() {
+    fn edits_apply_in_order_and_append_at_end() {
         let edits = [Edit::replace(0..1, "A"), Edit::replace(2..2, "x"), Edit::replace(3..3, "end")];
         assert_eq!(apply(b"abc", &edits), b"Abxcend");
         assert_eq!(apply(b"abc", &[Edit::replace(9..12, "!").moved(1)]), b"abc!", "what is no more is not removed");

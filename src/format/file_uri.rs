@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_path_of_this_machine_is_returned() {
+    fn file_uri_needs_complete_local_path() {
         assert_eq!(path("file:///w/a%20b%C3%BC").as_deref(), Some("/w/a bü"));
         assert_eq!(path("file://localhost/w").as_deref(), Some("/w"));
         for other in [

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_type_does_not_spoil_its_record() {
+    fn field_of_unexpected_type_leaves_record_readable() {
         for other in ["null", "1", "-1", "1.5", "true", "[1,{}]", r#"{"a":[]}"#] {
             let text = format!(r#"{{"name":{other},"flag":{other}}}"#);
             let record: Record<'_> = serde_json::from_str(&text).expect("a record");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_object_after_a_torn_one_is_found() {
+    fn last_object_follows_a_torn_one() {
         let found =
             |line: &str| last_object(line.as_bytes()).map(|object| String::from_utf8_lossy(object).into_owned());
         let whole = r#"{"type":"user","message":{"role":"user"}}"#;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn numeric_times_are_read_to_the_microsecond() {
+    fn numeric_timestamps_keep_microseconds() {
         let at = |text: &str, per_second| {
             let raw = RawValue::from_string(text.to_owned()).expect("JSON");
             epoch(Some(&raw), per_second).map(|at| at.to_string())

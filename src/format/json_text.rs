@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_surrogate_is_found() {
+    fn lone_surrogate_is_detected() {
         for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\ud83d\ude00""#, r#"["\\","\uDBFFx"]"#, r#"\ud83d"#] {
             assert!(has_lone_surrogate(text.as_bytes()), "{text}");
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_with_half_characters_are_decoded() {
+    fn strings_with_invalid_unicode_are_decoded_lossily() {
         for (json, text) in [
             (&br#""plain""#[..], "plain"),
             (br#""a\"\n\u00e9""#, "a\"\n\u{e9}"),

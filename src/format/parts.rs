@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn content_may_be_a_string_a_part_a_list_or_anything_else() {
+    fn content_may_be_string_part_or_list() {
         assert_eq!(parts(Some(&raw(r#""a""#))), [Block::Text("a".into())]);
         assert_eq!(parts(Some(&raw(r#"{"text":"a"}"#))), [Block::Text("a".into())]);
         assert_eq!(parts(Some(&raw(r#"[{"text":"a"},"b"]"#))), [Block::Text("a".into()), Block::Text("b".into())]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_results_thoughts_and_images_are_distinguished() {
+    fn parser_distinguishes_calls_results_thoughts_and_images() {
         let list = raw(r#"[{"functionCall":{"name":"shell","args":{"c":1}}},{"functionCall":7},
                 {"functionResponse":{"response":{"output":"done"}}},{"functionResponse":{"response":{"n":1}}},
                 {"text":"hm","thought":true},{"inlineData":{"data":"AA=="}}]"#);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_fields_are_found_by_their_numbers() {
+    fn reader_finds_nested_fields_by_number() {
         // Field 19 with field 2 "hi"; field 1 with 300 in a varint, field 3 of a fixed size.
         let message = [0x9a, 0x01, 0x04, 0x12, 0x02, b'h', b'i', 0x08, 0xac, 0x02, 0x1d, 1, 2, 3, 4];
         assert_eq!(text(&message, &[19, 2]), Some("hi"));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_messages_end_early() {
+    fn damaged_message_has_no_fields() {
         for damaged in [&[0x12, 0xff][..], &[0x12, 0x05, b'a'], &[0x0f], &[0xff; 12], &[0x12], &[]] {
             assert_eq!(bytes(damaged, &[2]), None, "{damaged:?}");
         }

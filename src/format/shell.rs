@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_reads_an_evil_name_unchanged_and_runs_nothing() {
+    fn quoted_hostile_name_is_safe_in_every_shell() {
         let dir = tempfile::tempdir().expect("a directory");
         for shell in SHELLS {
             for name in EVIL {

@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_bytes_at_once_are_seen_as_each_by_itself(
+        fn wide_ascii_check_equals_bytewise_check(
             text in prop_oneof!["[ -~]{0,40}", r"[ -~\\\t\x7f\u{e9}]{0,40}"],
         ) {
             let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\');
@@ -92,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn a_hostile_character_is_found_at_any_position(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
+        fn control_character_is_found_at_any_position(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
             let is_shown = matches!(mark.as_str(), "" | "\u{e9}");
             prop_assert_eq!(is_only_shown((before + &mark + &after).as_bytes()), is_shown);
         }

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn images_files_and_long_results_become_a_line() {
+    fn slim_replaces_images_files_and_long_results() {
         let data = "QUJD".repeat(10_000);
         let url = format!("data:image/png;base64,{data}");
         for (block, expected) in [
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn words_small_parts_and_unknown_blocks_stay_as_they_are() {
+    fn slim_keeps_text_and_unknown_blocks() {
         let long = "a word and ".repeat(10_000);
         for record in [
             json!({"message": {"content": [{"type": "text", "text": long}]}}),

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_lists_are_words_of_a_sentence() {
+    fn counts_and_lists_are_formatted_for_sentences() {
         let counts = [(0, "0 sessions"), (1, "1 session"), (2, "2 sessions")];
         for (number, expected) in counts {
             assert_eq!(count(number, "session"), expected);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_flows_over_as_many_lines_as_it_takes() {
+    fn long_list_wraps_over_several_lines() {
         let items = ["one", "two", "three"].map(str::to_owned);
         assert_eq!(flowed("Numbers:", &items, 40), ["Numbers: one, two, three."]);
         assert_eq!(flowed("Numbers:", &items, 18), ["Numbers: one, two,", "  three."]);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_and_hiding_marks_are_shown() {
+    fn invisible_and_bidi_characters_are_escaped() {
         assert_eq!(one_line("a\u{202e}b\u{200b}c\u{feff}\u{e0041}"), "a\\u{202e}b\\u{200b}c\\u{feff}\\u{e0041}");
     }
 
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_of_several_lines_becomes_one() {
+    fn multiline_title_becomes_one_line() {
         assert_eq!(one_line(" a \n\t b\r\nc "), "a b c");
         assert_eq!(field("a\tb\nc\\"), "a\\tb\\nc\\\\");
     }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_cut_in_its_middle_and_keeps_its_last_part() {
+    fn path_is_truncated_in_the_middle() {
         for (path, width, expected) in [
             ("/x", 8, "/x"),
             ("/home/ana/work/x", 16, "/home/ana/work/x"),

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_time_wins_wherever_it_is() {
+    fn newest_timestamp_wins_at_any_position() {
         for (text, expected) in [
             (r#"{"at":"2026-02-03T10:00:00.5Z"}{"at":"2026-02-01T10:00:00Z"}"#, "2026-02-03T10:00:00.5Z"),
             (r#"{"at":"2026-02-03T10:00:00+02:00"}"#, "2026-02-03T08:00:00Z"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_ends_dated_if_its_last_line_has_a_time() {
+    fn ends_dated_needs_timestamp_in_last_line() {
         let dir = tempfile::tempdir().expect("a directory");
         let dated = r#"{"at":"2026-02-03T10:00:00Z"}"#;
         let (title, mode) = (r#"{"type":"title","x":"y"}"#, r#"{"type":"mode"}"#);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_file_is_unpacked_whole_or_is_an_error() {
+    fn truncated_compressed_file_is_an_error() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl.zst");
         let text = format!("2026-02-03T10:00:00Z {}", "x".repeat(2 * CHUNK));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_across_two_chunks_is_found() {
+    fn finds_timestamp_split_between_chunks() {
         for before in CHUNK - 2..CHUNK + LONGEST + 2 {
             let text = format!("{}\"2026-02-03T10:00:00Z\"{}", " ".repeat(before), " ".repeat(100));
             assert_eq!(newest(&text).as_deref(), Some("2026-02-03T10:00:00Z"), "{before}");

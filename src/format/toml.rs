@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_belongs_to_its_table() {
+    fn toml_value_is_read_from_its_table() {
         let settings = Settings::parse(
             "name = \"x\"\n[other]\nname = \"y\"\nat = 2026-03-01T10:00:00Z\n[ chat ] # here\ntools = [\"a\",\n  \"b\"]\n\
             interactive = false # no\nname = \"z \\\"1\\\"\" # a comment\npath = '~/a\\b'\nblank = \" \"\n[env]\nlast = 'l'\n",

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_without_text_is_neither_prompt_nor_reply() {
+    fn empty_turn_is_neither_prompt_nor_reply() {
         let mut turn = Turn::new(Role::Assistant, None);
         turn.say(" \n");
         assert!(!turn.is_reply());

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_an_answer_continues_below_its_last_column_and_keeps_commands_whole() {
+    fn wrapped_row_is_indented_to_its_last_column() {
         let left = "left  claude 31c5f2e8: the file was changed since";
         assert_eq!(folded(left, 30), ["left  claude 31c5f2e8: the", "      file was changed since"]);
         assert_eq!(folded("a sentence of words", 12), ["a sentence", "of words"]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_continues_below_its_first_line() {
+    fn wrapped_column_is_indented_to_its_start() {
         assert_eq!(folded("  ab    one two three", 17), ["  ab    one two", "        three"]);
         assert_eq!(folded("plain words that are long", 17), ["plain words that", "are long"]);
         assert_eq!(
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_word_is_lost_or_shares_an_overlong_line(line in "[ab日` ]{0,60}", width in 1_usize..20) {
+        fn wrap_loses_no_word(line in "[ab日` ]{0,60}", width in 1_usize..20) {
             let lines = broken(&line, width, 2);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(words(&lines.join(" ")), words(&line));

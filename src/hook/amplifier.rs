@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_two_events_save_anything() {
+    fn only_two_events_save_the_transcript() {
         let saved = |event: &str| {
             let input = format!(r#"{{"event":"{event}","session_dir":"/s","messages":[],"more":{{}}}}"#);
             read(input.as_bytes()).expect("an event").map(|save| save.session_dir)
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_event_is_refused_with_a_reason() {
+    fn invalid_event_is_refused_with_reason() {
         for (input, expected) in [
             ("", "standard input is empty"),
             ("[]", "standard input is not a JSON object"),

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_has_its_task_and_the_others_have_none() {
+    fn events_map_to_their_tasks() {
         for (event, expected) in [
             (json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), Some(Task::Record)),
             (json!({"hook_event_name": "PostToolUse", "tool_name": "Write"}), None),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_is_read_from_whichever_field_has_one() {
+    fn directory_is_read_from_first_valid_field() {
         let dir = |fields: Value| {
             let mut event = json!({"hook_event_name": "CwdChanged", "session_id": "s1"});
             event.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_event_is_refused_with_a_reason() {
+    fn invalid_event_is_refused_with_reason() {
         let refused = |input: &str| read(input.as_bytes()).expect_err("a refusal").to_string();
         assert_eq!(refused(" \n"), "standard input is empty");
         assert!(refused("hello").starts_with("standard input is not JSON"));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_states_a_fact_and_stays_under_the_cap() {
+    fn answer_names_directory_within_size_limit() {
         let context = |dir: &str| {
             let answer: Value = serde_json::from_str(&answer(Path::new(dir))?).expect("JSON");
             let output = &answer["hookSpecificOutput"];

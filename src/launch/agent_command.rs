@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_errand_has_no_input_and_reports_its_failure() {
+    fn agent_command_gets_no_stdin_and_reports_failure() {
         assert_eq!(run("test -z \"$(cat)\" && test \"$(pwd)\" = /usr && test \"$PWD\" = /usr"), Ok(()));
         let why = run("echo one; echo two >&2; echo; exit 3").expect_err("a failure");
         assert_eq!(why, "/bin/sh ended with status 3: two");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_ends_an_errand_with_its_child_processes() {
+    fn timeout_kills_agent_command_and_its_children() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "sleep 60 & sleep 60"]).process_group(0);
         let mut child = command.spawn().expect("a child");

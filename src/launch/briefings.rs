@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_name_holds_no_path() {
+    fn briefing_file_name_has_no_path_separator() {
         assert_eq!(in_a_name("5a1e0c74-4e2b"), "5a1e0c74-4e2b");
         for id in ["../../etc", "a/b", "a\nb", "ü", ".x"] {
             let name = in_a_name(id);

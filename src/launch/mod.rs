@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_changed_after_the_check_is_not_entered() {
+    fn launch_refuses_directory_changed_after_check() {
         let root = tempfile::tempdir().expect("a directory");
         let (dir, other) = (root.path().join("a"), root.path().join("b"));
         std::fs::create_dir(&dir).expect("a directory");

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_is_the_childs() {
+    fn exit_status_is_that_of_the_child() {
         // One test, because there must not be two that wait at a time.
         for (script, expected) in
             [("exit 0", 0), ("exit 42", 42), ("exit 255", 255), ("kill -KILL $$", 137), ("kill -TERM $$", 143)]

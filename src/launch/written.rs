@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn another_place_of_the_same_id_is_named_first() {
+    fn warning_names_other_copy_of_same_id_first() {
         assert_eq!(
             verdict(
                 &[ASKED, OTHER],
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_store_does_not_fill_the_screen() {
+    fn warning_limits_number_of_named_sessions() {
         let new: Vec<String> = (0..9).map(|n| format!("/s/n{n}")).collect();
         let mut after = vec![ASKED];
         after.extend(new.iter().map(|place| (place.as_str(), "n", [1].as_slice())));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_session_verifies_and_an_old_signature_is_replaced() {
+    fn saved_session_gets_a_new_valid_signature() {
         let key = derive_key("salt", "secret", "host");
         let mut session = session();
         session["signature"] = json!("old");

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_has_leos_keys_and_the_directory() {
+    fn new_pointer_has_leo_keys_and_directory() {
         let expected = r#"{
   "session_id": "9c0e4a52-8d0f-4b6e-8f53-0a3b5c7d9e11",
   "app_path": "/workspace/app/Demo/app",
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_survive_byte_for_byte_in_their_place() {
+    fn saved_pointer_keeps_unknown_keys() {
         let old = r#"{"session_id": "old", "reprompter_context": {"task_history": [ {"n": 1.10} ]}, "context": {"a":1}, "x": "é"}"#;
         let text = rendered(None, Some(old));
         assert!(text.contains("\"reprompter_context\": {\"task_history\": [ {\"n\": 1.10} ]},"), "{text}");

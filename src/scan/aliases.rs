@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_without_links_stays_and_true_copies_all_stay() {
+    fn aliases_keep_unlinked_path_and_real_copies() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a directory");
         for project in ["one/projects/a", "one/projects/b", "three/projects"] {

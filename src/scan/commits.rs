@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_found_loose_and_in_packs() {
+    fn commits_are_found_as_loose_and_packed_objects() {
         let dir = tempfile::tempdir().expect("a directory");
         let main = dir.path();
         std::fs::create_dir_all(main.join(".git/objects/pack")).expect("a directory");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_or_foreign_index_is_empty() {
+    fn truncated_pack_index_is_empty() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("pack.idx");
         let has = |name: [u8; 20]| Pack::read(path.clone()).and_then(|pack| pack.has(&name));

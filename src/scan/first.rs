@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortcut_finds_the_same_sessions_as_a_full_scan() {
+    fn fast_path_equals_full_scan() {
         let taken = AtomicUsize::new(0);
         let worlds = (prop::collection::vec(transcript(), 300..400), 0_usize..12, any::<bool>(), -900_i64..300);
         let mut runner = TestRunner::new(ProptestConfig::with_cases(ProptestConfig::default().cases / 16));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn copied_files_are_all_read() {
+    fn fast_path_is_disabled_for_equal_file_times() {
         let filter = Filter::default();
         assert!(compare(&in_place(), 5, &filter));
         let copied: Vec<Transcript> = in_place().into_iter().map(|it| Transcript { changed: Some(1), ..it }).collect();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_newer_than_its_file_does_not_change_the_order() {
+    fn timestamp_after_file_time_does_not_change_order() {
         let mut transcripts = in_place();
         for (at, changed) in [(300, Some(60 * 300)), (301, None)] {
             // It claims to be newer than all others.

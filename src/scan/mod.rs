@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sizes_everything_else_is_read_all_the_same() {
+    fn scan_without_sizes_reads_all_other_fields() {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn only_small_letters_match_in_any_case() {
+    fn lower_case_pattern_ignores_case() {
         assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
         assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
         assert_eq!(Needle::new("parser", true).find("PARSER"), None);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn all_texts_must_match_in_any_order() {
+    fn every_text_must_match_in_any_order() {
         let pattern = texts(&["parser", "fix the"], Case::Smart);
         assert_eq!(pattern.find("Fix the PARSER"), Some(8..14));
         assert_eq!(pattern.find("the parser is fixed"), None);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_of_a_regular_expression_do_not_count_as_capitals() {
+    fn smart_case_ignores_regex_classes() {
         assert_eq!(regex(r"par\w+r", Case::Smart).find("the PARSER"), Some(4..10));
         assert_eq!(regex(r"par\Wser", Case::Smart).find("PAR-SER"), Some(0..7));
         assert_eq!(regex(r"Par\w+", Case::Smart).find("the PARSER"), None);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_letter_with_a_base_in_ascii_is_found() {
+    fn accent_check_finds_every_letter_with_ascii_base() {
         for letter in ('\u{80}'..=char::MAX).filter(|letter| letter.len_utf8() < 4) {
             let is_found = has_accents(format!("{}{letter}", "x".repeat(62)).as_bytes());
             assert_eq!(is_found, is_mark(letter) || fold(letter).is_ascii(), "{letter}");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_run_of_letters_and_digits_is_looked_for() {
+    fn probe_searches_longest_alphanumeric_run() {
         assert_eq!(run("fix  the Parser2, please", false).as_deref(), Some("the parser2"));
         assert_eq!(run("fix it true fix", false).as_deref(), Some("true fix"), "a tool may have been given `true`");
         assert_eq!(run("a 2b", false).as_deref(), Some("2b"));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_capitals_become_letters_of_ascii() {
+    fn only_two_other_capitals_lowercase_to_ascii() {
         let becomes_ascii = |letter: &char| letter.to_lowercase().any(|small| small.is_ascii_alphanumeric());
         let others: Vec<String> = ('\u{80}'..=char::MAX)
             .filter(becomes_ascii)
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_letter_may_be_anything() {
+    fn escaped_letter_or_digit_is_detected() {
         for (bytes, expected) in [
             (&br"a\u0041"[..], true),
             (br"a\u007a", true),
@@ -284,13 +284,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_probe_finds_its_run_in_bytes(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
+        fn probe_equals_lowercase_search(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
             let Some(probe) = Probe::of(&Needle::new(&run, false)) else { return Ok(()) };
             prop_assert_eq!(probe.is_in(bytes.as_bytes()), bytes.to_ascii_lowercase().contains(&run));
         }
 
         #[test]
-        fn a_file_with_the_text_is_never_skipped(
+        fn prefilter_never_skips_matching_file(
             before in 0_usize..2 * WINDOW + 40,
             text in "[a-zA-Z0-9 .]{0,12}[b-nB-N]{3}[a-z .ä]{0,4}",
             after in 0_usize..40,

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_byte_scan_keeps_every_session_with_a_word() {
+    fn byte_scan_keeps_every_matching_session() {
         let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
         let sessions = sample();
         let copies: Vec<&SessionCopy> = sessions.iter().flat_map(|session| &session.copies).collect();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_with_most_of_the_words_are_ranked() {
+    fn ranking_needs_most_of_the_words() {
         let tally = |counts: &[f32], bytes| Tally { counts: counts.to_vec(), bytes, ..Tally::default() };
         let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], 2, Timestamp::UNIX_EPOCH);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_compared_with_those_of_the_same_agent() {
+    fn length_is_normalized_per_agent() {
         let tally = |agent, count, bytes| Tally { counts: vec![count], bytes, agent: Some(agent), ..Tally::default() };
         let tallies = [
             tally(AgentKind::Claude, 1.0, 10),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passage_begins_at_the_densest_run_of_words() {
+    fn best_passage_is_densest_run_of_matches() {
         let text = format!("relay {} the relay lost mails", "x ".repeat(200));
         let words = words(&["relay", "mails", "lost"]);
         let mut places = Vec::new();

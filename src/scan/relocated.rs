@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_written_and_a_later_version_is_refused() {
+    fn moves_json_round_trips_and_refuses_newer_version() {
         let mut relocated = Relocated::default();
         relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
         relocated.add_session(AgentKind::Codex, "a", Path::new("/one"), Path::new("/two"));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_around_a_match_are_whole_and_no_more_than_asked_for() {
+    fn context_lines_are_complete_and_limited() {
         let text = "one\ntwo\nthree needle\nfour\nfive";
         let place = Needle::new("needle", false).find(text).expect("a place");
         let lines = |count| lines_around(text, place.clone(), count).concat();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_skips_no_text_of_any_agent() {
+    fn prefilter_skips_no_text_of_any_agent() {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_of_prefiltered_files_finds_the_same_sessions() {
+    fn prefiltered_search_equals_full_search() {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -343,7 +343,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_needle_is_found_in_any_surrounding_text(before in ".*", needle in ".+", after in ".*") {
+        fn needle_is_found_in_any_context(before in ".*", needle in ".+", after in ".*") {
             let text = format!("{before}{needle}{after}");
             let exact = Needle::new(&needle, true).find(&text);
             prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));

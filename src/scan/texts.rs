@@ -146,7 +146,7 @@ mod tests {
     use crate::scan::{self, Wanted};
 
     #[test]
-    fn only_sessions_that_fit_are_kept() {
+    fn text_cache_keeps_sessions_within_limit() {
         let mut env = crate::system::env::tests::fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_has_changed_is_read_again() {
+    fn text_cache_rereads_changed_session() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let file = dir.path().join("id.jsonl");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_session_is_not_kept() {
+    fn text_cache_omits_unreadable_session() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));

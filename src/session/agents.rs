@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_agent_is_typed_as_it_is_printed_and_as_json_has_it() {
+    fn agent_name_is_same_in_cli_and_json() {
         for kind in AgentKind::value_variants() {
             assert_eq!(AgentKind::from_str(kind.name(), false), Ok(*kind));
             assert_eq!(serde_json::to_value(kind).ok(), Some(kind.name().into()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_represents_the_sessions_of_another_agent() {
+    fn pointer_agent_has_session_owner() {
         assert_eq!(AgentKind::Leo.session_owner(), AgentKind::Claude);
         assert_eq!(AgentKind::Kimi.session_owner(), AgentKind::Kimi);
     }

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leaf_has_a_branch_and_the_last_one_the_lowest_number() {
+    fn each_leaf_has_branch_and_active_is_1() {
         assert_eq!(numbers("a b<a c<b", 2), [1, 1, 1]);
         assert_eq!(numbers("a b<a c<b d<a e<d", 4), [1, 2, 2, 1, 1]);
         assert_eq!(numbers("a b<a c<b d<a e<d", 2), [1, 1, 1, 2, 2]);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_calls_and_silent_records_share_a_branch() {
+    fn parallel_tool_calls_share_a_branch() {
         assert_eq!(numbers("a b<a=m c<b=m d<b> e<c> f<e", 5), [1; 6]);
         assert_eq!(numbers("a b<a=m c<b=m d<c> e<b> f<e", 5), [1; 6]);
         assert_eq!(numbers("a b<a=m c<a=n", 2), [1, 2, 1], "another reply to one prompt is one");
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_tree_is_read_in_the_order_of_the_file() {
+    fn cyclic_tree_falls_back_to_one_branch() {
         assert_eq!(numbers("a b<b", 1), [2, 1]);
         assert_eq!(numbers("a<b b<a", 1), [1, 1]);
         let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len());

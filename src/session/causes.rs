@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_needs_a_result_before_the_error() {
+    fn tool_call_without_result_is_a_cause() {
         assert_eq!(found(vec![call("a"), result("a")]), []);
         assert_eq!(found(vec![call("a"), call("b"), result("a")]), [(Cause::CallWithoutResult, 3)]);
         assert_eq!(found(vec![result("a"), call("a")]), [(Cause::CallWithoutResult, 3)]);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_with_a_named_part_has_no_other_cause() {
+    fn cause_named_by_error_excludes_others() {
         let causes = [Cause::CallWithoutResult, Cause::LargeImage, Cause::LoneSurrogate, Cause::UnsignedThinking];
         for (error, expected) in [
             ("API Error: 400 Bad Request", causes.as_slice()),

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_copy_and_a_copy_from_the_future_do_not_win() {
+    fn planted_and_future_copies_do_not_win() {
         let now = "2026-01-01T00:05:00Z".parse().expect("a time");
         for marked in [Health::Planted, Health::FutureTime] {
             let mut late = copy("/1", true, 30, 8);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_many_copies_is_found_with_few_comparisons() {
+    fn choice_needs_few_comparisons() {
         let many = |count: u32| (0..count).map(|n| copy(&format!("/{n:04}"), true, 1, u64::from(n * 7 % 1000)));
         let compared = std::cell::Cell::new(0);
         let compare = |a: &SessionCopy, b: &SessionCopy| {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn file_times_do_not_decide() {
+    fn file_times_do_not_decide_the_choice() {
         let touched = |path: &str, minute: u8| {
             let mut copy = copy(path, true, minute, 4);
             copy.active_at = copy.active_at.map(|at| Fact::new(at.value, "mtime"));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_are_from_the_point_of_view_of_each_copy() {
+    fn comparisons_are_reported_relative_to_each_copy() {
         let mut copies = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
         let choice = choose(&mut copies, |_, _| Some(Comparison::Shorter { common: 4 }));
         assert_eq!(copies[0].place.path.to_str(), Some("/2"));
@@ -336,7 +336,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_choice_does_not_depend_on_the_order_of_the_copies(
+        fn choice_is_independent_of_order(
             copies in prop::collection::vec(any_copy(), 2..6),
             seed in any::<u64>(),
             compares in any::<bool>(),

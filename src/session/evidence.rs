@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn without_counting_evidence_the_own_record_is_used() {
+    fn own_record_is_used_without_valid_evidence() {
         assert_eq!(decided(vec![evidence("/x", "metadata", false)]), (None, false));
         assert_eq!(decided(vec![evidence("/x", "session-info", false)]), (Some("/x".into()), false));
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn disagreeing_sessions_decide_nothing() {
+    fn disagreeing_sessions_give_no_evidence() {
         let agree = vec![evidence("/a/b", FROM_PROJECT, true)];
         assert_eq!(decided(agree), (Some("/a/b".into()), true));
         let disagree = vec![evidence("/a/b", FROM_PROJECT, true), evidence("/a-b", FROM_PROJECT, true)];

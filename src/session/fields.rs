@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_typed_as_it_is_printed() {
+    fn field_names_round_trip() {
         for field in Field::value_variants() {
             assert_eq!(Field::from_str(field.name(), false), Ok(*field));
         }

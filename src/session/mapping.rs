@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_moves_with_its_content_and_neighbours_stay() {
+    fn mapping_moves_subdirectories_but_not_siblings() {
         let app = [("/w/app", "/v/new")];
         assert_eq!(to(&app, "/w/app").as_deref(), Some("/v/new"));
         assert_eq!(to(&app, "/w/app/a b/c").as_deref(), Some("/v/new/a b/c"));
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_pair_wins_and_the_first_of_equal_ones() {
+    fn mapping_prefers_deepest_then_first_pair() {
         let pairs = [("/w", "/v"), ("/w/app", "/apps/one"), ("/w/app", "/apps/two")];
         assert_eq!(to(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
         assert_eq!(to(&pairs, "/w/other").as_deref(), Some("/v/other"));
     }
 
     #[test]
-    fn windows_directories_move_with_their_content() {
+    fn mapping_moves_windows_subdirectories() {
         let home = [(r"C:\Users\ana", "/mnt/c/Users/ana")];
         for (dir, expected) in [
             (r"C:\Users\ana", Some("/mnt/c/Users/ana")),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_in_a_new_place_inside_the_old_one_stay() {
+    fn mapping_keeps_paths_already_in_new_directory() {
         let inside = [("/w/app", "/w/app/sub")];
         assert_eq!(to(&inside, "/w/app").as_deref(), Some("/w/app/sub"));
         assert_eq!(to(&inside, "/w/app/src").as_deref(), Some("/w/app/sub/src"));

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_session_is_marked_once_and_copies_are_counted() {
+    fn empty_session_is_marked_once() {
         let mut both = session(vec![copy("a"), copy("a")]);
         both.copies[0].kind = SessionKind::Empty;
         both.copies[0].health.insert(Health::EmptySession);

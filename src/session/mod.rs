@@ -335,7 +335,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_copy_in_use_outranks_a_maybe() {
+    fn live_copy_outranks_possibly_live_copy() {
         let mut all = session(vec![copy("a"), copy("a"), copy("a")]);
         assert!(all.copy_in_use().is_none());
         let maybe = Liveness::Maybe { why: "it was written to a moment ago".to_owned() };

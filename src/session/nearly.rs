@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_near_and_another_word_is_not() {
+    fn edit_distance_accepts_typos_only() {
         for (word, typed, expected) in [
             ("till", "till", Some(0)),
             ("till", "til", Some(1)),

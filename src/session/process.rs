@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_message_determines_the_state() {
+    fn last_message_determines_process_state() {
         for (role, expected) in [
             (Role::Assistant, State::Waiting),
             (Role::User, State::Working),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agents_own_record_outranks_the_last_message() {
+    fn recorded_state_outranks_last_message() {
         for recorded in [State::Working, State::Waiting, State::Unknown] {
             for role in [Role::Assistant, Role::User] {
                 assert_eq!(State::decide(&LIVE, Some(recorded), Some(&message(role))), recorded);

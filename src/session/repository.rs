@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_commits_are_kept_and_the_first_remote() {
+    fn repository_keeps_valid_commits_and_first_remote() {
         let mut known = Repository::new(Some(String::new()));
         for text in ["global", "", "320f209", &"g".repeat(40), &"A1".repeat(20)] {
             known.add_commit(text);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_agent_adds_its_tokens_and_its_cost_alone() {
+    fn sub_agent_adds_only_tokens_and_cost() {
         let tokens = Some(Tokens { input: 5, cached: 2, output: 1 });
         let usage = Usage { tokens, cost: Cost::from_dollars(0.25) };
         let sessions = [
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_of_nested_sub_agents_counts_for_their_session() {
+    fn usage_of_nested_sub_agents_counts_for_root() {
         let usage = |dollars| Usage { tokens: None, cost: Cost::from_dollars(dollars) };
         let named = |name: &str, parent: Option<&str>, dollars| Measured {
             name: name.to_owned(),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_error_of_content_or_size_is_final() {
+    fn only_content_and_size_errors_are_permanent() {
         for error in [
             "API Error: 400 messages.1.content.5: `thinking` blocks cannot be modified.",
             r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_request_that_loses_every_connection_is_stuck() {
+    fn large_request_with_repeated_connection_errors_is_stuck() {
         let finished = |errors: i64, minutes: i64, error: &str, bytes| {
             let mut watch = Watch::default();
             watch.see(&Message::new(Role::Assistant, "seen", None));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_reply_or_a_passing_error_is_not_stuck() {
+    fn good_reply_or_temporary_error_is_not_stuck() {
         let (user, model) = (Role::User, Role::Assistant);
         let fatal = (model, "API Error: 400 bad");
         let found = stuck(&[(user, "a"), (model, "b"), (user, "c"), fatal, (user, "d"), fatal]).expect("stuck");

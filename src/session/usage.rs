@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_many_small_costs_does_not_drift() {
+    fn sum_of_costs_has_no_rounding_error() {
         let sum = Cost::sum((0..1_000_000).filter_map(|_| Cost::from_dollars(0.1))).expect("a sum");
         assert_eq!((sum.dollars().to_string(), sum.to_string()), ("100000".to_owned(), "$100000.00".to_owned()));
         let sum = Cost::sum([0.1, 0.2].map(|it| Cost::from_dollars(it).expect("a cost"))).expect("a sum");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_written_in_dollars_and_cents() {
+    fn cost_is_formatted_in_dollars_and_cents() {
         let shown = |dollars| Cost::from_dollars(dollars).expect("a cost").to_string();
         assert_eq!(
             [1e-6, 0.0099, 0.01, 0.014_9, 0.015, 12.34, 999.999].map(shown),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_days_and_dates_are_distinguished() {
+    fn parser_accepts_ages_days_and_dates() {
         // A Sunday.
         for (text, expected) in [
             ("90s", "2026-03-01 11:58:30"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_and_months_are_not_mixed_up() {
+    fn ambiguous_unit_m_is_refused() {
         for text in ["3m", "3M", "3 m", "3m ago"] {
             let why = text.parse::<When>().expect_err("two meanings");
             assert_eq!(why, "m may mean minutes or months; use 3min or 3mo", "{text}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_begins_when_its_clocks_say_so() {
+    fn today_begins_at_local_midnight() {
         let (berlin, chile) = (ZONES[1], ZONES[6]);
         // In summer time, and on the day after the clocks changed: a day of 23 hours is in between.
         assert_eq!(meant("today", "2026-03-29T22:30:00Z", berlin), "2026-03-30 00:00:00");
@@ -285,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_strange(text in ".*", now in any_now(), zone in any_zone()) {
+        fn parser_never_panics(text in ".*", now in any_now(), zone in any_zone()) {
             if let Ok(when) = text.parse::<When>() {
                 when.before(now, &zone);
             }
@@ -304,7 +304,7 @@ mod tests {
         }
 
         #[test]
-        fn a_day_by_name_begins_with_its_first_moment(now in any_now(), zone in any_zone(), which in 0_usize..12) {
+        fn named_day_starts_at_its_first_instant(now in any_now(), zone in any_zone(), which in 0_usize..12) {
             let names = ["today", "yesterday", "mon", "tuesday", "wed", "thursday", "fri", "saturday", "sun", "this week", "last week", "last friday"];
             let at = When::from_str(names[which]).expect("a day").before(now, &zone);
             prop_assert!(at <= now);
@@ -326,14 +326,14 @@ mod tests {
         }
 
         #[test]
-        fn a_time_with_a_zone_is_the_same_everywhere(at in any_now(), now in any_now(), zone in any_zone(), there in any_zone()) {
+        fn timestamp_with_zone_ignores_local_zone(at in any_now(), now in any_now(), zone in any_zone(), there in any_zone()) {
             prop_assert_eq!(When::from_str(&at.to_string()).expect("a time").before(now, &zone), at);
             let written = at.to_zoned(there).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
             prop_assert_eq!(When::from_str(&written).expect("a time").before(now, &zone), at);
         }
 
         #[test]
-        fn a_local_time_is_read_in_its_zone(at in any_now(), now in any_now(), zone in any_zone()) {
+        fn timestamp_without_zone_is_local(at in any_now(), now in any_now(), zone in any_zone()) {
             let here = at.to_zoned(zone.clone());
             let found = When::from_str(&here.strftime("%Y-%m-%d %H:%M:%S").to_string()).expect("a time").before(now, &zone);
             // An hour that occurs twice means the first one.

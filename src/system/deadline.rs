@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_patience_is_too_long() {
+    fn deadline_of_maximum_duration_does_not_overflow() {
         assert!(after(Duration::MAX) > after(Duration::from_secs(60 * 60)));
         assert!(after(Duration::ZERO) <= Instant::now());
     }

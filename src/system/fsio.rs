@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_read_and_a_directory_is_not() {
+    fn open_regular_follows_link_and_refuses_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join("target");
         std::fs::write(&target, "x").expect("a file");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_another_owner_of_a_refused_file_is_returned() {
+    fn other_owner_explains_permission_denied() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a/b");
         let user = rustix::process::geteuid();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_over_the_limit_is_not_read() {
+    fn read_bounded_refuses_file_over_limit() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("big");
         std::fs::write(&path, "12345").expect("a file");

@@ -126,7 +126,7 @@ mod tests {
     const AHEAD: usize = 32;
 
     #[test]
-    fn every_result_is_taken_once_and_in_order() {
+    fn results_arrive_once_and_in_order() {
         for count in [0, 1, 2, AHEAD, 5 * AHEAD + 1] {
             let (mut taken, mut arrived) = (Vec::new(), 0);
             let work = |at: usize| {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn no_item_is_started_after_the_end_and_few_in_advance() {
+    fn early_stop_starts_no_more_items() {
         for outcome in [Ok(ControlFlow::Break(())), Err("full")] {
             let begun = AtomicUsize::new(0);
             let mut taken = 0;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_work_or_take_ends_the_run() {
+    fn panic_in_worker_or_consumer_ends_run() {
         for panics in ["work", "take"] {
             let work = |at| {
                 assert!(at != 3 || panics != "work", "a bug");

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_to_a_file_or_a_directory_of_the_same_user_is_followed() {
+    fn link_to_path_of_same_user_is_followed() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a directory");
         fs::create_dir_all(root.join("store/project")).expect("a directory");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_one_user_to_a_file_of_another_is_not_followed() {
+    fn link_to_other_users_file_is_not_followed() {
         let dir = tempfile::tempdir().expect("a directory");
         let (file, link) = (dir.path().join("a"), dir.path().join("b"));
         fs::write(&file, "x").expect("a file");

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accents_are_composed() {
+    fn accents_are_normalized_to_composed_form() {
         assert_eq!(composed("/w/cafe\u{301}"), "/w/caf\u{e9}");
         assert!(matches!(composed("/w/caf\u{e9}"), Cow::Borrowed(_)));
         assert_eq!(spellings("/w/cafe\u{301}").collect::<Vec<_>>(), ["/w/cafe\u{301}", "/w/caf\u{e9}"]);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_capitals_and_accents_make_another_spelling() {
+    fn other_spelling_differs_in_case_or_accents() {
         let spelling = |path: &str, dir: &str| other_spelling(Path::new(path), Path::new(dir));
         for (path, dir, expected) in [
             ("/Users/ana/App/src", "/users/ana/app", "/Users/ana/App"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_a_directory_are_the_same_directory() {
+    fn is_same_dir_follows_links() {
         let root = tempfile::tempdir().expect("a directory");
         let [one, other, link] = ["one", "other", "link"].map(|name| root.path().join(name));
         std::fs::create_dir(&one).and_then(|()| std::fs::create_dir(&other)).expect("directories");

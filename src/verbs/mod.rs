@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_related_to_other_commands() {
+    fn related_commands_exclude_the_command_itself() {
         for verb in Verb::ALL {
             assert_eq!(Verb::named(verb.name()), Some(*verb));
             let related = verb.related();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_leads_to_a_call_of_its_command() {
+    fn alias_words_are_unique_and_suggest_their_command() {
         let mut known = Vec::new();
         for verb in Verb::ALL {
             for InPlaceOf { word, instead } in verb.in_place_of() {

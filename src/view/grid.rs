@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_at_their_end_and_paths_in_their_middle() {
+    fn grid_truncates_text_at_end_path_in_middle() {
         assert_eq!(
             laid_out(76),
             [
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_style_of_a_column_takes_no_room() {
+    fn column_style_takes_no_width() {
         let styled = columns().into_iter().map(|column| column.styled(Style::new().bold()));
         let styled: Vec<String> = lines(styled.collect(), 76).collect();
         assert_eq!(styled[0], laid_out(76)[0]);

@@ -71,7 +71,7 @@ fn listed(world: &World) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn a_broken_store_hides_the_sessions_of_no_other_agent() {
+fn broken_store_hides_no_other_agent() {
     let world = World::new();
     for name in names() {
         assert!(ordinary::write(name, &world), "{name}");

@@ -224,7 +224,7 @@ const MARK_USE: [&str; 9] = ["claude", "codex", "copilot", "gptme", "grok", "jid
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_client_that_waits_protects_every_agents_session() {
+fn running_client_protects_session_of_every_agent() {
     agent_rules::hold("a program that has its session open protects it", agent_rules::GUIDE, |agent| {
         let world = World::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -297,7 +297,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
 }
 
 #[test]
-fn a_recent_half_record_may_belong_to_a_running_turn() {
+fn recent_torn_record_means_session_may_run() {
     // Their sessions count as idle after a turn, or did.
     for agent in ["droid", "kimi", "kimicode"] {
         let world = World::new();
@@ -326,7 +326,7 @@ fn every_agent_of_the_sample_home_is_listed() {
 }
 
 #[test]
-fn the_guide_shows_every_line_of_the_invented_agent() {
+fn guide_shows_every_line_of_example_agent() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/adding-an-agent");
     let mut added: BTreeMap<String, usize> = BTreeMap::new();
     for entry in walkdir::WalkDir::new(example.join("otter")).into_iter().map(|entry| entry.expect("an entry")) {
@@ -359,7 +359,7 @@ fn the_guide_shows_every_line_of_the_invented_agent() {
 }
 
 #[test]
-fn the_measured_home_has_sessions_of_every_agent() {
+fn benchmark_home_has_sessions_of_every_agent() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bench = std::fs::read_to_string(root.join("benches/home/others.rs")).expect("a bench");
     let rows = bench.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
@@ -379,7 +379,7 @@ fn the_measured_home_has_sessions_of_every_agent() {
 }
 
 #[test]
-fn the_page_names_every_agent_with_its_sources_of_a_launch_directory() {
+fn page_names_launch_directory_sources_of_every_agent() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).expect("a page");
     let row = page.lines().find(|line| line.starts_with("| `launch_dir` |")).expect("a row");
     let told = |session: &Session| {
@@ -417,7 +417,7 @@ fn commands_of_the_guide(root: &Path) -> String {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn the_guides_example_agent_builds_and_lists_its_session() {
+fn example_agent_of_guide_builds_and_lists_session() {
     if !crate::world::tries_every_case() {
         println!("skipped: it builds rejoin once more; REJOIN_FULL=1 runs it");
         return;

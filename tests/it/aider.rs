@@ -26,7 +26,7 @@ fn seen_from(world: &World, dir: &Path, args: &[&str]) -> Vec<Session> {
 }
 
 #[test]
-fn a_history_is_one_session_of_all_starts() {
+fn history_file_is_one_session() {
     let world = World::new();
     let app = world.dir("home/app");
     let history = Aider::history()
@@ -84,7 +84,7 @@ fn list_finds_histories_in_known_current_and_given_directories() {
 }
 
 #[test]
-fn it_is_resumed_in_its_own_directory() {
+fn resume_starts_in_directory_of_history() {
     let world = World::new();
     world.install("aider", "");
     let (app, other) = (world.dir("home/app"), world.dir("home/other"));
@@ -102,7 +102,7 @@ fn it_is_resumed_in_its_own_directory() {
 }
 
 #[test]
-fn a_history_of_unknown_origin_needs_trust() {
+fn resume_of_foreign_history_needs_trust() {
     let no_repository: fn(&Path) = |_| {};
     let tracked: fn(&Path) =
         |dir| put(&dir.join(".git/index"), b"DIRC\0\0\0\x02\0\0\0\x01..\x16.aider.chat.history.md\0\0");
@@ -199,7 +199,7 @@ fn a_damaged_history_hides_no_other() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn real_histories_are_read_as_they_are_known_to_be() {
+fn real_histories_match_recorded_facts() {
     let Some(folder) = corpus("aider") else {
         println!("skipped: there is no ../shared/corpus/aider beside the checkout");
         return;

@@ -130,7 +130,7 @@ pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) 
 }
 
 #[test]
-fn a_session_of_amplifier_comes_back_with_its_directory() {
+fn restore_brings_an_amplifier_session_with_its_directory() {
     let world = World::new();
     let session = Amplifier::session(id(1)).in_dir(APP).session_info(APP).named("Parser").turn("fix it", "Done.");
     let path = world.add(session.file("transcript.jsonl.backup", "old").file("empty", ""));
@@ -154,14 +154,14 @@ fn restore_brings_a_claude_session_with_its_files_elsewhere() {
 }
 
 #[test]
-fn a_session_of_jidocode_comes_back() {
+fn restore_brings_a_jidocode_session() {
     let world = World::new();
     world.add(Jido::session(id(1)).in_dir(APP));
     comes_back(&world, &id(1), 1);
 }
 
 #[test]
-fn sessions_of_codex_come_back_plain_and_packed() {
+fn restore_brings_plain_and_compressed_codex_sessions() {
     for session in [Codex::session(id(1)), Codex::session(id(1)).packed(), Codex::session(id(1)).archived()] {
         let world = World::new();
         world.add(session.in_dir(APP).turn("look", "ok"));
@@ -181,7 +181,7 @@ fn restore_brings_a_gemini_session_with_its_project_marker() {
 }
 
 #[test]
-fn files_that_an_agent_runs_are_restored_on_trust() {
+fn restore_of_executable_files_needs_trust() {
     let check = |add: &dyn Fn(&World) -> (PathBuf, String)| {
         let world = World::new();
         let (copy, name) = add(&world);
@@ -219,7 +219,7 @@ fn files_that_an_agent_runs_are_restored_on_trust() {
 }
 
 #[test]
-fn a_changed_marker_is_left_alone() {
+fn restore_keeps_changed_project_marker() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).in_dir(APP).turn("look", "ok"));
     let marker = path.ancestors().nth(2).expect("a project").join(".project_root");
@@ -232,7 +232,7 @@ fn a_changed_marker_is_left_alone() {
 }
 
 #[test]
-fn sessions_of_the_other_agents_with_files_come_back() {
+fn restore_brings_sessions_of_other_file_agents() {
     let add = |fixture: &dyn Fn(&World) -> PathBuf, entries| {
         let world = World::new();
         fixture(&world);
@@ -267,7 +267,7 @@ fn restore_brings_an_openhands_session_with_its_sub_agents() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn a_session_in_files_of_opencode_comes_back() {
+fn restore_brings_opencode_files() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
@@ -291,7 +291,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_second_archive_stores_only_new_data() {
+fn archive_stores_only_new_data() {
     let world = World::new();
     // Digits of a digest cannot be compressed by more than a half.
     let noise = |from: u32, lines: u32| -> String {
@@ -380,7 +380,7 @@ fn mix(n: u64) -> u64 {
 }
 
 #[test]
-fn an_overwritten_state_is_kept_and_can_be_restored() {
+fn archive_keeps_and_restores_overwritten_state() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -396,7 +396,7 @@ fn an_overwritten_state_is_kept_and_can_be_restored() {
 }
 
 #[test]
-fn every_flipped_bit_is_reported_and_blocks_the_restore() {
+fn verify_reports_every_flipped_bit() {
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
     wipe(&world);
@@ -490,7 +490,7 @@ fn archive_full_repairs_damage_from_the_session() {
 }
 
 #[test]
-fn a_file_changed_without_a_new_time_is_read_again() {
+fn archive_rereads_file_with_unchanged_mtime() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let now = std::fs::FileTimes::new().set_modified(NOW.parse::<jiff::Timestamp>().expect("a time").into());
@@ -599,7 +599,7 @@ fn archive_selects_sessions_by_age_and_by_expiry() {
 }
 
 #[test]
-fn sub_agents_are_archived_with_their_session() {
+fn archive_includes_sub_agents() {
     let world = World::new();
     let child = format!("{}-1234567890abcdef_helper", id(1));
     world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
@@ -670,7 +670,7 @@ fn archive_reports_paths_that_it_could_not_read() {
 }
 
 #[test]
-fn a_session_in_use_is_archived_with_a_note() {
+fn archive_notes_session_in_use() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir(APP).at("2026-03-01T11:59:00Z").turn("x", "y"));
     let done: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
@@ -683,7 +683,7 @@ fn a_session_in_use_is_archived_with_a_note() {
 }
 
 #[test]
-fn an_unmounted_archive_is_not_taken_for_an_empty_one() {
+fn archive_refuses_unmounted_directory() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let to = world.root().join("volume");
@@ -701,7 +701,7 @@ fn an_unmounted_archive_is_not_taken_for_an_empty_one() {
 }
 
 #[test]
-fn a_hint_names_the_archive_that_was_searched() {
+fn hint_names_the_searched_archive() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     let volume = world.root().join("volume");
@@ -753,7 +753,7 @@ fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
 }
 
 #[test]
-fn a_restore_is_done_as_it_was_shown() {
+fn restore_matches_its_dry_run() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added."));
     world.rejoin(["archive", "--every"]).code(0);
@@ -811,7 +811,7 @@ fn nothing_is_lost(world: &World, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_archive_is_whole_and_the_next_run_completes_it() {
+fn next_run_completes_a_killed_archive() {
     let complete = {
         let world = world();
         world.rejoin(["archive", "--every"]).code(0);
@@ -957,7 +957,7 @@ fn a_failing_system_call_during_restore_leaves_no_half_session() {
 }
 
 #[test]
-fn an_archive_on_another_file_system_gives_everything_back() {
+fn restore_works_from_another_file_system() {
     let Some(elsewhere) = other_file_system() else { return };
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("a.txt", "a"));
@@ -1003,7 +1003,7 @@ fn only_a_complete_current_state_counts_as_archived() {
 }
 
 #[test]
-fn the_archive_is_listed_and_shown_without_unpacking_anything() {
+fn list_and_show_read_only_archive_manifests() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
     world.rejoin(["archive", "--every"]).code(0);
@@ -1053,7 +1053,7 @@ fn sessions_of_real_clients_are_restored_byte_for_byte() {
 }
 
 #[test]
-fn an_archive_without_its_parent_directory_is_refused_with_the_command_that_makes_it() {
+fn archive_without_parent_directory_suggests_mkdir() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     let dir = world.home().join("back up/sessions");

@@ -102,7 +102,7 @@ fn no_command_removes_files_of_another_machine() {
 }
 
 #[test]
-fn own_files_that_arrive_again_are_not_removed() {
+fn sync_keeps_own_files_that_arrive_again() {
     let machines = Copied::new();
     machines.run("ana", MARCH, &["sync"]).code(0);
     let whole = files(&machines.copy_of("ana"));
@@ -148,7 +148,7 @@ fn archive_stores_missing_blobs_of_an_unchanged_session_again() {
 }
 
 #[test]
-fn a_clock_that_was_ahead_once_hides_nothing() {
+fn sync_ignores_clocks_of_machines() {
     let machines = Copied::new();
     machines.run("ana", "2031-01-01T00:00:00Z", &["sync"]).code(0);
     machines.copy(&files(&machines.copy_of("ana")), "bob");
@@ -162,7 +162,7 @@ fn a_clock_that_was_ahead_once_hides_nothing() {
 }
 
 #[test]
-fn two_first_syncs_at_once_both_succeed() {
+fn concurrent_first_syncs_both_succeed() {
     for _ in 0..8 {
         let machines = Machines::new();
         let other = Claude::session(id(2)).in_dir(machines.home("bob").join("app")).turn("look", "ok");

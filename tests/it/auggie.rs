@@ -55,7 +55,7 @@ fn show_reads_a_session_file() {
 }
 
 #[test]
-fn fields_after_a_long_conversation_are_read() {
+fn list_reads_fields_after_long_conversation() {
     let world = World::new();
     let app = world.dir("app");
     let long = "\n  \"title\": \"what was said is no title\",\n".repeat(4000);
@@ -73,7 +73,7 @@ fn fields_after_a_long_conversation_are_read() {
 }
 
 #[test]
-fn backups_are_not_sessions_and_follow_their_session() {
+fn backups_belong_to_their_session() {
     let world = World::new();
     let app = world.dir("app");
     let history = [exchange(&app, "look", "Done.")];
@@ -90,7 +90,7 @@ fn backups_are_not_sessions_and_follow_their_session() {
 }
 
 #[test]
-fn it_is_resumed_in_its_workspace_with_a_prompt_or_without() {
+fn resume_starts_in_workspace_with_or_without_prompt() {
     let world = World::new();
     world.install("auggie", "");
     let (app, other) = (world.dir("app"), world.dir("other"));

@@ -23,7 +23,7 @@ fn report(world: &World, args: &[&str], code: i32) -> Backfill {
 }
 
 #[test]
-fn every_unusable_form_is_repaired_to_exactly_two_keys() {
+fn backfill_repairs_every_invalid_session_info() {
     for broken in [
         "",
         "{",
@@ -47,7 +47,7 @@ fn every_unusable_form_is_repaired_to_exactly_two_keys() {
 }
 
 #[test]
-fn a_missing_file_is_written_once_and_then_kept() {
+fn backfill_writes_missing_file_once() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.rejoin(["backfill", &id(1)]).code(0).stderr_eq("").stdout_eq(snapbox::str![[r#"
@@ -64,7 +64,7 @@ recorded  amplifier 00000001-aaaa-4aaa-8aaa-000000000001  /home/ana/app  (sessio
 }
 
 #[test]
-fn unreadable_bytes_are_replaced() {
+fn backfill_replaces_file_of_invalid_bytes() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).file("session-info.json", [0xff, 0x00, 0x80]).turn("x", "y"));
     world.rejoin(["backfill", &id(1)]).code(0);
@@ -72,7 +72,7 @@ fn unreadable_bytes_are_replaced() {
 }
 
 #[test]
-fn unknown_keys_survive_byte_for_byte() {
+fn backfill_keeps_unknown_keys() {
     let world = World::new();
     let old = r#"{"working_dir":"","tags": ["a",  "b"],"cost":1.10,"id":12345678901234567890,"π":"\u00e9"}"#;
     let session = world.add(Amplifier::session(id(1)).file("session-info.json", old).turn("x", "y"));
@@ -86,7 +86,7 @@ fn unknown_keys_survive_byte_for_byte() {
 }
 
 #[test]
-fn a_good_file_is_left_alone_despite_other_records() {
+fn backfill_keeps_valid_file_despite_other_evidence() {
     let world = World::new();
     let text = "{ \"working_dir\" : \"/home/ana/app\" }\n";
     let session = world.add(
@@ -101,7 +101,7 @@ fn a_good_file_is_left_alone_despite_other_records() {
 }
 
 #[test]
-fn another_directory_than_the_recorded_one_is_refused() {
+fn backfill_refuses_to_change_recorded_directory() {
     let world = World::new();
     let app = world.dir("app");
     crate::fixtures::link(&app, &world.root().join("link"));
@@ -119,7 +119,7 @@ fn another_directory_than_the_recorded_one_is_refused() {
 }
 
 #[test]
-fn modes_and_times_are_kept() {
+fn backfill_keeps_modes_and_times() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).file("session-info.json", "{}").turn("x", "y"));
     let file = session.join("session-info.json");
@@ -143,7 +143,7 @@ fn modes_and_times_are_kept() {
 }
 
 #[test]
-fn the_session_s_own_time_is_recorded_not_the_present() {
+fn backfill_records_creation_time_of_session() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).at("2025-07-04T08:30:15.5Z").turn("x", "y"));
     world.rejoin(["backfill", &id(1)]).code(0);
@@ -152,7 +152,7 @@ fn the_session_s_own_time_is_recorded_not_the_present() {
 }
 
 #[test]
-fn without_evidence_it_is_refused_and_dir_is_named() {
+fn backfill_without_evidence_is_refused() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).metadata("working_dir", json!("/elsewhere")).turn("x", "y"));
     let answer = world.rejoin(["backfill", &id(1)]).code(3);
@@ -171,7 +171,7 @@ fn without_evidence_it_is_refused_and_dir_is_named() {
 }
 
 #[test]
-fn dir_is_resolved_through_links_and_from_the_current_directory() {
+fn in_option_is_resolved_through_links() {
     let world = World::new();
     let real = world.dir("real/app");
     crate::fixtures::link(&world.root().join("real"), &world.root().join("link"));
@@ -191,7 +191,7 @@ fn dir_is_resolved_through_links_and_from_the_current_directory() {
 }
 
 #[test]
-fn evidence_is_taken_in_its_order_and_shown() {
+fn backfill_uses_and_shows_strongest_evidence() {
     let world = World::new();
     // metadata.json was overwritten by a resume from elsewhere; the event log still knows.
     let started =
@@ -223,7 +223,7 @@ fn evidence_is_taken_in_its_order_and_shown() {
 }
 
 #[test]
-fn contradicting_sessions_of_a_project_give_no_evidence() {
+fn contradicting_sessions_give_no_evidence() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/a/b").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/a-b").turn("x", "y"));
@@ -234,7 +234,7 @@ fn contradicting_sessions_of_a_project_give_no_evidence() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_says_the_same() {
+fn dry_run_writes_nothing_and_prints_same_plan() {
     let world = World::new();
     let first = world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir("/b").metadata("working_dir", json!("/c")).turn("x", "y"));
@@ -254,7 +254,7 @@ fn a_dry_run_writes_nothing_and_says_the_same() {
 }
 
 #[test]
-fn a_refused_session_does_not_stop_the_others() {
+fn backfill_continues_after_refused_session() {
     let world = World::new();
     let sound = [1, 3].map(|n| world.add(Amplifier::session(id(n)).turn("x", "y")));
     let session = Amplifier::session(id(2)).filed_under("-alone").turn("x", "y");
@@ -265,7 +265,7 @@ fn a_refused_session_does_not_stop_the_others() {
 }
 
 #[test]
-fn all_leaves_sub_sessions_and_empty_ones_alone() {
+fn backfill_every_skips_sub_sessions_and_empty_sessions() {
     let world = World::new();
     let sub = world.add(
         Amplifier::session("0000000000000000-1234567890abcdef_helper")
@@ -279,7 +279,7 @@ fn all_leaves_sub_sessions_and_empty_ones_alone() {
 }
 
 #[test]
-fn only_amplifier_sessions_can_be_backfilled() {
+fn backfill_finds_only_amplifier_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     world.rejoin(["backfill", "latest"]).code(5);
@@ -288,7 +288,7 @@ fn only_amplifier_sessions_can_be_backfilled() {
 }
 
 #[test]
-fn dir_is_for_one_session() {
+fn in_option_needs_exactly_one_session() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).turn("x", "y"));
     world.rejoin(["backfill", "--every", "--in", "/x"]).code(2);
@@ -296,7 +296,7 @@ fn dir_is_for_one_session() {
 }
 
 #[test]
-fn odd_directories_are_recorded_as_they_are() {
+fn backfill_records_unusual_directory_names() {
     let long = format!("/{}", "x/".repeat(110));
     for dir in [
         "/no/such dir",

@@ -137,7 +137,7 @@ fn open_again(world: &World) {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "names and memory are looked at as Linux has them")]
-fn every_kind_of_trouble_in_one_home_is_survived() {
+fn commands_survive_every_kind_of_damage() {
     let world = World::new();
     let (sound, bad) = fill(&world);
     for args in [&["list"][..], &["list", "--all", "--counts"]] {
@@ -198,7 +198,7 @@ fn a_huge_transcript_is_shown_and_streamed_in_little_memory() {
 }
 
 #[test]
-fn hostile_text_reaches_neither_a_terminal_nor_a_pipe() {
+fn hostile_text_is_escaped_in_all_output() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let app = world.dir("app");
@@ -225,7 +225,7 @@ fn hostile_text_reaches_neither_a_terminal_nor_a_pipe() {
 }
 
 #[test]
-fn a_row_stays_one_line_with_any_title() {
+fn row_is_one_line_with_any_title() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h").title(HOSTILE).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/h").title(&"very long ".repeat(100)).turn("x", "y"));
@@ -239,7 +239,7 @@ fn a_row_stays_one_line_with_any_title() {
 }
 
 #[test]
-fn a_file_in_place_of_a_store_does_not_affect_other_agents() {
+fn file_instead_of_store_affects_no_other_agent() {
     let world = World::new();
     put(&world.home().join(".amplifier"), "not a directory");
     put(&world.home().join(".claude/sessions"), "not a directory");
@@ -248,7 +248,7 @@ fn a_file_in_place_of_a_store_does_not_affect_other_agents() {
 }
 
 #[test]
-fn records_of_unexpected_types_are_passed_over() {
+fn records_of_unexpected_types_are_skipped() {
     let world = World::new();
     let odd = [
         json!({"cwd": 7, "timestamp": {}, "gitBranch": [], "uuid": null, "isSidechain": "yes", "message": "text"}),
@@ -266,7 +266,7 @@ fn records_of_unexpected_types_are_passed_over() {
 }
 
 #[test]
-fn a_clock_at_either_end_of_the_calendar_breaks_no_command() {
+fn extreme_clocks_break_no_command() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let commands = [
@@ -323,7 +323,7 @@ fn move_to_an_overlong_name_is_refused_without_traces() {
 }
 
 #[test]
-fn a_time_zone_is_a_name_or_a_file_with_an_end() {
+fn time_zone_file_must_be_regular_and_finite() {
     let world = World::new();
     world.add(Claude::session(id(1)).at("2026-02-01T22:00:00Z").turn("a", "b"));
     let list = |zone: &str| {
@@ -350,7 +350,7 @@ fn a_time_zone_is_a_name_or_a_file_with_an_end() {
 }
 
 #[test]
-fn the_error_for_an_unreadable_session_names_its_own_file() {
+fn error_names_file_of_unreadable_session() {
     let world = World::new();
     let wire = world.add(Kimi::session(id(1)).turn("x", "y")).join("wire.jsonl");
     std::fs::remove_file(&wire).expect("a removal");

@@ -74,7 +74,7 @@ fn show_prints_the_active_branch() {
 }
 
 #[test]
-fn the_last_prompt_of_claude_code_decides_its_branch() {
+fn last_prompt_record_selects_the_active_branch() {
     let world = World::new();
     for (session, expected) in [
         (rewound().last_prompt(6), "Another answer."),
@@ -121,7 +121,7 @@ fn delete_of_a_copy_quotes_the_messages_of_another_branch() {
 }
 
 #[test]
-fn messages_undone_in_opencode_are_another_branch() {
+fn undone_messages_of_opencode_are_another_branch() {
     let world = World::new();
     let session =
         || OpenCode::session(opencode_id(1)).in_dir("/usr").turn("one", "1").turn("two", "2").turn("three", "3");
@@ -163,7 +163,7 @@ fn messages_undone_in_opencode_are_another_branch() {
 }
 
 #[test]
-fn messages_rewound_in_gemini_are_another_branch() {
+fn rewound_messages_of_gemini_are_another_branch() {
     let world = World::new();
     let message = |session: Gemini, id, text| session.message_of(id, "user", &json!({"content": text}));
     let session = Gemini::session(id(1)).turn("one", "1");
@@ -183,7 +183,7 @@ fn messages_rewound_in_gemini_are_another_branch() {
 }
 
 #[test]
-fn parallel_calls_of_tools_are_one_branch() {
+fn parallel_tool_calls_are_one_branch() {
     let world = World::new();
     let call = |name: &str| json!({"type": "tool_use", "id": name, "name": "Bash", "input": {"command": name}});
     let result = |name: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": name}]});
@@ -258,7 +258,7 @@ fn doctor_reports_messages_off_the_active_branch() {
 }
 
 #[test]
-fn other_agents_have_branches_too() {
+fn branches_work_for_other_agents() {
     let world = World::new();
     let turns = |n: usize| (format!("prompt {n}"), format!("reply {n}"));
     let [one, two, three] = [1, 2, 3].map(turns);

@@ -151,7 +151,7 @@ fn findings(world: &World) -> Vec<Finding> {
 }
 
 #[test]
-fn the_parents_of_every_agent_are_known() {
+fn every_agent_declares_whether_records_have_parents() {
     let known: BTreeSet<&str> = TREES.iter().map(|(name, _)| *name).chain(IN_ORDER.iter().copied()).collect();
     agent_rules::hold("it is known whether its resume follows parents", "tests/it/broken_chain.rs", |agent| {
         assert!(known.contains(agent), "add it to IN_ORDER, or its records to TREES");
@@ -211,7 +211,7 @@ fn a_record_longer_than_8_mib_can_be_the_parent() {
 }
 
 #[test]
-fn qoder_takes_a_record_of_nearly_the_same_time_for_a_parent() {
+fn qoder_joins_records_of_nearly_the_same_time() {
     use Parent::{Before, Missing, Root};
     for (agent, expected) in [("qoder", 4), ("claude", 2)] {
         let world = World::new();
@@ -225,7 +225,7 @@ fn qoder_takes_a_record_of_nearly_the_same_time_for_a_parent() {
 }
 
 #[test]
-fn a_compaction_whose_logical_parent_is_missing_breaks_nothing() {
+fn compaction_with_missing_logical_parent_is_not_broken() {
     let world = World::new();
     let path = write(&world, "claude", &[Parent::Root, Parent::Before(1), Parent::Root, Parent::Before(1)]);
     let text = std::fs::read_to_string(&path).expect("a transcript");

@@ -142,7 +142,7 @@ fn cannot_be_opened(session: &Session) -> bool {
 }
 
 #[test]
-fn every_agent_is_asked_for_obstacles() {
+fn every_agent_is_checked_for_unopenable_sessions() {
     let known: BTreeSet<&str> = DAMAGES.iter().map(|(name, ..)| *name).chain(NONE_KNOWN.iter().copied()).collect();
     agent_rules::hold("it is known what keeps it from opening a session", "tests/it/cannot_open.rs", |agent| {
         assert!(known.contains(agent), "add it to NONE_KNOWN, or its damage to DAMAGES");
@@ -150,7 +150,7 @@ fn every_agent_is_asked_for_obstacles() {
 }
 
 #[test]
-fn a_session_that_its_agent_cannot_open_is_never_resumed() {
+fn resume_refuses_session_that_agent_cannot_open() {
     for (agent, damage, words, is_mended) in DAMAGES {
         let world = World::with_agents();
         damage(&world);
@@ -190,7 +190,7 @@ fn a_session_that_its_agent_cannot_open_is_never_resumed() {
 }
 
 #[test]
-fn sessions_of_one_lost_provider_are_one_finding() {
+fn doctor_groups_sessions_by_missing_provider() {
     let world = World::new();
     lose_provider(&world);
     world.add(Codex::session(id(2)).in_dir("/usr/bin").meta("model_provider", json!("oldgate")).turn("a", "b"));
@@ -201,7 +201,7 @@ fn sessions_of_one_lost_provider_are_one_finding() {
 }
 
 #[test]
-fn unknown_place_of_a_provider_blocks_nothing() {
+fn provider_from_unknown_config_does_not_block_resume() {
     let lost = "[model_providers.newgate]\nname = \"New\"\n";
     let table = "[model_providers.oldgate]\nname = \"Old\"\n";
     let project = |world: &World| put(&world.dir("app").join(".codex/config.toml"), table);
@@ -230,7 +230,7 @@ fn unknown_place_of_a_provider_blocks_nothing() {
 }
 
 #[test]
-fn an_ordinal_is_missing_only_at_the_end() {
+fn missing_ordinal_matters_only_at_the_end() {
     let world = World::new();
     lose_ordinals(&world);
     let path = rollout(&world);

@@ -81,7 +81,7 @@ fn every_line_of_a_change_breaks_between_words() {
 }
 
 #[test]
-fn the_plan_of_a_cleanup_is_a_table_of_ten_sessions_and_totals() {
+fn cleanup_plan_shows_ten_sessions_and_totals() {
     let world = World::new();
     for number in 1..=40 {
         world.add(Claude::session(id(number)).in_dir("/usr/bin").turn("an old one", "yes"));
@@ -109,7 +109,7 @@ fn the_plan_of_a_cleanup_is_a_table_of_ten_sessions_and_totals() {
 }
 
 #[test]
-fn a_result_on_a_terminal_is_its_session_or_a_count_by_agent() {
+fn terminal_result_names_session_or_counts_by_agent() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
@@ -137,7 +137,7 @@ fn a_result_on_a_terminal_is_its_session_or_a_count_by_agent() {
 }
 
 #[test]
-fn the_time_in_the_trash_is_that_of_the_config_file() {
+fn delete_prints_trash_retention_of_config() {
     let world = World::new();
     put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
@@ -146,7 +146,7 @@ fn the_time_in_the_trash_is_that_of_the_config_file() {
 }
 
 #[test]
-fn a_fix_on_a_terminal_names_neither_its_items_nor_other_findings_again() {
+fn terminal_fix_result_is_short() {
     let (world, size) = (sample_home(), Size { columns: 120, rows: 50 });
     let (_, sent) = at_terminal(&world, size, &["doctor", "--fix", "--yes"]).ends();
     let sent = plain(&sent);
@@ -156,7 +156,7 @@ fn a_fix_on_a_terminal_names_neither_its_items_nor_other_findings_again() {
 }
 
 #[test]
-fn a_permanent_deletion_says_so_on_a_terminal() {
+fn terminal_result_reports_permanent_deletion() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     let shown = plain(&world.on_terminal(120, ["delete", &id(1), "--permanent", "--yes"]).code(0).stdout());
@@ -167,7 +167,7 @@ fn a_permanent_deletion_says_so_on_a_terminal() {
 }
 
 #[test]
-fn the_plan_of_an_undo_names_what_it_refuses() {
+fn undo_plan_names_refused_items() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     let path = world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
@@ -179,7 +179,7 @@ fn the_plan_of_an_undo_names_what_it_refuses() {
 }
 
 #[test]
-fn a_result_on_a_terminal_names_every_failure() {
+fn terminal_result_names_every_failure() {
     let world = World::new();
     let numbers = 1..=14;
     let ids: Vec<String> = numbers.clone().map(id).collect();

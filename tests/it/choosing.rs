@@ -67,7 +67,7 @@ fn resume_takes_the_newer_and_larger_copy_and_explains_it() {
 }
 
 #[test]
-fn the_user_can_name_a_copy_by_number_or_path() {
+fn copy_option_accepts_number_or_path() {
     let world = one_id_three_times(&[0, 1, 2]);
     let claude = format!("claude:{}", id(1));
     world.rejoin(["resume", &claude, "--copy", "2"]).code(0);
@@ -122,7 +122,7 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
 }
 
 #[test]
-fn a_newer_copy_with_fewer_messages_is_not_preferred() {
+fn resume_does_not_prefer_newer_but_shorter_copy() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("one", "1").turn("two", "2").turn("three", "3"));
@@ -137,7 +137,7 @@ fn a_newer_copy_with_fewer_messages_is_not_preferred() {
 }
 
 #[test]
-fn two_conversations_under_one_id_are_ambiguous() {
+fn different_conversations_with_one_id_are_ambiguous() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
@@ -154,7 +154,7 @@ fn two_conversations_under_one_id_are_ambiguous() {
 }
 
 #[test]
-fn a_beginning_of_several_ids_is_refused_with_all_of_them() {
+fn ambiguous_id_prefix_lists_all_candidates() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     for end in ["1", "2"] {
@@ -188,7 +188,7 @@ fn resume_in_a_missing_directory_is_refused_with_alternatives() {
 }
 
 #[test]
-fn a_moved_project_is_found_by_its_git_remote() {
+fn resume_finds_moved_project_by_git_remote() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old/app"), world.root().join("new-app"));
     put(&old.join(".git/config"), "[remote \"origin\"]\n\turl = git@host:ana/app.git\n");
@@ -202,7 +202,7 @@ fn a_moved_project_is_found_by_its_git_remote() {
 }
 
 #[test]
-fn sessions_of_a_moved_project_follow_to_each_candidate() {
+fn move_suggests_each_candidate_of_moved_project() {
     let world = World::with_agents();
     let (shop, plain) = (world.dir("work/shop"), world.dir("work/plain"));
     for n in 1..=3 {
@@ -308,7 +308,7 @@ fn titles_and_tags_with_a_slash_name_a_session() {
 }
 
 #[test]
-fn torn_empty_and_sidechain_files_are_recognized() {
+fn list_recognizes_torn_empty_and_sidechain_files() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y").turn("half", "of it").torn());
@@ -334,7 +334,7 @@ fn torn_empty_and_sidechain_files_are_recognized() {
 }
 
 #[test]
-fn two_directories_with_one_slug_keep_their_own_sessions() {
+fn directories_with_same_slug_keep_their_sessions() {
     let world = World::with_agents();
     let (under, dash) = (world.dir("my_proj"), world.dir("my-proj"));
     assert_eq!(claude_slug(&under), claude_slug(&dash));
@@ -358,7 +358,7 @@ fn resume_names_the_missing_program() {
 }
 
 #[test]
-fn the_copy_of_a_wrong_amplifier_resume_does_not_win() {
+fn copy_from_wrong_amplifier_resume_does_not_win() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Amplifier::session(id(1)).in_dir(&alpha).turn("x", "y").session_info(&alpha));
@@ -369,7 +369,7 @@ fn the_copy_of_a_wrong_amplifier_resume_does_not_win() {
 }
 
 #[test]
-fn one_resume_too_many_in_a_minute_is_refused() {
+fn sixth_resume_in_a_minute_is_refused() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -389,7 +389,7 @@ fn one_resume_too_many_in_a_minute_is_refused() {
 }
 
 #[test]
-fn a_prompt_is_passed_in_each_agents_form_never_as_an_option() {
+fn prompt_is_never_passed_as_an_option() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -404,7 +404,7 @@ fn a_prompt_is_passed_in_each_agents_form_never_as_an_option() {
 }
 
 #[test]
-fn titles_and_places_in_the_list_mean_sessions_after_ids() {
+fn id_beats_title_and_list_number() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y").title("Fix the parser"));
@@ -479,7 +479,7 @@ fn show_gives_the_reason_and_remedy_if_a_resume_is_refused() {
 }
 
 #[test]
-fn the_chooser_opens_for_copies_and_resumes_the_chosen_one() {
+fn picker_opens_for_ambiguous_copies() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("bake a cake", "Baked."));
@@ -525,7 +525,7 @@ fn an_ambiguous_name_opens_the_picker_for_every_command() {
 }
 
 #[test]
-fn words_in_no_title_open_the_picker_with_its_search_of_messages() {
+fn words_in_no_title_open_message_search() {
     let world = World::with_agents();
     let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Mail");
     world.add(talk.turn("why is it slow?", "I flush the queue of the relay now."));

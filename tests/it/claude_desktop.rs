@@ -16,7 +16,7 @@ fn task(world: &World, below: &str, name: &str) -> PathBuf {
 }
 
 #[test]
-fn tasks_are_found_and_resumed_in_their_config_directory() {
+fn desktop_tasks_are_resumed_with_their_config_directory() {
     let world = World::with_agents();
     let app = world.dir("app");
     for (n, folder) in [(1, task(&world, "", "local_a")), (2, task(&world, "agent", "local_b"))] {
@@ -51,7 +51,7 @@ fn tasks_are_found_and_resumed_in_their_config_directory() {
 }
 
 #[test]
-fn nothing_is_said_of_when_the_app_deletes_a_task() {
+fn doctor_predicts_no_deletion_of_desktop_tasks() {
     let world = World::new();
     let session = Claude::session(id(1)).config_dir(task(&world, "", "local_a").join(".claude"));
     world.add(session.in_dir(world.dir("app")).turn("a", "b"));
@@ -61,7 +61,7 @@ fn nothing_is_said_of_when_the_app_deletes_a_task() {
 }
 
 #[test]
-fn the_table_of_agents_has_one_row_for_all_tasks() {
+fn agents_table_groups_desktop_tasks() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("a", "b"));

@@ -290,7 +290,7 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
 
 /// A menu-bar program asks Claude Code for its limits every few minutes, and leaves a session each time.
 #[test]
-fn filters_of_list_remove_probes_and_nothing_else() {
+fn cleanup_filters_select_only_probe_sessions() {
     let world = World::new();
     let of_script = |n: u32| Claude::session(id(n)).in_dir(APP).entrypoint("sdk-cli");
     for n in 100..400 {
@@ -373,7 +373,7 @@ fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
 
 /// Every agent that keeps sessions in files.
 #[test]
-fn new_times_of_files_make_no_session_of_any_agent_newer() {
+fn new_file_times_make_no_session_newer() {
     let world = World::new();
     fill_year(&world, &DAYS[..1]);
     let entries = walkdir::WalkDir::new(world.home()).into_iter().map(|entry| entry.expect("an entry"));
@@ -404,7 +404,7 @@ fn cleanup_of_the_sample_home_works_in_a_fresh_clone() {
 }
 
 #[test]
-fn filters_and_limits_narrow_a_cleanup() {
+fn cleanup_respects_filters_and_limits() {
     let world = world();
     world.add(Claude::session(id(4)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
     world.add(Amplifier::session(id(5)).in_dir("/opt").at("2025-12-01T10:00:00Z").turn("x", "y"));
@@ -482,7 +482,7 @@ hint: see the plan with `rejoin cleanup --dry-run --allow-all`; to remove these 
 }
 
 #[test]
-fn an_hour_more_or_less_in_a_year_changes_nothing() {
+fn cleanup_cutoff_is_exact_across_clock_changes() {
     // The day on which clocks in Europe change to summer time, and the day after a leap day.
     for (now, zone, goes, stays) in [
         ("2026-03-29T03:30:00+02:00", "Europe/Berlin", "2026-02-27T01:29:00Z", "2026-02-27T01:31:00Z"),
@@ -501,7 +501,7 @@ fn an_hour_more_or_less_in_a_year_changes_nothing() {
 }
 
 #[test]
-fn the_trash_is_purged_of_old_runs_in_the_same_pass() {
+fn cleanup_purges_old_runs_from_trash() {
     let world = world();
     world.rejoin(["cleanup", "--yes"]).code(0);
     let later = |now: &str, args: &[&str]| {
@@ -528,7 +528,7 @@ fn cleanup_permanent_leaves_nothing_in_the_trash() {
 }
 
 #[test]
-fn pins_are_shown_and_removed_again() {
+fn pins_are_listed_and_removed() {
     let world = world();
     let pinned = |n: u32| {
         let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -610,7 +610,7 @@ fn cleanup_keeps_a_session_continued_after_its_scan() {
 }
 
 #[test]
-fn a_cleanup_that_skips_everything_says_so() {
+fn cleanup_reports_when_every_session_is_skipped() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
@@ -621,7 +621,7 @@ fn a_cleanup_that_skips_everything_says_so() {
 }
 
 #[test]
-fn an_exclude_without_a_session_stops_the_cleanup() {
+fn cleanup_refuses_unknown_exclude() {
     let world = world();
     let before = stores(&world);
     let mistyped = id(2).replace("aaaa-4", "aaab-4");
@@ -640,7 +640,7 @@ fn an_exclude_without_a_session_stops_the_cleanup() {
 }
 
 #[test]
-fn an_exclude_may_be_a_title_or_the_id_of_a_missing_session() {
+fn exclude_accepts_title_or_id_of_missing_session() {
     let world = world();
     let gone = id(99);
     let answer = world.rejoin(["cleanup", "--yes", "--exclude", "old 2", "--exclude", &gone]).code(0);
@@ -734,7 +734,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
 }
 
 #[test]
-fn sessions_of_real_clients_are_removed_and_restored_whole() {
+fn real_sessions_are_removed_and_restored_completely() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -778,7 +778,7 @@ fn cleanup_skips_a_project_replaced_by_a_link() {
 }
 
 #[test]
-fn records_of_directories_expire_with_their_sessions() {
+fn cwd_records_expire_with_their_sessions() {
     let world = world();
     let app = world.dir("app");
     world.add(Claude::session(id(17)).in_dir(&app).at("2026-02-20T10:00:00Z").turn("x", "y"));
@@ -803,7 +803,7 @@ fn records_of_directories_expire_with_their_sessions() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_cleanup_is_recovered_without_half_sessions() {
+fn killed_cleanup_is_recovered_completely() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
@@ -860,7 +860,7 @@ fn a_failing_system_call_leaves_no_half_removed_session() {
 }
 
 #[test]
-fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
+fn trash_works_on_another_file_system() {
     let Some(elsewhere) = other_file_system() else { return };
     let world = world();
     let before = stores(&world);
@@ -896,7 +896,7 @@ fn cleanup_leaves_database_sessions_to_their_agent_with_a_note() {
 }
 
 #[test]
-fn the_answer_in_lines_says_the_same_as_the_one_object() {
+fn ndjson_plan_equals_json_plan() {
     let world = world();
     let lines = world.rejoin(["cleanup", "--dry-run", "--format", "ndjson"]).code(0).stdout();
     let lines: Vec<serde_json::Value> =
@@ -909,7 +909,7 @@ fn the_answer_in_lines_says_the_same_as_the_one_object() {
 }
 
 #[test]
-fn a_plan_says_why_sessions_are_kept() {
+fn cleanup_plan_explains_kept_sessions() {
     let world = world();
     let said = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
     assert!(said.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{said}");

@@ -26,7 +26,7 @@ fn assert_sound(world: &World, when: &str) {
 }
 
 #[test]
-fn removed_sessions_are_in_the_archive_after_a_purge() {
+fn cleanup_archives_sessions_before_removal() {
     let world = world();
     let before = stores(&world);
     let plan: Cleanup = world.rejoin(["cleanup", "--archive", "--dry-run", "--json"]).code(0).json();
@@ -49,7 +49,7 @@ fn removed_sessions_are_in_the_archive_after_a_purge() {
 }
 
 #[test]
-fn it_says_so_in_words() {
+fn cleanup_archive_prints_its_plan_and_result() {
     let world = world();
     world.rejoin(["cleanup", "--archive", "--dry-run"]).code(0).stdout_eq(snapbox::str![[r#"
 would remove  claude 00000001-aaaa-4aaa-8aaa-000000000001  1.5 KiB  Old 1  (old: last active 2025-11-01)
@@ -67,7 +67,7 @@ rejoin cleanup: 3 sessions removed, 4.5 KiB to the trash, 3 archived; the archiv
 }
 
 #[test]
-fn a_session_stays_if_it_cannot_be_archived() {
+fn cleanup_keeps_session_that_cannot_be_archived() {
     let world = world();
     let dir = world.home().join(".claude/projects/-usr-bin").join(id(2)).join("tool-results");
     std::fs::create_dir_all(&dir).expect("a directory");
@@ -83,7 +83,7 @@ fn a_session_stays_if_it_cannot_be_archived() {
 }
 
 #[test]
-fn nothing_is_removed_without_an_archive() {
+fn cleanup_removes_nothing_without_archive() {
     let world = world();
     let before = stores(&world);
     let missing = world.root().join("no/volume/here");
@@ -97,7 +97,7 @@ fn nothing_is_removed_without_an_archive() {
 }
 
 #[test]
-fn a_session_with_a_current_archived_state_counts_as_kept() {
+fn guards_count_current_archived_session_as_kept() {
     let world = world();
     let before = stores(&world);
     let refused = |world: &World| {
@@ -134,7 +134,7 @@ fn a_session_with_a_current_archived_state_counts_as_kept() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_cleanup_keeps_each_session_in_store_or_archive() {
+fn killed_cleanup_keeps_session_in_store_or_archive() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {

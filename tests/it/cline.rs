@@ -88,7 +88,7 @@ fn the_first_line_of_the_prompt_is_not_a_title() {
 }
 
 #[test]
-fn a_session_killed_in_its_first_reply_has_its_prompt() {
+fn session_killed_before_first_reply_has_prompt() {
     let world = World::new();
     add(&world, ID, &json!({"prompt": "<user_input mode=\"act\">look</user_input>", "status": "cancelled"}), &[]);
     let details: Details = world.rejoin(["show", ID, "--transcript", "--json"]).code(0).json();
@@ -98,7 +98,7 @@ fn a_session_killed_in_its_first_reply_has_its_prompt() {
 }
 
 #[test]
-fn a_sub_agent_is_part_of_its_parents_folder() {
+fn sub_agent_belongs_to_folder_of_parent() {
     let world = World::new();
     add_subagent(&add(&world, ID, &json!({}), &[typed("look"), reply("ok")]));
     let sub = format!("{ID}__agent_1769940001000_abcdef");
@@ -130,7 +130,7 @@ fn delete_notes_the_stale_entry_in_clines_list() {
 }
 
 #[test]
-fn it_is_resumed_in_its_directory_and_only_in_a_terminal() {
+fn resume_needs_terminal_and_uses_recorded_directory() {
     let world = World::new();
     world.install("cline", "");
     let dir = world.dir("app");
@@ -159,7 +159,7 @@ fn resume_refuses_a_file_of_another_conversation() {
 }
 
 #[test]
-fn a_status_proves_nothing_and_its_process_makes_it_likely() {
+fn status_with_running_process_means_maybe_in_use() {
     let own = std::process::id();
     let own = json!(own);
     for (status, pid, expected) in [
@@ -176,7 +176,7 @@ fn a_status_proves_nothing_and_its_process_makes_it_likely() {
 }
 
 #[test]
-fn a_variable_can_name_a_store() {
+fn environment_variable_selects_the_store() {
     let world = World::new();
     let data = world.dir("data");
     let folder = add(&world, ID, &json!({}), &[typed("look"), reply("ok")]);

@@ -46,7 +46,7 @@ fn talk() -> Vec<Value> {
 }
 
 #[test]
-fn a_task_is_shown_searched_and_opened_in_its_editor() {
+fn task_is_shown_searched_and_opened_in_editor() {
     let world = World::new();
     let app = world.dir("app");
     write(&storage(&world.home(), "Code"), ID, &app, &talk());
@@ -77,7 +77,7 @@ fn a_task_is_shown_searched_and_opened_in_its_editor() {
 }
 
 #[test]
-fn the_list_of_tasks_decides_the_directory() {
+fn task_list_gives_the_directory() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let root = storage(&world.home(), "VSCodium");
@@ -88,7 +88,7 @@ fn the_list_of_tasks_decides_the_directory() {
 }
 
 #[test]
-fn a_damaged_list_of_tasks_is_reported() {
+fn damaged_task_list_is_reported() {
     let world = World::new();
     let root = storage(&world.home(), "VSCodium");
     write(&root, ID, &world.dir("app"), &talk());
@@ -112,7 +112,7 @@ fn a_task_is_archived_deleted_and_restored() {
 }
 
 #[test]
-fn messages_of_an_unknown_form_do_not_make_a_task_empty() {
+fn task_with_unknown_messages_is_not_empty() {
     let world = World::new();
     let folder =
         write(&storage(&world.home(), "Cursor"), ID, &world.dir("app"), &[json!({"kind": "task", "body": "hello"})]);

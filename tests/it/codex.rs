@@ -59,7 +59,7 @@ fn show_reads_a_rollout() {
 }
 
 #[test]
-fn both_vocabularies_count_the_same_even_in_one_file() {
+fn old_and_new_records_give_same_counts() {
     let said = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
     let sessions = [
         said(Codex::session(id(1))),
@@ -88,7 +88,7 @@ fn both_vocabularies_count_the_same_even_in_one_file() {
 }
 
 #[test]
-fn text_inserted_by_programs_is_not_a_prompt() {
+fn injected_text_is_not_a_prompt() {
     let sent =
         |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
     let session = Codex::session(id(1))
@@ -116,7 +116,7 @@ fn a_compaction_is_shown_but_not_counted() {
 }
 
 #[test]
-fn an_api_error_is_shown_but_is_not_a_reply() {
+fn api_error_is_shown_but_not_counted() {
     let world = World::new();
     let error = json!({"type": "task_complete", "last_agent_message": null, "error": {"message": "overloaded"}});
     world.add(Codex::session(id(1)).prompt("one").record("event_msg", error));
@@ -140,7 +140,7 @@ fn resume_starts_in_the_directory_of_the_last_turn() {
 }
 
 #[test]
-fn the_last_turn_is_found_however_much_came_of_it() {
+fn list_finds_directory_of_long_last_turn() {
     let (one, two) = ("/home/ana/one", "/home/ana/two");
     let quoted = r#"{"type":"turn_context","payload":{"cwd":"/elsewhere"}}"#;
     for (times, expected) in [(1, two), (60, two), (400, one)] {
@@ -153,7 +153,7 @@ fn the_last_turn_is_found_however_much_came_of_it() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_from_anywhere() {
+fn resume_passes_full_id_and_directory() {
     let world = World::new();
     world.install("codex", "");
     let app = world.dir("app");
@@ -173,7 +173,7 @@ fn it_is_resumed_by_its_full_id_from_anywhere() {
 }
 
 #[test]
-fn kinds_follow_from_the_first_record_and_the_place() {
+fn kind_follows_from_first_record_and_path() {
     let parent = id(9);
     let cases = [
         (Codex::session(id(1)).turn("x", "y"), Kind::Main, None),
@@ -194,7 +194,7 @@ fn kinds_follow_from_the_first_record_and_the_place() {
 }
 
 #[test]
-fn a_copied_history_does_not_change_the_identity_of_a_session() {
+fn copied_history_does_not_change_session_id() {
     // Older forks and sub-agents contain their parent's records, including its first one.
     let parents = json!({"id": id(9), "cwd": "/home/ana/other", "source": "exec", "git": {"branch": "theirs"}});
     let session = Codex::session(id(1)).fork_of(&id(9)).record("session_meta", parents).turn("x", "y");
@@ -205,14 +205,14 @@ fn a_copied_history_does_not_change_the_identity_of_a_session() {
 }
 
 #[test]
-fn the_last_recorded_git_branch_counts() {
+fn last_recorded_git_branch_wins() {
     let later = json!({"id": id(1), "cwd": "/home/ana/app", "git": {"branch": "feature"}});
     let session = one(Codex::session(id(1)).turn("x", "y").record("session_meta", later));
     assert_eq!(session.git_branch.as_deref(), Some("feature"));
 }
 
 #[test]
-fn a_huge_first_line_hides_no_fields_before_its_instructions() {
+fn huge_first_line_keeps_fields_before_instructions() {
     for bytes in [9_000, 90_000, 900_000, 3_000_000, 12_000_000] {
         let world = World::new();
         let app = world.dir("app");
@@ -229,7 +229,7 @@ fn a_huge_first_line_hides_no_fields_before_its_instructions() {
 }
 
 #[test]
-fn a_huge_first_line_costs_little() {
+fn huge_first_line_needs_little_memory() {
     let world = World::new();
     world.add(
         Codex::session(id(1)).instructions(if tries_every_case() { 150_000_000 } else { 70_000_000 }).turn("one", "1"),
@@ -240,7 +240,7 @@ fn a_huge_first_line_costs_little() {
 }
 
 #[test]
-fn a_packed_rollout_is_read_like_a_plain_one() {
+fn compressed_rollout_reads_like_plain() {
     let session = |packed: bool| {
         let world = World::new();
         let app = world.dir("app");
@@ -258,7 +258,7 @@ fn a_packed_rollout_is_read_like_a_plain_one() {
 }
 
 #[test]
-fn a_plain_rollout_takes_precedence_over_a_packed_one() {
+fn plain_rollout_takes_precedence_over_compressed() {
     let world = World::new();
     let long = Codex::session(id(1)).turn("one", "1").turn("two", "2");
     let packed = world.add(long.clone().packed());
@@ -274,7 +274,7 @@ fn a_plain_rollout_takes_precedence_over_a_packed_one() {
 }
 
 #[test]
-fn a_truncated_or_invalid_packed_rollout_is_reported() {
+fn truncated_compressed_rollout_is_reported() {
     let world = World::new();
     // Text without a pattern, so that packing makes more than one block of it.
     let text: String = (0_u64..20_000).map(|n| format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -292,7 +292,7 @@ fn a_truncated_or_invalid_packed_rollout_is_reported() {
 }
 
 #[test]
-fn an_archived_session_is_hidden_and_must_be_taken_back_first() {
+fn archived_session_is_hidden_and_not_resumable() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).archived().turn("one", "1"));
     assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
@@ -330,7 +330,7 @@ fn resume_prefers_an_active_copy_to_an_archived_one() {
 }
 
 #[test]
-fn its_own_variable_moves_the_store() {
+fn codex_home_variable_moves_the_store() {
     let world = World::new();
     world.install("codex", "");
     let (app, root) = (world.dir("app"), world.dir("codex-home"));
@@ -373,7 +373,7 @@ fn rollouts_are_found_anywhere_in_the_store() {
 }
 
 #[test]
-fn a_record_of_any_type_stops_no_listing() {
+fn list_survives_records_of_any_type() {
     let values = ["null", "7", "true", "\"x\"", "[]", "{}", "[[1]]", "{\"a\":[null]}"];
     let mut session = Codex::session(id(1)).turn("one", "1");
     for value in values {
@@ -422,7 +422,7 @@ fn a_torn_end_and_a_wrong_id_are_reported() {
 }
 
 #[test]
-fn names_in_any_form_stop_nothing() {
+fn list_survives_malformed_session_index() {
     let world = World::new();
     world.add(Codex::session(id(1)).turn("one", "1"));
     let index = world.home().join(".codex/session_index.jsonl");
@@ -447,7 +447,7 @@ mod database {
     }
 
     #[test]
-    fn names_come_from_the_database_and_else_from_the_index() {
+    fn title_is_read_from_database_then_index() {
         let world = World::new();
         for n in 1..=4 {
             world.add(Codex::session(id(n)).turn("one", "1"));
@@ -466,7 +466,7 @@ mod database {
     }
 
     #[test]
-    fn in_old_lists_a_title_other_than_the_prompt_is_a_title() {
+    fn old_database_title_differs_from_prompt() {
         let world = World::new();
         (1..=3).for_each(|n| drop(world.add(Codex::session(id(n)).turn("one", "1"))));
         let rows = [(&*id(1), "Tests", "add a test"), (&id(2), "add a test", "add a test\nplease"), (&id(3), "", "x")];
@@ -475,7 +475,7 @@ mod database {
     }
 
     #[test]
-    fn the_list_gives_a_directory_only_if_the_rollout_has_none() {
+    fn database_directory_is_only_a_fallback() {
         let world = World::new();
         let long = |session: Codex| (0..60).fold(session, |session, _| session.tool("x", &"y".repeat(50_000)));
         world.add(Codex::session(id(1)).in_dir("/home/ana/one").turn("one", "1"));
@@ -496,7 +496,7 @@ mod database {
     }
 
     #[test]
-    fn among_equal_files_the_one_in_the_list_is_used_and_kept() {
+    fn listed_file_wins_between_equal_files() {
         for listed_at in [0, 1] {
             let world = World::new();
             let files = two_of_one(&world);
@@ -534,7 +534,7 @@ mod database {
     }
 
     #[test]
-    fn the_listed_file_is_used_and_a_longer_one_is_kept() {
+    fn listed_file_wins_and_longer_file_is_kept() {
         let world = World::new();
         let short = Codex::session(id(1)).turn("one", "1");
         let short = world.add(short.in_folder("sessions/2026/02/01"));
@@ -571,7 +571,7 @@ mod database {
     }
 
     #[test]
-    fn a_list_with_another_spelling_of_a_path_is_right() {
+    fn database_path_may_differ_by_link_or_compression() {
         let world = World::new();
         let path = world.add(Codex::session(id(1)).turn("one", "1").packed());
         let linked = world.root().join("linked");
@@ -586,7 +586,7 @@ mod database {
     }
 
     #[test]
-    fn an_unknown_database_schema_is_reported_and_hides_no_session() {
+    fn unknown_database_schema_is_reported() {
         let world = World::new();
         world.add(Codex::session(id(1)).turn("one", "1"));
         let of = |columns| CodexThreads { columns, rows: Vec::new(), ..CodexThreads::of([]) };
@@ -612,7 +612,7 @@ mod database {
     }
 
     #[test]
-    fn its_variable_moves_the_database() {
+    fn environment_variable_moves_the_database() {
         let world = World::new();
         world.add(Codex::session(id(1)).turn("one", "1"));
         let path = world.add(CodexThreads::of([(&id(1), Some("Elsewhere"), "/x")]));
@@ -648,7 +648,7 @@ pub(crate) fn lock(world: &World, id: &str) -> PathBuf {
 }
 
 #[test]
-fn a_session_is_live_while_its_lock_is_held() {
+fn session_is_live_while_lock_is_held() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -694,7 +694,7 @@ fn resume_joins_a_background_process_only_at_a_terminal() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
-fn a_lock_is_looked_at_and_never_taken() {
+fn lock_is_checked_without_taking_it() {
     use std::os::unix::fs::MetadataExt as _;
     // In a separate namespace, the system's table does not show every lock, so locks are tried there.
     let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
@@ -710,7 +710,7 @@ fn a_lock_is_looked_at_and_never_taken() {
 }
 
 #[test]
-fn without_a_lock_an_open_rollout_means_live() {
+fn open_rollout_without_lock_means_live() {
     let world = World::new().with_processes();
     let path = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let open = std::fs::File::options().append(true).open(&path).expect("a file");
@@ -721,7 +721,7 @@ fn without_a_lock_an_open_rollout_means_live() {
 }
 
 #[test]
-fn nothing_is_written_to_the_store() {
+fn commands_write_nothing_to_the_store() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
     world.add(Codex::session(id(1)).archived().turn("one", "1").packed());
@@ -791,7 +791,7 @@ fn a_rewound_thread_is_one_session() {
 }
 
 #[test]
-fn the_parent_of_a_fork_is_not_removed_before_the_fork() {
+fn parent_is_not_removed_before_its_fork() {
     let world = World::with_agents();
     let base = world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two"));
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});

@@ -49,7 +49,7 @@ pub(crate) fn write(world: &World, dir: &Path, records: &[Value]) -> PathBuf {
 }
 
 #[test]
-fn answers_of_tools_and_messages_of_the_program_are_not_prompts() {
+fn tool_results_and_injected_messages_are_not_prompts() {
     let world = World::new();
     let dir = Path::new("/usr/bin");
     let records = [
@@ -86,7 +86,7 @@ fn answers_of_tools_and_messages_of_the_program_are_not_prompts() {
 }
 
 #[test]
-fn an_error_of_the_api_is_not_a_prompt() {
+fn api_error_is_not_a_prompt() {
     let world = World::new();
     let error = "Error: 400 Invalid_request_error too many images\n\nType \"continue\" to try again.";
     let refused =
@@ -111,7 +111,7 @@ fn an_error_of_the_api_is_not_a_prompt() {
 }
 
 #[test]
-fn a_session_goes_with_its_files() {
+fn delete_removes_files_of_session() {
     let world = World::new();
     let path = write(
         &world,
@@ -138,7 +138,7 @@ fn a_session_goes_with_its_files() {
 }
 
 #[test]
-fn a_torn_line_is_ended() {
+fn doctor_ends_a_torn_line() {
     let world = World::new();
     let dir = Path::new("/usr/bin");
     let path = write(&world, dir, &[header(dir), said(0, "user", "a"), said(1, "assistant", "b")]);

@@ -124,7 +124,7 @@ fn fish_completes_existing_names() {
 }
 
 #[test]
-fn completions_says_how_each_shell_reads_its_script() {
+fn completions_explains_installation_for_each_shell() {
     let world = World::new();
     let help = world.rejoin(["completions", "-h"]).code(0).stdout();
     for shell in ["bash", "zsh", "fish", "powershell"] {
@@ -161,7 +161,7 @@ fn completion_uses_the_home_of_the_command_line() {
 }
 
 #[test]
-fn a_home_without_anything_offers_nothing_and_no_error() {
+fn completion_in_empty_home_is_silent() {
     let world = World::new();
     for verb in ["show", "restore", "pin", "undo"] {
         let call = world.with("COMPLETE", "bash");

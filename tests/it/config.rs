@@ -178,7 +178,7 @@ fn every_command_uses_the_archive_directory_of_the_file() {
 }
 
 #[test]
-fn a_mistake_ends_every_command_with_a_config() {
+fn config_error_stops_every_command() {
     let world = configured("[list]\nlimt = 3\n");
     add(&world, 1, "/usr", "2026-01-01");
     for args in [&["list"][..], &["config"], &["resume", "latest"], &["doctor"], &["undo"]] {
@@ -197,7 +197,7 @@ hint: the nearest key is list.limit; run `rejoin help config` to see every key, 
 }
 
 #[test]
-fn a_config_writable_by_others_or_not_a_file_is_refused() {
+fn config_must_not_be_writable_by_others() {
     let world = configured("[list]\nlimit = 1\n");
     let (file, dir) = (file(&world), file(&world).parent().map(PathBuf::from).expect("a directory"));
     let mode = |path: &PathBuf, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a mode");
@@ -239,7 +239,7 @@ fn a_config_writable_by_others_or_not_a_file_is_refused() {
 }
 
 #[test]
-fn the_config_of_another_home_cannot_run_programs() {
+fn config_of_other_home_runs_no_programs() {
     let world =
         configured("pager = \"evil\"\n[archive]\ndir = \"/elsewhere\"\n[list]\nlimit = 9\n[hosts]\nall = [\"evil\"]\n");
     let home = world.home();
@@ -249,7 +249,7 @@ fn the_config_of_another_home_cannot_run_programs() {
 }
 
 #[test]
-fn no_verb_writes_the_file() {
+fn no_command_writes_the_config() {
     let world = configured("[list]\nlimit = 1\n");
     add(&world, 1, "/usr", "2026-01-01");
     let before = picture(world.root());
@@ -260,7 +260,7 @@ fn no_verb_writes_the_file() {
 }
 
 #[test]
-fn a_relative_home_is_refused_and_relative_xdg_paths_ignored() {
+fn relative_home_is_refused() {
     let world = World::new();
     world.add(Pi::session(id(1)).in_dir("/usr/bin").turn("one", "ok"));
     // A repository brings a config file, and data where agents would look below a relative variable.
@@ -291,7 +291,7 @@ fn move_home(world: &World, from: &str, to: &str) {
 }
 
 #[test]
-fn further_stores_of_the_config_file_are_like_usual_ones() {
+fn config_stores_work_like_default_stores() {
     let world = World::with_agents();
     world.install("code", "");
     let app = world.dir("app");
@@ -352,7 +352,7 @@ fn further_stores_of_the_config_file_are_like_usual_ones() {
 }
 
 #[test]
-fn mapped_directory_is_the_same_for_filters() {
+fn filters_match_mapped_directories() {
     let world = World::new();
     let shop = world.dir("code/shop");
     add(&world, 1, "/workspaces/shop", "2026-02-01");

@@ -73,7 +73,7 @@ fn list_reads_the_session_file_and_the_index() {
 }
 
 #[test]
-fn unnamed_and_killed_sessions_are_listed() {
+fn list_shows_unnamed_and_killed_sessions() {
     let world = World::new();
     add(&world, &id(1), "Untitled Session", APP, &[said("user", "look")]);
     let session = listed(&world).remove(0);
@@ -82,7 +82,7 @@ fn unnamed_and_killed_sessions_are_listed() {
 }
 
 #[test]
-fn only_the_last_changed_session_is_resumed() {
+fn resume_accepts_only_last_changed_session() {
     let world = World::new();
     world.install("cn", "");
     let dir = world.dir("app");
@@ -113,7 +113,7 @@ fn only_the_last_changed_session_is_resumed() {
 }
 
 #[test]
-fn it_goes_and_comes_back() {
+fn session_is_deleted_archived_and_restored() {
     let world = World::new();
     turn(&world, 1);
     add_index(&world, &[id(1)]);

@@ -291,7 +291,7 @@ answer!(Error {
 });
 
 #[test]
-fn the_page_names_at_most_20_kinds_of_answers() {
+fn page_lists_at_most_20_kinds_of_answers() {
     let page = include_str!("../../docs/json.md");
     let rows = page.lines().skip_while(|line| !line.starts_with("| answer |")).skip(2);
     let kinds = rows.take_while(|line| !line.is_empty()).count();

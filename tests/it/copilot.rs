@@ -40,7 +40,7 @@ fn list_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
+fn name_equal_to_first_prompt_is_ignored() {
     let titled = |name: &str, prompt: &str| listed(Copilot::session(id(1)).name_line(name).turn(prompt, "ok")).title;
     assert_eq!(titled("Parser work", "fix the parser").as_deref(), Some("Parser work"));
     assert_eq!(titled("'Fix: the parser'", "fix the parser").as_deref(), Some("Fix: the parser"));
@@ -62,7 +62,7 @@ fn a_name_is_a_title_unless_it_is_the_first_prompt_again() {
 }
 
 #[test]
-fn the_last_resume_gives_the_directory_with_a_warning() {
+fn directory_of_last_resume_wins_with_a_warning() {
     let world = World::new();
     world.install("copilot", "");
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
@@ -136,7 +136,7 @@ fn a_prompt_without_a_reply_is_a_session() {
 }
 
 #[test]
-fn text_of_sub_agents_and_skills_is_not_counted_or_shown() {
+fn text_of_sub_agents_and_skills_is_hidden() {
     let world = World::new();
     let of_helper = r#","agentId":"helper""#;
     let session = Copilot::session(id(1))
@@ -159,7 +159,7 @@ fn text_of_sub_agents_and_skills_is_not_counted_or_shown() {
 }
 
 #[test]
-fn a_session_is_live_while_its_lock_is_held() {
+fn session_is_live_while_lock_is_held() {
     let world = World::new();
     world.install("copilot", "");
     let dir = world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(4242));
@@ -188,7 +188,7 @@ fn a_session_is_live_while_its_lock_is_held() {
 }
 
 #[test]
-fn a_prompt_like_an_option_stays_a_prompt() {
+fn prompt_that_looks_like_option_stays_prompt() {
     let world = World::new();
     world.install("copilot", "");
     world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -202,7 +202,7 @@ fn a_prompt_like_an_option_stays_a_prompt() {
 }
 
 #[test]
-fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
+fn environment_variable_selects_store_for_resume() {
     let world = World::new();
     world.install("copilot", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -221,7 +221,7 @@ fn another_home_of_the_client_is_a_store_and_is_named_to_it() {
 }
 
 #[test]
-fn copies_in_two_stores_are_compared_by_their_events() {
+fn copies_are_compared_by_their_events() {
     let world = World::new();
     let other = world.dir("other");
     let session = Copilot::session(id(1)).turn("a", "b");
@@ -235,7 +235,7 @@ fn copies_in_two_stores_are_compared_by_their_events() {
 }
 
 #[test]
-fn other_files_next_to_sessions_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     world.add(Copilot::session(id(1)).turn("a", "b"));
     let state = world.home().join(".copilot/session-state");
@@ -251,7 +251,7 @@ fn other_files_next_to_sessions_are_not_listed() {
 }
 
 #[test]
-fn a_cut_off_line_is_torn_and_the_rest_is_read() {
+fn torn_line_is_reported_and_rest_is_read() {
     let cut = Copilot::session(id(1)).turn("a", "b").prompt("cut").torn();
     let filled_with_nul = Copilot::session(id(1)).turn("a", "b").prompt("kept").raw(&"\0".repeat(300)).torn();
     for (session, is_torn) in [(cut, true), (filled_with_nul, false)] {
@@ -265,7 +265,7 @@ fn a_cut_off_line_is_torn_and_the_rest_is_read() {
 }
 
 #[test]
-fn no_value_of_any_type_stops_a_listing() {
+fn list_survives_values_of_any_type() {
     let keys = ["type", "data", "timestamp", "agentId", "id"];
     let data_keys = ["content", "context", "toolRequests", "messageId", "model", "source", "result", "error", "cwd"];
     let kinds = ["session.start", "session.resume", "user.message", "assistant.message", "tool.execution_complete"];
@@ -290,7 +290,7 @@ fn no_value_of_any_type_stops_a_listing() {
 }
 
 #[test]
-fn looking_leaves_no_lock_and_no_trace() {
+fn list_leaves_no_lock() {
     let world = World::new();
     let dir = world.add(Copilot::session(id(1)).turn("a", "b").used_by(4242));
     let before = std::fs::read_dir(&dir).expect("a listing").count();

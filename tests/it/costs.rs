@@ -65,7 +65,7 @@ fn the_last_total_of_claude_code_counts() {
 }
 
 #[test]
-fn a_reply_of_an_old_claude_code_counts_once() {
+fn cost_of_repeated_claude_reply_counts_once() {
     try_agent(&json!(0.25), |world, cost| {
         let reply = |session: Claude, message: &str, text: &str| {
             let message = json!({"id": message, "role": "assistant", "content": [{"type": "text", "text": text}]});
@@ -77,7 +77,7 @@ fn a_reply_of_an_old_claude_code_counts_once() {
 }
 
 #[test]
-fn costs_of_pi_and_oh_my_pi_are_added_up_on_all_branches() {
+fn costs_of_pi_include_all_branches() {
     let usage = |cost: &Value| json!({"input": 1, "output": 1, "cost": {"input": 7, "total": cost}});
     let said = |cost: &Value| json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage(cost)});
     try_agent(&json!(0.25), |world, cost| {
@@ -96,7 +96,7 @@ fn costs_of_pi_and_oh_my_pi_are_added_up_on_all_branches() {
 }
 
 #[test]
-fn a_rewritten_message_of_letta_code_costs_once() {
+fn cost_of_rewritten_letta_message_counts_once() {
     try_agent(&json!(0.25), |world, cost| {
         let reply = |id: &str| {
             let mut reply = letta::reply("ok");
@@ -108,7 +108,7 @@ fn a_rewritten_message_of_letta_code_costs_once() {
 }
 
 #[test]
-fn costs_in_the_files_of_other_agents_are_added_up() {
+fn costs_in_files_of_other_agents_are_summed() {
     try_agent(&json!(0.25), |world, cost| {
         let keys = json!({"metadata": {"model": "m", "cost": cost}});
         let session = Gptme::session("one").record("user", "x", json!({})).record("assistant", "y", keys.clone());
@@ -133,7 +133,7 @@ fn costs_in_the_files_of_other_agents_are_added_up() {
 }
 
 #[test]
-fn the_total_of_cline_has_its_sub_agents() {
+fn cost_of_cline_session_includes_sub_agents() {
     try_agent(&json!(0.125), |world, cost| {
         let metadata = json!({"title": "A title", "totalCost": 0, "aggregatedAgentsCost": cost});
         let folder = cline::add(
@@ -158,7 +158,7 @@ fn the_total_of_cline_has_its_sub_agents() {
 }
 
 #[test]
-fn costs_printed_by_aider_are_added_up() {
+fn costs_printed_by_aider_are_summed() {
     let world = World::new();
     let said = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
     let history = Aider::history()
@@ -222,7 +222,7 @@ mod databases {
     }
 
     #[test]
-    fn opencode_and_kilo_have_the_cost_of_a_session_in_its_row() {
+    fn opencode_and_kilo_costs_are_read_from_rows() {
         let world = World::new();
         for session in [OpenCode::session(opencode_id(1)), OpenCode::of_kilo(opencode_id(2))] {
             let path = world.add(session.in_dir("/usr").turn("x", "y"));
@@ -246,7 +246,7 @@ mod databases {
     }
 
     #[test]
-    fn goose_and_hermes_have_costs_in_their_rows() {
+    fn goose_and_hermes_costs_are_read_from_rows() {
         let world = World::new();
         world.add(Goose::session("20260201_1").turn("x", "y"));
         try_column(&world, &goose_db(&world.home()), "sessions", "accumulated_cost");
@@ -263,7 +263,7 @@ mod databases {
 }
 
 #[test]
-fn premium_requests_are_not_money() {
+fn premium_requests_are_not_costs() {
     let world = World::new();
     let shutdown =
         json!({"modelMetrics": {"gpt": {"requests": {"count": 2, "cost": 3.5}}}, "totalPremiumRequests": 3.5});
@@ -272,7 +272,7 @@ fn premium_requests_are_not_money() {
 }
 
 #[test]
-fn a_sum_is_shown_with_the_number_of_sessions() {
+fn stats_shows_cost_with_number_of_sessions() {
     let world = World::new();
     world.add(total(Claude::session(id(1)).in_dir("/usr").turn("x", "y"), &id(1), &json!(0.1), false));
     world.add(total(Claude::session(id(2)).in_dir("/usr").turn("x", "y"), &id(2), &json!(0.2), false));
@@ -309,7 +309,7 @@ fn three() -> World {
 }
 
 #[test]
-fn list_has_costs_and_tokens_on_demand_and_sorts_unknown_ones_last() {
+fn list_shows_costs_and_sorts_unknown_last() {
     let world = three();
     let row = |number, rest: &str| format!("{}\t{rest}\n", id(number));
     let fields = ["list", "--format", "tsv", "--fields", "id,tokens,cost"];

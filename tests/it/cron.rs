@@ -80,7 +80,7 @@ fn the_documented_crontab_line_archives_expiring_sessions() {
 }
 
 #[test]
-fn the_units_run_the_same_command_as_the_crontab_line() {
+fn systemd_units_run_the_crontab_command() {
     let unit = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.service"));
     let unit = unit.expect("a unit");
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
@@ -92,7 +92,7 @@ fn the_units_run_the_same_command_as_the_crontab_line() {
 }
 
 #[test]
-fn while_another_run_changes_something_cron_hears_nothing() {
+fn cron_cleanup_is_silent_during_another_run() {
     let world = world();
     let before = picture_of_stores(&world.home());
     let state = world.home().join(".local/state/rejoin");
@@ -109,7 +109,7 @@ fn while_another_run_changes_something_cron_hears_nothing() {
 }
 
 #[test]
-fn a_failure_has_a_line_and_an_exit_code() {
+fn cron_failure_prints_one_line_and_exit_code() {
     let world = world();
     std::fs::create_dir_all(world.home().join(".claude")).expect("a directory");
     let history = world.dir("elsewhere/history");
@@ -123,7 +123,7 @@ fn a_failure_has_a_line_and_an_exit_code() {
 }
 
 #[test]
-fn there_is_no_progress_without_a_terminal() {
+fn progress_is_hidden_without_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());

@@ -38,7 +38,7 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
-fn databases_are_found_by_registry_sessions_and_directories() {
+fn list_finds_databases_by_registry_and_directories() {
     let world = World::new();
     let home = world.home();
     let dirs: Vec<_> = ["registered", "neighbour", "here", "asked", "nowhere"].map(|name| world.dir(name)).into();
@@ -69,7 +69,7 @@ fn databases_are_found_by_registry_sessions_and_directories() {
 }
 
 #[test]
-fn it_is_resumed_in_the_directory_of_its_database() {
+fn resume_starts_in_directory_of_database() {
     let world = World::new();
     world.install("crush", "");
     let (app, data) = (world.dir("app"), world.dir("data"));
@@ -99,7 +99,7 @@ fn plant(world: &World, name: &str, n: u32) -> PathBuf {
 }
 
 #[test]
-fn a_database_of_unknown_origin_needs_trust() {
+fn resume_from_foreign_database_needs_trust() {
     let world = World::new();
     world.install("crush", "");
     world.install("claude", "");
@@ -154,7 +154,7 @@ fn a_planted_copy_never_replaces_the_registered_one() {
 }
 
 #[test]
-fn a_damaged_or_stale_registry_stops_nothing() {
+fn list_survives_damaged_registry() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));
@@ -172,7 +172,7 @@ fn a_damaged_or_stale_registry_stops_nothing() {
 }
 
 #[test]
-fn a_newer_migration_is_reported_and_known_parts_are_listed() {
+fn newer_migration_is_reported() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));

@@ -21,7 +21,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn every_message_is_read_once_with_any_value_for_its_time() {
+fn message_with_any_timestamp_is_read_once() {
     let world = World::new();
     let app = world.dir("app");
     let ids = [opencode_id(1), id(2), "20260201_1".to_owned()];
@@ -86,7 +86,7 @@ fn damage(path: &Path, sound: &[u8], seed: u64) {
 }
 
 #[test]
-fn a_damaged_page_hides_only_its_own_rows() {
+fn damaged_page_hides_only_its_rows() {
     let world = World::new();
     let app = world.dir("app");
     let text = "words ".repeat(300);
@@ -135,7 +135,7 @@ fn a_damaged_page_hides_only_its_own_rows() {
 }
 
 #[test]
-fn an_unreadable_message_is_reported_and_others_are_shown() {
+fn unreadable_message_is_reported() {
     let world = World::new();
     let app = world.dir("app");
     let long = "x".repeat(20_000);

@@ -222,7 +222,7 @@ fn saving_does_not_wait_for_a_dead_mount() {
 }
 
 #[test]
-fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
+fn directory_on_dead_mount_is_unknown_not_missing() {
     let (world, points) = world();
     let Some(_mounts) = mounted(&points, Left::Nothing) else { return };
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
@@ -271,7 +271,7 @@ fn a_directory_on_a_dead_mount_is_unknown_and_not_gone() {
 }
 
 #[test]
-fn the_picker_opens_and_closes_over_dead_mounts() {
+fn picker_works_with_dead_mounts() {
     let (world, points) = world();
     let Some(_mounts) = mounted(&points, Left::Nothing) else { return };
     let started = Instant::now();

@@ -24,7 +24,7 @@ fn files(session: &Path) -> usize {
 }
 
 #[test]
-fn many_unreadable_files_give_one_line_per_reason_and_store() {
+fn unreadable_files_are_grouped_by_reason_and_store() {
     let world = World::new();
     with_debris(&world, 4_000);
     let project = world.add(Claude::session(id(9_000)).turn("x", "y")).parent().expect("a project").to_owned();
@@ -84,7 +84,7 @@ fn doctor_and_cleanup_move_debris_to_the_trash() {
 }
 
 #[test]
-fn a_file_that_was_just_begun_stays() {
+fn cleanup_keeps_recently_created_file() {
     let world = World::new();
     let session = with_debris(&world, 2);
     let new = session.with_file_name("session-2026-02-28T10-00-0000b000.jsonl");

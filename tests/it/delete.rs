@@ -47,7 +47,7 @@ fn delete_removes_a_whole_session_and_undo_restores_it() {
 }
 
 #[test]
-fn a_session_named_twice_or_with_its_sub_agent_goes_once() {
+fn delete_removes_session_named_twice_once() {
     let world = world();
     let helper = format!("{}-1234567890abcdef_helper", id(3));
     let args = ["delete", &helper, &id(3), &id(3), "--yes", "--json"];
@@ -113,7 +113,7 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  697 B  x
 }
 
 #[test]
-fn a_refusal_names_the_open_file_as_it_is() {
+fn refusal_names_the_open_file() {
     let world = World::new().with_processes();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     let open = std::fs::File::options().append(true).open(&path).expect("a transcript");

@@ -37,7 +37,7 @@ fn sound(world: &World) -> Claude {
 }
 
 #[test]
-fn long_records_and_bytes_that_are_not_utf8_are_not_damage() {
+fn doctor_accepts_long_records_and_invalid_utf8() {
     let world = world();
     let picture = json!({"role": "user", "content": [
         {"type": "text", "text": "look at this"},
@@ -57,7 +57,7 @@ fn long_records_and_bytes_that_are_not_utf8_are_not_damage() {
 }
 
 #[test]
-fn a_printed_command_names_no_other_directory() {
+fn doctor_prints_no_command_for_unprintable_directory() {
     let world = world();
     let odd = world.root().join("work/a\tb\nc");
     world.add(Claude::session(id(1)).in_dir(&odd).turn("x", "y"));
@@ -74,7 +74,7 @@ fn a_printed_command_names_no_other_directory() {
 }
 
 #[test]
-fn a_healthy_home_gets_one_line() {
+fn doctor_prints_one_line_for_healthy_home() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world).subagent("agent-a1", "look", "ok"));
@@ -93,7 +93,7 @@ No problems found in 3 sessions and 1 that `list` shows with --all.
 }
 
 #[test]
-fn a_home_without_a_session_is_healthy() {
+fn doctor_accepts_home_without_sessions() {
     World::new().rejoin(["doctor"]).code(0).stdout_eq(str![[r#"
 No sessions to check.
 
@@ -101,7 +101,7 @@ No sessions to check.
 }
 
 #[test]
-fn a_copy_with_only_the_beginning_is_repaired() {
+fn doctor_repairs_copy_that_is_a_prefix() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));
@@ -116,7 +116,7 @@ fn a_copy_with_only_the_beginning_is_repaired() {
 }
 
 #[test]
-fn an_identical_copy_is_repaired_with_its_belongings() {
+fn doctor_repairs_identical_copy_with_belongings() {
     let world = world();
     let with_agent = || sound(&world).subagent("agent-a1", "look", "ok");
     world.add(with_agent());
@@ -157,7 +157,7 @@ fn a_diverged_copy_needs_a_decision() {
 }
 
 #[test]
-fn unranked_copies_are_an_error() {
+fn undecided_copies_are_an_error() {
     let world = world();
     world.add(sound(&world));
     let newer = Claude::session(id(1)).in_dir(world.dir("other")).at("2026-02-20T10:00:00Z").turn("anew", "Yes.");
@@ -171,7 +171,7 @@ fn unranked_copies_are_an_error() {
 }
 
 #[test]
-fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
+fn identical_copy_in_backup_store_is_a_note() {
     let world = world();
     world.add(sound(&world));
     world.add(sound(&world).config_dir(world.home().join(".claude-old")));
@@ -184,7 +184,7 @@ fn an_identical_copy_in_a_backup_of_the_store_is_only_mentioned() {
 }
 
 #[test]
-fn an_orphaned_events_directory_is_merged_without_loss() {
+fn doctor_merges_orphaned_event_log_without_loss() {
     let app = |world: &World| world.dir("app");
     let session = |world: &World| Amplifier::session(id(1)).in_dir(app(world)).session_info(app(world)).turn("x", "y");
     let stray = |world: &World| Amplifier::session(id(1)).in_dir(world.dir("server")).events_only();
@@ -217,7 +217,7 @@ fn an_orphaned_events_directory_is_merged_without_loss() {
 }
 
 #[test]
-fn an_id_of_two_agents_is_reported() {
+fn doctor_reports_id_of_two_agents() {
     let world = world();
     world.add(sound(&world));
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
@@ -230,7 +230,7 @@ fn an_id_of_two_agents_is_reported() {
 }
 
 #[test]
-fn an_ambiguous_short_id_of_amplifier_is_reported() {
+fn doctor_reports_ambiguous_amplifier_prefix() {
     let world = world();
     let app = world.dir("app");
     for (name, at) in [("beefbeef-1111", "2026-02-01T10:00:00Z"), ("beefbeef-2222", "2026-02-03T10:00:00Z")] {
@@ -248,7 +248,7 @@ fn an_ambiguous_short_id_of_amplifier_is_reported() {
 }
 
 #[test]
-fn a_session_in_a_foreign_project_is_misfiled() {
+fn doctor_reports_misfiled_session() {
     let world = world();
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").filed_under("-gone-away"));
@@ -264,7 +264,7 @@ fn a_session_in_a_foreign_project_is_misfiled() {
 }
 
 #[test]
-fn a_missing_directory_is_reported_once_with_alternatives() {
+fn doctor_reports_missing_directory_with_alternatives() {
     let world = world();
     let (repository, tree) = (world.dir("repo"), world.root().join("trees/feature"));
     put(&repository.join(".git/worktrees/feature/gitdir"), format!("{}\n", tree.join(".git").display()));
@@ -280,7 +280,7 @@ fn a_missing_directory_is_reported_once_with_alternatives() {
 }
 
 #[test]
-fn a_launch_directory_replaced_by_a_file_is_reported() {
+fn doctor_reports_directory_replaced_by_file() {
     let world = world();
     world.add(Claude::session(id(1)).in_dir(world.root().join("app")).turn("x", "y"));
     put(&world.root().join("app"), "a file");
@@ -293,7 +293,7 @@ fn a_launch_directory_replaced_by_a_file_is_reported() {
 }
 
 #[test]
-fn a_session_without_a_directory_is_reported() {
+fn doctor_reports_session_without_directory() {
     let world = world();
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).events_only().turn("was killed", ""));
     let moved = Amplifier::session(id(2)).in_dir(world.dir("other")).filed_under("-elsewhere");
@@ -308,7 +308,7 @@ fn a_session_without_a_directory_is_reported() {
 }
 
 #[test]
-fn directories_with_a_common_project_are_reported() {
+fn doctor_reports_slug_collision() {
     let world = world();
     for (number, name) in [(1, "my.app"), (2, "my_app"), (3, "my.app")] {
         world.add(Claude::session(id(number)).in_dir(world.dir(name)).turn("x", "y"));
@@ -322,7 +322,7 @@ fn directories_with_a_common_project_are_reported() {
 }
 
 #[test]
-fn a_directory_and_a_link_to_it_do_not_collide() {
+fn directory_and_its_link_do_not_collide() {
     let world = world();
     let (real, link) = (world.dir("my-app"), world.root().join("my.app"));
     std::os::unix::fs::symlink(&real, &link).expect("a link");
@@ -332,7 +332,7 @@ fn a_directory_and_a_link_to_it_do_not_collide() {
 }
 
 #[test]
-fn a_missing_session_info_is_repaired_on_certain_evidence() {
+fn doctor_repairs_missing_session_info_with_evidence() {
     let world = world();
     world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir(world.dir("shop")).events_only().turn("was killed", ""));
@@ -346,7 +346,7 @@ fn a_missing_session_info_is_repaired_on_certain_evidence() {
 }
 
 #[test]
-fn an_unusable_session_info_is_reported_and_repaired() {
+fn doctor_repairs_invalid_session_info() {
     let world = world();
     let session = Amplifier::session(id(1)).in_dir(world.dir("app"));
     world.add(session.file("session-info.json", "{\"working_dir\": 7}").turn("x", "y"));
@@ -359,7 +359,7 @@ fn an_unusable_session_info_is_reported_and_repaired() {
 }
 
 #[test]
-fn a_session_info_of_another_project_is_reported() {
+fn doctor_reports_session_info_of_other_project() {
     let world = world();
     let (app, state_dir) = (world.dir("app"), world.dir("shop"));
     world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&state_dir).turn("x", "y"));
@@ -374,7 +374,7 @@ fn a_session_info_of_another_project_is_reported() {
 }
 
 #[test]
-fn empty_sessions_are_reported() {
+fn doctor_reports_empty_sessions() {
     let world = world();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).title("Only a title"));
@@ -391,7 +391,7 @@ fn empty_sessions_are_reported() {
 }
 
 #[test]
-fn a_cut_off_last_line_or_missing_newline_is_reported() {
+fn doctor_reports_torn_line_and_missing_newline() {
     let world = world();
     world.add(sound(&world).torn());
     let whole = world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -407,7 +407,7 @@ fn a_cut_off_last_line_or_missing_newline_is_reported() {
 }
 
 #[test]
-fn bad_lines_and_records_without_a_parent_are_reported() {
+fn doctor_reports_bad_lines_and_missing_parents() {
     let world = world();
     let app = world.dir("app");
     let record = |uuid: &str, parent: Option<&str>| {
@@ -436,7 +436,7 @@ fn bad_lines_and_records_without_a_parent_are_reported() {
 }
 
 #[test]
-fn a_large_transcript_is_read_at_both_ends_without_deep() {
+fn doctor_reads_large_transcript_only_at_its_ends() {
     let world = world();
     let text = "x".repeat(1000);
     let long = |session: Claude| (0..7000).fold(session, |session, _| session.turn(&text, "ok"));
@@ -461,7 +461,7 @@ fn a_large_transcript_is_read_at_both_ends_without_deep() {
 }
 
 #[test]
-fn a_directory_without_a_transcript_is_reported_and_kept() {
+fn doctor_reports_and_keeps_orphaned_directory() {
     let world = world();
     let app = world.dir("app");
     let gone = world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
@@ -485,7 +485,7 @@ fn a_directory_without_a_transcript_is_reported_and_kept() {
 }
 
 #[test]
-fn an_unreadable_directory_without_a_transcript_is_not_called_empty() {
+fn doctor_does_not_call_unreadable_directory_empty() {
     let world = world();
     let dir = world.home().join(".claude/projects/-usr-bin").join(id(1));
     std::fs::create_dir_all(&dir).expect("a directory");
@@ -509,7 +509,7 @@ fn an_unreadable_directory_without_a_transcript_is_not_called_empty() {
 }
 
 #[test]
-fn sub_agents_of_a_missing_session_are_reported() {
+fn doctor_reports_sub_agents_of_missing_session() {
     let world = world();
     let child = Amplifier::session("0000000000000000-1234567890abcdef_helper").in_dir(world.dir("app"));
     let child = child.metadata("parent_id", json!(id(9))).metadata("agent_name", json!("helper"));
@@ -523,7 +523,7 @@ fn sub_agents_of_a_missing_session_are_reported() {
 }
 
 #[test]
-fn dangling_and_misplaced_pointers_are_reported() {
+fn doctor_reports_dangling_and_misplaced_pointers() {
     let world = world();
     world.add(sound(&world));
     let apps = world.home().join("workspace/app");
@@ -541,7 +541,7 @@ fn dangling_and_misplaced_pointers_are_reported() {
 }
 
 #[test]
-fn a_stale_cwd_record_is_reported_and_repaired() {
+fn doctor_repairs_stale_cwd_record() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));
@@ -561,7 +561,7 @@ fn a_stale_cwd_record_is_reported_and_repaired() {
 }
 
 #[test]
-fn the_record_of_a_session_in_use_is_left_alone() {
+fn doctor_keeps_cwd_record_of_live_session() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));
@@ -575,7 +575,7 @@ fn the_record_of_a_session_in_use_is_left_alone() {
 }
 
 #[test]
-fn jidocodes_refusals_are_reported_in_its_own_words() {
+fn doctor_reports_refusals_of_jidocode() {
     let world = world();
     let app = world.dir("app");
     world.add(Jido::session(id(1)).in_dir(&app).key("version", json!(2)));
@@ -613,7 +613,7 @@ fn jidocodes_refusals_are_reported_in_its_own_words() {
 }
 
 #[test]
-fn a_changed_session_of_jidocode_has_an_invalid_signature() {
+fn doctor_reports_invalid_signature() {
     let world = world();
     let path = world.add(Jido::session(id(1)).in_dir(world.dir("app")));
     world.add(Jido::session(id(2)).in_dir(world.dir("app")));
@@ -627,7 +627,7 @@ fn a_changed_session_of_jidocode_has_an_invalid_signature() {
 }
 
 #[test]
-fn temporary_files_of_a_dead_writer_are_repaired() {
+fn doctor_removes_temporary_files_of_dead_writer() {
     let world = world().with_processes();
     let app = world.dir("app");
     let session = Amplifier::session(id(1)).in_dir(&app).session_info(&app).turn("x", "y");
@@ -656,7 +656,7 @@ fn temporary_files_of_a_dead_writer_are_repaired() {
 }
 
 #[test]
-fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
+fn doctor_groups_upcoming_deletions_by_day() {
     let world = World::new();
     world.add(sound(&world));
     world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -689,7 +689,7 @@ fn upcoming_deletions_by_claude_code_are_grouped_by_day() {
 }
 
 #[test]
-fn an_invalid_retention_period_is_reported() {
+fn doctor_reports_invalid_retention_period() {
     let world = World::new();
     world.add(sound(&world));
     for (value, refused) in
@@ -710,7 +710,7 @@ fn an_invalid_retention_period_is_reported() {
 }
 
 #[test]
-fn an_unreadable_file_is_an_error_with_the_systems_reason() {
+fn doctor_reports_unreadable_file_with_reason() {
     let world = world();
     world.add(sound(&world));
     let fifo = world.home().join(".claude/projects/-p").join(format!("{}.jsonl", id(2)));
@@ -725,7 +725,7 @@ fn an_unreadable_file_is_an_error_with_the_systems_reason() {
 }
 
 #[test]
-fn findings_for_users_are_grouped_with_commands() {
+fn doctor_groups_findings_with_commands() {
     let world = world();
     world.add(sound(&world));
     world.add(sound(&world).filed_under("-somewhere-else"));
@@ -785,7 +785,7 @@ fn the_exit_code_depends_on_the_findings() {
 }
 
 #[test]
-fn an_accepted_finding_is_quiet_until_it_is_undone() {
+fn accepted_finding_is_hidden_until_undo() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     for n in 1..=2 {
@@ -833,7 +833,7 @@ fn an_accepted_finding_is_quiet_until_it_is_undone() {
 }
 
 #[test]
-fn the_worst_examples_come_first_with_their_own_commands() {
+fn doctor_shows_worst_examples_first() {
     let world = World::new();
     for n in 1..=9 {
         let dir = if n == 1 { "/gone/one" } else { "/gone/zone" };
@@ -847,7 +847,7 @@ fn the_worst_examples_come_first_with_their_own_commands() {
 }
 
 #[test]
-fn the_checks_are_listed_and_an_unknown_one_is_refused() {
+fn list_checks_lists_every_check() {
     let world = World::new();
     world.rejoin(["doctor", "--list-checks", "--format", "table"]).code(0).stdout_eq(str![[r#"
 duplicate-session      error, warning, note  the id has several copies
@@ -901,7 +901,7 @@ interrupted-run        error                 a run of rejoin did not finish
 }
 
 #[test]
-fn every_check_is_in_the_documents_with_its_severities() {
+fn page_documents_every_check_with_severities() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/doctor.md")).expect("docs/doctor.md");
     let listed: DoctorChecks = World::new().rejoin(["doctor", "--list-checks", "--json"]).json();
@@ -914,7 +914,7 @@ fn every_check_is_in_the_documents_with_its_severities() {
 }
 
 #[test]
-fn the_lines_of_ndjson_are_the_items_of_json() {
+fn ndjson_lines_equal_json_items() {
     let world = world();
     world.add(sound(&world).torn());
     world.add(Amplifier::session(id(2)).in_dir("/gone/app").turn("x", "y"));
@@ -945,7 +945,7 @@ fn an_unreadable_directory_hides_nothing_else() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn data_of_real_clients_gives_no_false_error() {
+fn doctor_reports_no_false_error_for_real_data() {
     // True findings in that data: its directories are not on this machine, some files were torn or damaged on purpose,
     // the directory of a session whose first turn failed is in no file, and one id may have two conversations.
     let true_warnings = ["missing-directory", "unknown-directory", "torn-transcript", "bad-lines", "duplicate-session"];

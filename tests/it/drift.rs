@@ -148,20 +148,20 @@ fn survives_renames(agent: &str) {
 const RENAMED: &str = "no conversation is empty, or goes, after its agent renamed a record type or a key";
 
 #[test]
-fn a_rename_of_every_agent_empties_no_conversation_first_half() {
+fn renamed_fields_of_every_agent_empty_nothing_first_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[..chosen.len() / 2], RENAMED, agent_rules::GUIDE, survives_renames);
 }
 
 #[test]
-fn a_rename_of_every_agent_empties_no_conversation_second_half() {
+fn renamed_fields_of_every_agent_empty_nothing_second_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[chosen.len() / 2..], RENAMED, agent_rules::GUIDE, survives_renames);
 }
 
 #[test]
 #[ignore = "takes minutes: every name in the data of the real agents"]
-fn no_conversation_of_a_real_agent_is_empty_after_a_rename() {
+fn renamed_fields_empty_no_real_session() {
     for (_, folder) in crate::facts::corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -209,7 +209,7 @@ fn an_unknown_format_is_listed_reported_and_kept() {
 }
 
 #[test]
-fn cleanup_takes_an_unknown_format_by_age_only_when_asked() {
+fn cleanup_removes_unknown_format_only_on_request() {
     let world = World::new();
     newer_claude(&world);
     for policy in [&["--empty", "--any-age"][..], &["--older-than", "1d"], &["--any-age"], &["--max-total", "0"]] {
@@ -226,7 +226,7 @@ fn cleanup_takes_an_unknown_format_by_age_only_when_asked() {
 }
 
 #[test]
-fn dedupe_and_doctor_leave_a_copy_in_an_unknown_format() {
+fn delete_and_doctor_keep_copy_in_unknown_format() {
     let world = World::new();
     let session = newer_claude(&world);
     // Another copy of the id, which would win by evidence.
@@ -240,7 +240,7 @@ fn dedupe_and_doctor_leave_a_copy_in_an_unknown_format() {
 }
 
 #[test]
-fn a_file_of_nothing_but_damage_is_not_empty() {
+fn fully_damaged_file_is_not_empty() {
     let world = World::new();
     let claude = world.add(Claude::session(id(1)).turn("a", "b"));
     let copilot = world.add(Copilot::session(id(2)).turn("a", "b"));
@@ -258,7 +258,7 @@ fn a_file_of_nothing_but_damage_is_not_empty() {
 }
 
 #[test]
-fn a_newer_record_or_file_keeps_a_session() {
+fn cleanup_keeps_session_with_newer_record() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).turn("a", "b").turn("c", "d"));
     let plan = || -> Cleanup {
@@ -295,7 +295,7 @@ fn goes(world: &World) -> usize {
 }
 
 #[test]
-fn a_newer_record_early_in_a_log_of_every_agent_keeps_its_session() {
+fn newer_record_of_every_agent_keeps_session() {
     let mut tried = BTreeSet::new();
     agent_rules::hold("a newer record anywhere in a log keeps its session", agent_rules::GUIDE, |agent| {
         let world = World::new();
@@ -320,7 +320,7 @@ fn a_newer_record_early_in_a_log_of_every_agent_keeps_its_session() {
 }
 
 #[test]
-fn a_newer_record_in_a_packed_log_keeps_its_session() {
+fn newer_record_in_compressed_log_keeps_session() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).turn("a", "b").turn("c", "d").packed());
     assert_eq!(goes(&world), 1);
@@ -337,7 +337,7 @@ fn a_newer_record_in_a_packed_log_keeps_its_session() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_newer_message_in_a_tree_of_files_keeps_its_session() {
+fn newer_message_in_file_tree_keeps_session() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).turn("a", "b").turn("c", "d").write_tree(&world.home());
@@ -360,7 +360,7 @@ fn a_newer_message_in_a_tree_of_files_keeps_its_session() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_newer_message_in_a_database_keeps_its_session() {
+fn newer_message_in_database_keeps_session() {
     use crate::fixtures::{goose_db, hermes_db, kilo_db, opencode_db};
     for (agent, table, column, newer) in [
         ("opencode", "message", "time_created", 1_772_100_000_000_i64),
@@ -393,7 +393,7 @@ fn a_newer_message_in_a_database_keeps_its_session() {
 const HALF: &str = r#"{"type":"us"#;
 
 #[test]
-fn a_whole_record_after_half_a_record_of_every_agent_is_known() {
+fn record_of_every_agent_after_torn_is_read() {
     let (mut tried, mut faults) = (BTreeSet::new(), Vec::new());
     agent_rules::hold("a whole record after half a record is read", agent_rules::GUIDE, |agent| {
         let number = names().iter().position(|name| *name == agent).unwrap_or_default();
@@ -453,7 +453,7 @@ fn a_whole_record_after_half_a_record_of_every_agent_is_known() {
 }
 
 #[test]
-fn half_a_prompt_of_every_agent_is_not_an_empty_session() {
+fn torn_prompt_of_every_agent_is_not_empty() {
     let mut tried = BTreeSet::new();
     agent_rules::hold("half a prompt before a silent record is not an empty session", agent_rules::GUIDE, |agent| {
         let world = World::new();

@@ -70,7 +70,7 @@ fn show_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn first_record_folder_and_settings_give_the_kind() {
+fn kind_follows_from_first_record_folder_and_settings() {
     let world = World::new();
     let app = world.dir("app");
     let make = |folder: &str, id: &str, more: Value, settings: Value| {
@@ -133,7 +133,7 @@ fn resume_starts_only_in_the_last_directory() {
 }
 
 #[test]
-fn settings_follow_their_session_into_the_trash_and_back() {
+fn settings_are_trashed_and_restored_with_session() {
     let world = World::new();
     let app = world.dir("app");
     let path = write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look")]);

@@ -54,7 +54,7 @@ fn has_words(home: &Path) -> bool {
 }
 
 #[test]
-fn no_session_of_every_agent_is_empty_while_a_file_has_its_words() {
+fn session_of_every_agent_with_text_is_not_empty() {
     agent_rules::hold("its session is not empty while a file has its words", agent_rules::GUIDE, |agent| {
         let mut faults = Vec::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -105,7 +105,7 @@ fn chats(world: &World) -> PathBuf {
 }
 
 #[test]
-fn a_subagents_file_with_its_parents_id_is_never_the_session() {
+fn subagent_file_with_parent_id_stays_subagent() {
     let world = World::new();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -133,7 +133,7 @@ fn a_subagents_file_with_its_parents_id_is_never_the_session() {
 }
 
 #[test]
-fn texts_left_of_a_lost_log_are_kept_and_shown() {
+fn texts_without_their_log_are_kept_and_shown() {
     for is_gone in [false, true] {
         let world = World::with_agents();
         world.add(Copilot::session(id(1)).in_dir("/usr/bin").turn("build it", "Done."));
@@ -165,7 +165,7 @@ fn texts_left_of_a_lost_log_are_kept_and_shown() {
 }
 
 #[test]
-fn texts_that_cannot_be_read_keep_their_session() {
+fn unreadable_texts_keep_their_session() {
     let world = World::with_agents();
     let of = |n, name: &str| world.home().join(".copilot/session-state").join(id(n)).join(name);
     for n in 1..=5 {
@@ -191,7 +191,7 @@ fn texts_that_cannot_be_read_keep_their_session() {
 }
 
 #[test]
-fn a_transcript_without_messages_keeps_its_subagents() {
+fn cleanup_keeps_empty_transcript_with_subagents() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir("/usr/bin").record("custom-title", &json!({"customTitle": "Bridge"}));
     world.add(session.clone());
@@ -242,7 +242,7 @@ mod opencode {
     }
 
     #[test]
-    fn parts_that_an_import_left_behind_are_shown_and_found() {
+    fn leftover_parts_of_import_are_shown_and_searched() {
         let world = World::new();
         let session = opencode_id(1);
         let path = world.add(OpenCode::session(&session).in_dir("/usr/bin").turn("one", "1").turn("two", "2"));
@@ -265,7 +265,7 @@ mod opencode {
     }
 
     #[test]
-    fn messages_outlive_the_file_of_their_session() {
+    fn messages_without_session_file_are_listed() {
         let world = World::new();
         let session = opencode_id(1);
         write(&world, &session, &["write the parser", "Written."]);
@@ -285,7 +285,7 @@ mod opencode {
     }
 
     #[test]
-    fn an_empty_part_is_an_obstacle() {
+    fn empty_part_file_makes_session_unopenable() {
         let world = World::new();
         let session = opencode_id(1);
         write(&world, &session, &["test the balloon", "Tested."]);

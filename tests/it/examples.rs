@@ -381,7 +381,7 @@ docs/two-machines.md: rsync -a --update ~/Sync/rejoin/ desktop:Sync/rejoin/ && r
 }
 
 #[test]
-fn long_json_is_broken_into_lines() {
+fn pretty_printer_wraps_long_json() {
     let long = "x".repeat(90);
     let json =
         format!(r#"{{"a":["x, [","y"],"b":[],"c":[{{"d":null,"e":{{}}}},{{"f":"{long}","g":"{long}"}}],"h\"":-1}}"#);
@@ -402,7 +402,7 @@ fn long_json_is_broken_into_lines() {
 }
 
 #[test]
-fn every_link_of_the_documentation_leads_somewhere() {
+fn every_link_of_the_documentation_has_a_target() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |page: &Path| std::fs::read_to_string(root.join(page)).expect("a page");
     let mut broken = Vec::new();

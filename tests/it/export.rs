@@ -36,7 +36,7 @@ fn session() -> Claude {
 }
 
 #[test]
-fn no_reply_reaches_into_the_message_after_it_in_markdown() {
+fn markdown_reply_does_not_affect_next_message() {
     let world = World::new();
     world.add(
         Claude::session(id(1))
@@ -137,7 +137,7 @@ all weighed
 }
 
 #[test]
-fn a_page_is_self_contained_and_folds_tool_calls() {
+fn html_is_self_contained_and_folds_tool_calls() {
     let world = World::new();
     world.add(session());
     let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -160,7 +160,7 @@ fn a_page_is_self_contained_and_folds_tool_calls() {
 }
 
 #[test]
-fn the_file_name_gives_the_format_and_no_file_is_overwritten() {
+fn file_name_selects_format_without_overwriting() {
     let world = World::new();
     world.add(session());
     let dir = world.dir("out");
@@ -194,7 +194,7 @@ fn the_file_name_gives_the_format_and_no_file_is_overwritten() {
 }
 
 #[test]
-fn many_sessions_go_to_a_directory_with_an_index() {
+fn export_of_many_sessions_writes_an_index() {
     let world = World::new();
     world.add(session());
     world.add(Codex::session(id(2)).in_dir(APP).turn("Count <the> | rows", "there are two"));
@@ -223,7 +223,7 @@ fn many_sessions_go_to_a_directory_with_an_index() {
 }
 
 #[test]
-fn an_archived_session_is_exported_from_the_archive() {
+fn export_reads_archived_session() {
     let world = World::new();
     world.add(session());
     let live = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stdout();
@@ -240,7 +240,7 @@ fn an_archived_session_is_exported_from_the_archive() {
 }
 
 #[test]
-fn nothing_is_written_into_the_store_of_an_agent() {
+fn export_refuses_path_in_store() {
     let world = World::new();
     world.add(session());
     let store = world.home().join(".claude/projects/-usr-bin/a.html");
@@ -250,7 +250,7 @@ fn nothing_is_written_into_the_store_of_an_agent() {
 }
 
 #[test]
-fn stores_archive_and_trash_are_refused_by_any_path() {
+fn export_refuses_stores_archive_and_trash() {
     let world = World::new();
     let transcript = world.add(session());
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("a", "b"));
@@ -330,7 +330,7 @@ fn hostile_session(world: &World, count: usize) {
 }
 
 #[test]
-fn a_thousand_hostile_messages_are_nothing_but_text() {
+fn hostile_messages_are_exported_as_text() {
     let world = World::new();
     hostile_session(&world, 1000);
     let page = world.rejoin(["export", &id(9), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -354,7 +354,7 @@ fn a_thousand_hostile_messages_are_nothing_but_text() {
 }
 
 #[test]
-fn a_message_of_seven_megabytes_is_written_whole() {
+fn message_of_7_mb_is_exported_completely() {
     let world = World::new();
     let long = "<b>word</b> ".repeat(600_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long));
@@ -363,7 +363,7 @@ fn a_message_of_seven_megabytes_is_written_whole() {
 }
 
 #[test]
-fn the_end_of_an_overlong_text_is_replaced_by_a_note() {
+fn overlong_text_is_truncated_with_a_note() {
     let world = World::new();
     let long = "word ".repeat(2_000_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long).turn("on", "here"));
@@ -441,7 +441,7 @@ fn axe_finds_no_accessibility_problem_in_light_and_dark() {
 }
 
 #[test]
-fn a_real_browser_runs_no_code_of_a_conversation() {
+fn browser_runs_no_code_of_exported_session() {
     let world = World::new();
     hostile_session(&world, 300);
     let page = world.root().join("page.html");
@@ -460,7 +460,7 @@ fn a_real_browser_runs_no_code_of_a_conversation() {
 }
 
 #[test]
-fn path_prints_the_file_of_a_session() {
+fn show_path_prints_file_of_session() {
     let world = World::new();
     let at = |path: &Path| format!("[ROOT]/{}\n", path.strip_prefix(world.root()).expect("a path").display());
     let path = world.add(session());
@@ -483,7 +483,7 @@ fn path_prints_the_file_of_a_session() {
 }
 
 #[test]
-fn a_file_name_with_an_unknown_ending_is_refused() {
+fn export_refuses_unknown_file_extension() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("hello", "hi"));
     for (name, why) in

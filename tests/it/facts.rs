@@ -127,7 +127,7 @@ fn the_facts_hold(agent: &str) {
 }
 
 #[test]
-fn every_session_of_a_real_client_is_listed_as_it_is() {
+fn real_sessions_match_recorded_facts() {
     std::thread::scope(|scope| {
         for (agent, _) in corpora() {
             if cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent) {
@@ -138,6 +138,6 @@ fn every_session_of_a_real_client_is_listed_as_it_is() {
 }
 
 #[test]
-fn every_session_of_an_older_real_codex_is_listed_as_it_is() {
+fn real_sessions_of_old_codex_match_recorded_facts() {
     the_facts_hold("codex-old");
 }

@@ -125,19 +125,19 @@ fn fails_from_every_point_on(args: &[&str]) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_delete_failing_from_any_point_on_loses_nothing() {
+fn delete_failing_from_any_call_loses_nothing() {
     fails_from_every_point_on(&["delete", &id(1), "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_cleanup_failing_from_any_point_on_loses_nothing() {
+fn cleanup_failing_from_any_call_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--yes"]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_cleanup_with_archive_failing_from_any_point_loses_nothing() {
+fn cleanup_archive_failing_from_any_call_loses_nothing() {
     fails_from_every_point_on(&["cleanup", "--archive", "--yes"]);
 }
 
@@ -199,7 +199,7 @@ fn the_trash_of_another_run_is_never_removed() {
 }
 
 #[test]
-fn a_journal_with_a_bad_line_is_refused_and_its_trash_kept() {
+fn undo_refuses_journal_with_bad_line() {
     let flip = |text: &str, from: &str, to: &str| text.replacen(from, to, 1);
     type Damage = fn(&str) -> String;
     let cases: [(&str, Damage); 4] = [
@@ -300,7 +300,7 @@ fn files_left_in_the_trash_are_not_reported_as_deleted() {
 }
 
 #[test]
-fn a_cleanup_waiting_for_another_run_does_nothing() {
+fn cleanup_gives_up_after_lock_timeout() {
     let world = world();
     let before = stores(&world);
     put(&state(&world).join("lock"), "");
@@ -317,7 +317,7 @@ fn a_cleanup_waiting_for_another_run_does_nothing() {
 }
 
 #[test]
-fn a_command_holds_the_lock_until_its_last_change() {
+fn command_holds_lock_until_last_change() {
     // Enough sessions that the other process begins to wait in the middle.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
@@ -384,7 +384,7 @@ fn a_failed_purge_names_the_files_left_in_the_trash() {
 }
 
 #[test]
-fn a_directory_of_any_depth_is_removed_and_restored() {
+fn deep_directory_is_removed_and_restored() {
     let world = world();
     let side = transcript(&world, 1).with_extension("").join("tool-results");
     let deep = "for _ in $(seq 40); do mkdir -p $(printf 'd/%.0s' $(seq 100)); cd -P $(printf 'd/%.0s' $(seq 100)); done; \
@@ -410,7 +410,7 @@ fn a_directory_of_any_depth_is_removed_and_restored() {
 }
 
 #[test]
-fn a_partly_invisible_archive_is_not_swept() {
+fn sweep_skips_partly_invisible_archive() {
     let hide: [fn(&Path); 2] = [
         |sessions| {
             let elsewhere = sessions.with_file_name("elsewhere");

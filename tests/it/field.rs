@@ -48,7 +48,7 @@ fn records_repeated_by_a_compaction_count_once() {
 }
 
 #[test]
-fn members_of_a_team_are_sub_agents_of_its_lead() {
+fn teammates_are_sub_agents_of_the_lead() {
     let world = World::new();
     let lead = "aaaa0001-0000-4000-8000-000000000001";
     world.add(Claude::session(lead).in_dir(APP).turn("split the module", "I start two teammates."));
@@ -99,7 +99,7 @@ fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_list_is_found_through_the_configuration() {
+fn codex_database_is_found_through_its_config() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let root = world.home().join(".codex");
@@ -155,7 +155,7 @@ fn three_turns(world: &World, n: u32) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_crash_hides_no_whole_record() {
+fn nul_bytes_hide_no_complete_record() {
     let world = World::new();
     let lines = |path: &Path| -> Vec<Vec<u8>> {
         std::fs::read(path).expect("a transcript").split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
@@ -215,7 +215,7 @@ fn save_chat(world: &World, project: &str, tag: &str, talk: &[&str]) -> std::pat
 }
 
 #[test]
-fn saved_chats_of_gemini_are_sessions() {
+fn gemini_checkpoints_are_sessions() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Gemini::session(id(1)).in_dir(&app).turn("an ordinary session", "Yes."));
@@ -263,7 +263,7 @@ fn saved_chats_of_gemini_are_sessions() {
 }
 
 #[test]
-fn a_saved_chat_is_never_empty() {
+fn gemini_checkpoint_is_never_empty() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Gemini::session(id(1)).in_dir(&app).turn("a", "b"));
@@ -282,7 +282,7 @@ fn a_saved_chat_is_never_empty() {
 
 /// Every log next to the sessions of an agent is read or reported, regardless of its name.
 #[test]
-fn a_log_of_every_agent_with_another_name_is_read_or_reported() {
+fn log_of_every_agent_is_read_or_reported() {
     let mut agents = Vec::new();
     agent_rules::hold("a log with another name is read or reported by `doctor`", agent_rules::GUIDE, |agent| {
         let world = World::new();

@@ -21,7 +21,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_directory_filters_any_kind_of_selector() {
+fn dir_option_filters_every_kind_of_selector() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     for words in [&["latest"][..], &["1"], &["fix"], &["0000"], &["Fix the till"]] {
@@ -58,7 +58,7 @@ hint: --dir chooses among sessions; to use that directory instead, run `rejoin r
 }
 
 #[test]
-fn every_filtered_command_leaves_other_sessions_alone() {
+fn filtered_commands_affect_no_other_sessions() {
     let world = world();
     let shop = world.dir("shop").display().to_string();
     for args in [
@@ -93,7 +93,7 @@ fn every_filtered_command_leaves_other_sessions_alone() {
 }
 
 #[test]
-fn several_agents_are_named_at_once() {
+fn agent_option_accepts_several_agents() {
     let world = world();
     world.add(Codex::session(id(4)).in_dir(world.dir("desk")).turn("Fix the rug", "Done."));
     let count = |agents: &[&str]| world.rejoin([&["list"][..], agents].concat()).code(0).stdout().lines().count();
@@ -104,7 +104,7 @@ fn several_agents_are_named_at_once() {
 }
 
 #[test]
-fn words_filter_list_and_resume_alike() {
+fn list_and_resume_filter_words_the_same() {
     let world = World::new();
     let (shop, barn) = (world.dir("shop"), world.dir("barn"));
     world.add(Claude::session(id(1)).in_dir(&shop).at("2026-02-20T10:00:00Z").turn("mend the till", "done"));
@@ -210,7 +210,7 @@ fn answer_without_a_session_mentions_the_archive_and_the_trash() {
 }
 
 #[test]
-fn a_directory_without_sessions_suggests_the_nearest_ones() {
+fn directory_without_sessions_suggests_nearest() {
     let world = world();
     let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
     let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());
@@ -253,7 +253,7 @@ fn a_directory_without_sessions_suggests_the_nearest_ones() {
 }
 
 #[test]
-fn since_and_until_mean_active_at_any_time_in_between() {
+fn since_and_until_match_any_activity_between() {
     let world = World::new();
     let app = world.dir("app");
     let at = |n: u32, times: &[&str]| {

@@ -78,7 +78,7 @@ fn after_fix() -> Picture {
 }
 
 #[test]
-fn a_fix_removes_the_finding_and_undo_restores_all_files() {
+fn fix_removes_findings_and_undo_restores_files() {
     let world = world();
     let before = stores(&world);
     let mendable = findings(&world).iter().filter(|finding| finding.repair.is_some()).count();
@@ -104,7 +104,7 @@ fn a_fix_removes_the_finding_and_undo_restores_all_files() {
 }
 
 #[test]
-fn stale_records_broken_files_and_registrations_are_repaired() {
+fn fix_repairs_stale_records_and_registrations() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     let app = world.dir("app");
@@ -185,7 +185,7 @@ Nothing to do.
 }
 
 #[test]
-fn a_changed_plan_is_not_applied() {
+fn fix_refuses_changed_plan() {
     let world = world();
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
@@ -231,7 +231,7 @@ fn delete_of_a_copy_asks_before_it_removes_unique_data() {
 }
 
 #[test]
-fn the_question_about_a_copy_shows_both_copies_and_the_loss() {
+fn confirmation_shows_both_copies_and_the_loss() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     let beginning = Claude::session(id(1)).in_dir(&alpha).turn("start", "started");
@@ -269,7 +269,7 @@ fn the_question_about_a_copy_shows_both_copies_and_the_loss() {
 }
 
 #[test]
-fn a_fix_of_many_ends_in_counts() {
+fn fix_of_many_ends_with_counts() {
     let world = World::new();
     for n in 1..=30 {
         world.add(Amplifier::session(id(n)).in_dir(world.dir("app")).turn("x", "y"));
@@ -392,7 +392,7 @@ fn every_journalled_change_recovers_an_interrupted_run_first() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
+fn doctor_reports_interrupted_run_until_undo() {
     let world = world();
     let before = stores(&world);
     // Killed in the middle.
@@ -409,7 +409,7 @@ fn an_interrupted_run_is_reported_and_its_remedy_silences_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_does_not_stop_a_fix_or_lose_data() {
+fn failing_system_call_loses_nothing_in_fix() {
     for error in [28, 13] {
         let mut points = 0;
         loop {
@@ -434,7 +434,7 @@ fn a_failing_system_call_does_not_stop_a_fix_or_lose_data() {
 }
 
 #[test]
-fn a_session_continued_by_its_agent_is_left_alone() {
+fn fix_skips_session_continued_meanwhile() {
     let world = world();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
@@ -454,7 +454,7 @@ fn a_session_continued_by_its_agent_is_left_alone() {
 }
 
 #[test]
-fn records_appended_during_a_fix_are_kept() {
+fn fix_keeps_records_appended_meanwhile() {
     let world = world();
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -486,7 +486,7 @@ fn records_appended_during_a_fix_are_kept() {
 }
 
 #[test]
-fn files_of_a_killed_save_or_hook_are_repaired() {
+fn fix_removes_files_of_killed_save_or_hook() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));

@@ -46,7 +46,7 @@ fn rows(to: &Path, table: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_host_writes_a_file_a_table_and_day_whole_or_not_at_all() {
+fn host_writes_each_file_completely_or_not() {
     if !has("zstd", Command::new("zstd").arg("--version")) {
         return;
     }
@@ -91,7 +91,7 @@ fn a_host_writes_a_file_a_table_and_day_whole_or_not_at_all() {
 }
 
 #[test]
-fn both_engines_answer_every_question_as_a_plain_count_does() {
+fn clickhouse_and_duckdb_match_plain_counts() {
     let has_engines = has("python3 with duckdb and chdb", Command::new("python3").args(["-c", "import duckdb, chdb"]))
         && has("zstd", Command::new("zstd").arg("--version"));
     if !has_engines {
@@ -121,7 +121,7 @@ fn columns(engine: &str, quote: char) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn columns_of_both_engines_are_the_members_of_a_session() {
+fn table_columns_equal_session_fields() {
     let columns = [columns("clickhouse", '`'), columns("duckdb", '"')];
     assert_eq!(columns[0], columns[1]);
     let world = sample_home();

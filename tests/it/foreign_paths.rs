@@ -33,7 +33,7 @@ fn look_at_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
 }
 
 #[test]
-fn a_windows_directory_of_every_agent_is_gone() {
+fn windows_directory_is_missing_for_every_agent() {
     agent_rules::hold("a directory of Windows is gone, wherever rejoin is started", agent_rules::GUIDE, |agent| {
         look_at_dirs(agent, &FOREIGN, |agent, dir, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
@@ -59,7 +59,7 @@ fn a_windows_directory_of_every_agent_is_gone() {
 }
 
 #[test]
-fn a_relative_directory_of_every_agent_is_not_evidence() {
+fn relative_directory_of_every_agent_is_not_evidence() {
     agent_rules::hold("a relative directory is not evidence", agent_rules::GUIDE, |agent| {
         look_at_dirs(agent, &["shop", "./shop", r"C:shop", r"\shop"], |agent, dir, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
@@ -82,7 +82,7 @@ fn windows() -> World {
 }
 
 #[test]
-fn a_windows_directory_is_mapped_with_its_subdirectories() {
+fn move_maps_windows_directory_and_subdirectories() {
     let world = windows();
     let new = world.dir("ana");
     std::fs::create_dir(new.join("shop")).expect("a directory");
@@ -100,7 +100,7 @@ fn a_windows_directory_is_mapped_with_its_subdirectories() {
 }
 
 #[test]
-fn the_sessions_of_every_agent_follow_a_windows_directory() {
+fn move_maps_windows_directory_for_every_agent() {
     agent_rules::hold("its sessions follow a directory of Windows", agent_rules::GUIDE, |agent| {
         look_at_dirs(agent, &FOREIGN[..1], |agent, _, world| {
             let new = world.dir("ana");
@@ -119,7 +119,7 @@ fn the_sessions_of_every_agent_follow_a_windows_directory() {
 }
 
 #[test]
-fn the_plan_of_move_detect_is_accepted() {
+fn move_accepts_plan_of_detect() {
     let world = windows();
     let plan = world.rejoin(["move", "--detect"]).code(0).stdout();
     assert!(plan.contains("# 2 sessions") && plan.matches(r#""C:\\Users"#).count() == 1, "{plan}");
@@ -135,7 +135,7 @@ fn the_plan_of_move_detect_is_accepted() {
 
 /// A home that is mounted into a container: `/workspaces/shop` there is one of two directories here.
 #[test]
-fn two_candidates_are_named_with_reasons_and_commands() {
+fn move_names_two_candidates_with_reasons() {
     let world = World::new();
     let (known, other) = (world.home().join("code/shop"), world.home().join("old/x/Shop"));
     for dir in [&known, &other] {

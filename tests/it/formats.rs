@@ -46,7 +46,7 @@ fn in_format(world: &World, args: &[&str], format: &str) -> String {
 }
 
 #[test]
-fn a_list_in_a_pipe_is_tsv() {
+fn piped_list_is_tsv() {
     let world = world();
     for args in LISTS {
         let tsv = world.rejoin(*args).code(0).stdout();
@@ -57,7 +57,7 @@ fn a_list_in_a_pipe_is_tsv() {
 }
 
 #[test]
-fn every_other_answer_in_a_pipe_is_text() {
+fn piped_answer_without_list_is_text() {
     let world = world();
     for args in TEXTS {
         let text = world.rejoin(*args).code_is_one_of(&[0, 4]).stdout();
@@ -82,7 +82,7 @@ fn csv_has_a_header_and_the_rows_of_tsv() {
 }
 
 #[test]
-fn a_pipe_gets_whole_texts() {
+fn piped_texts_are_not_truncated() {
     let world = world();
     let prompt = format!("the relay {}", "of the mails ".repeat(40));
     for args in [&["search", "relay"][..], &["search", "relay", "-x"], &["show", &id(1)], &["list"]] {
@@ -94,7 +94,7 @@ fn a_pipe_gets_whole_texts() {
 }
 
 #[test]
-fn a_tab_in_a_text_does_not_end_its_field() {
+fn tab_in_text_is_escaped() {
     let world = world();
     let line = world.rejoin(["search", "twice"]).code(0).stdout();
     assert_eq!(line.trim_end().split('\t').count(), 5, "{line}");

@@ -532,7 +532,7 @@ fn try_seeds<A: FnMut(u64) -> Result<(), String>>(usual: u64, begin: impl Fn() -
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "time and memory are looked at as Linux tells them")]
-fn a_fault_in_one_session_changes_nothing_about_any_other() {
+fn damaged_session_affects_no_other_session() {
     try_seeds(SEEDS, || {
         let arena = Arena::new();
         move |seed| arena.attempt(seed)

@@ -49,7 +49,7 @@ fn list_reads_the_combined_lines_of_a_session() {
 }
 
 #[test]
-fn a_document_of_the_older_generation_says_the_same() {
+fn old_document_format_gives_same_session() {
     let session = listed(Gemini::session(id(1)).document().turn("fix it", "Done.").summary("A fix"));
     assert_eq!(said(&session), (Some("A fix"), Some("fix it"), Some(1), Some(1)));
     assert_eq!((session.id, session.model.as_deref()), (id(1), Some("model-g")));
@@ -68,7 +68,7 @@ fn doctor_accepts_a_sound_session_of_either_generation() {
 }
 
 #[test]
-fn a_large_file_of_either_generation_is_known_by_its_ends() {
+fn large_file_is_read_only_at_its_ends() {
     let long = "word ".repeat(200);
     for is_document in [false, true] {
         let session =
@@ -88,7 +88,7 @@ fn a_large_file_of_either_generation_is_known_by_its_ends() {
 }
 
 #[test]
-fn a_rewritten_message_counts_once_with_its_last_text() {
+fn rewritten_message_counts_once_with_last_text() {
     let world = World::new();
     let call = json!([{"id": "c", "name": "run", "args": {"command": "ls"}, "status": "success"}]);
     let result = json!([{"functionResponse": {"id": "c", "response": {"output": "a.txt"}}}]);
@@ -110,7 +110,7 @@ fn a_rewritten_message_counts_once_with_its_last_text() {
 }
 
 #[test]
-fn a_history_repeated_by_a_resume_is_not_counted_twice() {
+fn history_repeated_by_resume_counts_once() {
     let world = World::new();
     world.add(Gemini::session(id(1)).turn("one", "first").resumed().turn("two", "second").resumed().prompt("three"));
     assert_eq!(said(&all(&world)[0]), (None, Some("one"), Some(3), Some(2)));
@@ -138,7 +138,7 @@ fn rewound_messages_are_dropped() {
 }
 
 #[test]
-fn a_killed_turn_and_a_failed_answer_leave_a_prompt() {
+fn killed_turn_leaves_a_prompt() {
     let session = listed(Gemini::session(id(1)).prompt("never answered"));
     assert_eq!((said(&session), session.kind), ((None, Some("never answered"), Some(1), Some(0)), Kind::Main));
     let session = listed(Gemini::session(id(1)).turn("x", "y").followed_by(r#"{"id":"m9","type":"gem"#));
@@ -161,7 +161,7 @@ fn resume_refuses_a_session_without_prompt_or_reply() {
 }
 
 #[test]
-fn the_stub_of_a_resume_is_an_unchosen_copy() {
+fn stub_of_failed_resume_is_not_chosen() {
     let world = World::with_agents();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -190,7 +190,7 @@ fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
 }
 
 #[test]
-fn copies_of_two_generations_are_compared_by_their_messages() {
+fn copies_in_old_and_new_format_are_compared() {
     let world = World::new();
     let app = world.dir("app");
     world.install("gemini", "");
@@ -254,7 +254,7 @@ fn the_registry_gives_the_directory_without_a_marker() {
 }
 
 #[test]
-fn the_marker_next_to_the_sessions_wins_over_other_evidence() {
+fn project_marker_beats_other_evidence() {
     let world = World::new();
     world.add(Gemini::session(id(1)).unregistered().turn("x", "y"));
     put(
@@ -268,7 +268,7 @@ fn the_marker_next_to_the_sessions_wins_over_other_evidence() {
 }
 
 #[test]
-fn a_hashed_project_is_found_among_known_directories() {
+fn hashed_project_is_resolved_from_known_directories() {
     // By the registry of the newer generation.
     let world = World::new();
     world.add(Gemini::session(id(1)).document().hashed().turn("x", "y"));
@@ -293,7 +293,7 @@ fn a_hashed_project_is_found_among_known_directories() {
 }
 
 #[test]
-fn an_unknown_hash_only_matches_the_callers_directory() {
+fn unknown_hash_matches_only_current_directory() {
     let world = World::new();
     world.install("gemini", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -309,7 +309,7 @@ fn an_unknown_hash_only_matches_the_callers_directory() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
+fn resume_passes_full_id_and_warns() {
     let world = World::new();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -335,7 +335,7 @@ fn it_is_resumed_by_its_full_id_in_its_directory_with_a_warning() {
 }
 
 #[test]
-fn another_client_home_is_a_store_and_is_passed_to_the_client() {
+fn environment_variable_selects_store_for_resume() {
     let world = World::new();
     let other = world.dir("other");
     Gemini::session(id(1)).in_dir(world.dir("app")).turn("x", "y").write_to(&other);
@@ -379,7 +379,7 @@ fn ambiguous_ids_are_never_passed_to_the_client() {
 }
 
 #[test]
-fn other_files_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).turn("x", "y"));
     let chats = path.parent().expect("a directory");
@@ -391,7 +391,7 @@ fn other_files_are_not_listed() {
 }
 
 #[test]
-fn no_line_of_any_kind_stops_a_listing() {
+fn list_survives_lines_of_any_kind() {
     let odd: Vec<Value> = vec![
         json!(null),
         json!(7),
@@ -440,7 +440,7 @@ fn no_line_of_any_kind_stops_a_listing() {
 }
 
 #[test]
-fn a_cut_off_document_is_listed_with_its_remaining_parts() {
+fn truncated_document_is_listed() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).document().turn("one", "first").turn("two", "second"));
     let text = std::fs::read_to_string(&path).expect("a session");
@@ -451,7 +451,7 @@ fn a_cut_off_document_is_listed_with_its_remaining_parts() {
 }
 
 #[test]
-fn a_directory_named_like_a_session_or_marker_is_skipped() {
+fn list_skips_directory_named_like_session() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).unmarked().turn("one", "first"));
     let chats = path.parent().expect("a directory");

@@ -52,7 +52,7 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
-fn kinds_and_titles_follow_from_the_columns() {
+fn kind_and_title_follow_from_columns() {
     let cases = [
         (vec![("session_type", "user")], Kind::Main, None),
         (vec![("session_type", "sub_agent"), ("parent_session_id", "20260201_9")], Kind::Subagent, None),
@@ -75,7 +75,7 @@ fn kinds_and_titles_follow_from_the_columns() {
 }
 
 #[test]
-fn it_is_resumed_in_its_working_directory_by_its_full_id() {
+fn resume_passes_full_id_in_working_directory() {
     let world = World::new();
     world.install("goose", "");
     let app = world.dir("app");
@@ -93,7 +93,7 @@ fn it_is_resumed_in_its_working_directory_by_its_full_id() {
 }
 
 #[test]
-fn its_own_variable_moves_everything() {
+fn environment_variable_moves_the_store() {
     let world = World::new();
     let root = world.dir("elsewhere/goose");
     world.add(Goose::session("20260201_1").turn("a", "b"));
@@ -107,7 +107,7 @@ fn its_own_variable_moves_everything() {
 }
 
 #[test]
-fn a_newer_schema_is_reported_and_known_parts_are_listed() {
+fn newer_schema_is_reported() {
     let world = World::new();
     let path = world.add(Goose::session("20260201_1").turn("a", "b"));
     open_goose(&path).execute_batch("INSERT INTO schema_version VALUES (18)").expect("a version");
@@ -121,7 +121,7 @@ fn a_newer_schema_is_reported_and_known_parts_are_listed() {
 }
 
 #[test]
-fn an_old_database_without_the_newer_columns_is_read() {
+fn old_database_without_new_columns_is_read() {
     let world = World::new();
     let path = world.add(Goose::session("20260201_1").turn("a", "b"));
     let connection = open_goose(&path);
@@ -156,7 +156,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn older_session_files_are_listed_until_the_database_has_them() {
+fn old_session_files_are_listed_until_imported() {
     let world = World::new();
     world.install("goose", "");
     let app = world.dir("app");
@@ -199,7 +199,7 @@ fn older_session_files_are_listed_until_the_database_has_them() {
 }
 
 #[test]
-fn an_old_file_is_empty_only_if_each_of_its_lines_is_understood() {
+fn old_file_with_unknown_line_is_not_empty() {
     let world = World::new();
     let app = world.dir("app");
     write_old(&world, "20250801_000000", &app, &[]);

@@ -64,7 +64,7 @@ fn show_reads_the_files_of_a_conversation() {
 }
 
 #[test]
-fn kinds_follow_from_settings_content_and_sub_agent_notes() {
+fn kind_follows_from_settings_and_content() {
     let world = World::new();
     world.add(Gptme::session("a-main").turn("a", "b"));
     world.add(Gptme::session("b-headless").headless().turn("a", "b"));
@@ -118,7 +118,7 @@ fn resume_uses_the_full_name_and_needs_a_prompt_for_exec() {
 }
 
 #[test]
-fn a_missing_workspace_is_refused_and_move_updates_it() {
+fn resume_refuses_missing_workspace_until_move() {
     let world = World::new();
     world.install("gptme", "");
     let (gone, new) = (world.root().join("gone"), world.dir("new place"));
@@ -139,7 +139,7 @@ fn a_missing_workspace_is_refused_and_move_updates_it() {
 }
 
 #[test]
-fn a_fork_without_settings_accepts_another_directory() {
+fn fork_without_settings_accepts_other_directory() {
     let world = World::new();
     world.install("gptme", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -152,7 +152,7 @@ fn a_fork_without_settings_accepts_another_directory() {
 }
 
 #[test]
-fn a_home_in_the_settings_is_the_current_or_the_recorded_one() {
+fn tilde_in_settings_is_current_or_recorded_home() {
     let world = World::new();
     world.install("gptme", "");
     let was = world.root().join("ana/work/app");
@@ -183,7 +183,7 @@ fn a_home_in_the_settings_is_the_current_or_the_recorded_one() {
 }
 
 #[test]
-fn it_is_live_while_its_lock_is_held() {
+fn session_is_live_while_lock_is_held() {
     let world = World::new();
     world.install("gptme", "");
     let dir = world.add(Gptme::session(ID).in_dir(world.dir("app")).turn("a", "b"));
@@ -197,7 +197,7 @@ fn it_is_live_while_its_lock_is_held() {
 }
 
 #[test]
-fn a_damaged_conversation_hides_neither_its_rest_nor_another() {
+fn damaged_conversation_hides_no_other() {
     let world = World::new();
     world.add(Gptme::session("a-torn").turn("a", "b").torn());
     let path = world.add(Gptme::session("b-lines").turn("a", "b").turn("c", "d")).join("conversation.jsonl");
@@ -222,7 +222,7 @@ fn a_damaged_conversation_hides_neither_its_rest_nor_another() {
 }
 
 #[test]
-fn its_variables_lead_to_other_stores() {
+fn environment_variables_select_other_stores() {
     let world = World::new();
     let (data, logs) = (world.dir("data"), world.dir("logs"));
     world.add(Gptme::session("a-usual").turn("a", "b"));
@@ -245,7 +245,7 @@ fn its_variables_lead_to_other_stores() {
 }
 
 #[test]
-fn everything_in_its_directory_goes_and_comes_back() {
+fn delete_and_undo_cover_whole_directory() {
     let world = World::new();
     let dir = world.add(Gptme::session(ID).turn("a", "b"));
     put(&dir.join("branches/one.jsonl"), "{}\n");

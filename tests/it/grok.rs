@@ -41,7 +41,7 @@ fn write(home: &Path, dir: &str, id: &str, summary: &Value, updates: &[Value]) -
 }
 
 #[test]
-fn messages_come_from_the_log_and_other_facts_from_the_summary() {
+fn list_combines_log_and_summary() {
     let world = World::new();
     let updates = [
         prompt(0, 0, "count the files"),
@@ -75,7 +75,7 @@ fn messages_come_from_the_log_and_other_facts_from_the_summary() {
 }
 
 #[test]
-fn rewound_turns_are_neither_shown_nor_counted() {
+fn rewound_turns_are_not_shown_or_counted() {
     let world = World::new();
     let marker =
         json!({"sessionUpdate": "rewind_marker", "target_prompt_index": 1, "created_at": "2026-02-01T10:04:00Z"});
@@ -116,7 +116,7 @@ fn subagents_forks_and_summaryless_sessions_are_distinguished() {
 }
 
 #[test]
-fn a_listed_process_means_a_session_may_be_in_use() {
+fn registered_process_means_maybe_in_use() {
     let world = World::new();
     write(&world.home(), "/usr/bin", ID, &json!({}), &[prompt(0, 0, "a"), reply(1, "b")]);
     let of = || world.rejoin(["list", "--json"]).code(0).sessions().remove(0).liveness;
@@ -128,7 +128,7 @@ fn a_listed_process_means_a_session_may_be_in_use() {
 }
 
 #[test]
-fn a_conversation_only_in_the_model_history_is_not_empty() {
+fn session_with_only_model_history_is_not_empty() {
     let world = World::new();
     let folder = write(&world.home(), "/usr/bin", ID, &json!({}), &[]);
     let of = || world.rejoin(["list", "--all", "--json"]).code(0).sessions().remove(0).health;

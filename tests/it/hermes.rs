@@ -40,7 +40,7 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
-fn kinds_and_parents_follow_from_the_columns() {
+fn kind_and_parent_follow_from_columns() {
     let of_delegate = json!({"_delegate_from": hermes_id(1)}).to_string();
     let session = || Hermes::session(hermes_id(2)).turn("a", "b");
     let parent = Some(hermes_id(1));
@@ -76,7 +76,7 @@ fn rewound_messages_are_hidden_and_compacted_ones_shown() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id() {
+fn resume_passes_full_id() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");
@@ -93,7 +93,7 @@ fn it_is_resumed_by_its_full_id() {
 }
 
 #[test]
-fn a_branch_without_a_directory_is_resumed_in_a_given_one() {
+fn branch_without_directory_needs_in_option() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");
@@ -106,7 +106,7 @@ fn a_branch_without_a_directory_is_resumed_in_a_given_one() {
 }
 
 #[test]
-fn a_resumed_archived_session_stays_archived_with_a_warning() {
+fn resume_warns_that_session_stays_archived() {
     let world = World::new();
     world.install("hermes", "");
     let session = Hermes::session(hermes_id(1)).in_dir(world.dir("app")).turn("a", "b");
@@ -116,7 +116,7 @@ fn a_resumed_archived_session_stays_archived_with_a_warning() {
 }
 
 #[test]
-fn each_profile_is_a_separate_home() {
+fn each_profile_is_a_separate_store() {
     let world = World::new();
     world.install("hermes", "");
     let app = world.dir("app");
@@ -153,7 +153,7 @@ fn each_profile_is_a_separate_home() {
 }
 
 #[test]
-fn its_variable_moves_everything() {
+fn environment_variable_moves_the_store() {
     let world = World::new();
     let root = world.dir("elsewhere/hermes");
     world.add(Hermes::session(hermes_id(1)).turn("a", "b"));
@@ -164,7 +164,7 @@ fn its_variable_moves_everything() {
 }
 
 #[test]
-fn sessions_in_the_log_are_listed_and_recent_ones_may_be_in_use() {
+fn list_reads_sessions_from_wal() {
     let world = World::new();
     let path = hermes_db(&world.home());
     // Kept open, so that no data is moved from the log into the database.

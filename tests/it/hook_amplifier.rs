@@ -26,7 +26,7 @@ fn identity(path: &Path) -> (u64, std::time::SystemTime) {
 }
 
 #[test]
-fn a_conversation_is_saved_as_it_grows_shrinks_and_empties() {
+fn hook_saves_growing_and_shrinking_transcript() {
     let world = World::new();
     let dir: PathBuf = world.root().join("made/for/it");
     let transcript = dir.join("transcript.jsonl");
@@ -65,7 +65,7 @@ fn a_conversation_is_saved_as_it_grows_shrinks_and_empties() {
 }
 
 #[test]
-fn the_agent_continues_after_any_failure() {
+fn hook_never_stops_the_agent() {
     let world = World::new();
     let dir = world.dir("session");
     let good = json!([{"role": "user", "content": "kept"}]);
@@ -109,7 +109,7 @@ fn the_agent_continues_after_any_failure() {
 }
 
 #[test]
-fn mode_and_owner_of_a_transcript_are_kept() {
+fn hook_keeps_mode_and_owner_of_transcript() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let dir = world.dir("session");

@@ -37,7 +37,7 @@ const OWN: &str = r#"{
 }"#;
 
 #[test]
-fn install_and_uninstall_give_the_original_back_byte_for_byte() {
+fn uninstall_restores_the_original_settings() {
     for original in [
         OWN.to_owned(),
         OWN.replace('\n', "\r\n"),
@@ -68,7 +68,7 @@ fn install_and_uninstall_give_the_original_back_byte_for_byte() {
 }
 
 #[test]
-fn a_file_of_the_install_is_removed_again() {
+fn uninstall_removes_file_created_by_install() {
     let world = World::new();
     world.rejoin(["hook", "uninstall"]).code(0);
     assert!(!world.home().join(".claude").exists());
@@ -115,7 +115,7 @@ fn the_installed_command_works_for_the_client() {
 }
 
 #[test]
-fn the_command_uses_the_bare_name_if_it_is_on_path() {
+fn install_uses_bare_name_if_on_path() {
     let world = World::new();
     world.rejoin(["hook", "install"]).code(0);
     assert!(read(&world).contains(&format!("\"{} hook claude\"", env!("CARGO_BIN_EXE_rejoin"))));
@@ -132,7 +132,7 @@ fn the_command_uses_the_bare_name_if_it_is_on_path() {
 }
 
 #[test]
-fn each_scope_has_its_file_and_status_distinguishes_them() {
+fn status_distinguishes_scopes() {
     let world = World::new();
     let project = world.dir("project");
     let from = || world.from(&project);
@@ -167,7 +167,7 @@ local    set up                                                                 
 }
 
 #[test]
-fn user_settings_are_in_the_clients_directory() {
+fn user_settings_follow_claude_config_dir() {
     let world = World::new();
     let config = world.root().join("config");
     world.with("CLAUDE_CONFIG_DIR", &config).rejoin(["hook", "install"]).code(0);
@@ -205,7 +205,7 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
 }
 
 #[test]
-fn a_change_can_be_undone() {
+fn install_can_be_undone() {
     let world = World::new();
     write(&world, OWN);
     let done: HookChange = world.rejoin(["hook", "install", "--json"]).code(0).json();
@@ -225,7 +225,7 @@ fn a_change_can_be_undone() {
 }
 
 #[test]
-fn linked_settings_are_changed_at_their_target() {
+fn install_changes_target_of_linked_settings() {
     let world = World::new();
     let dotfiles = world.dir("dotfiles");
     let real = dotfiles.join("claude.json");
@@ -246,7 +246,7 @@ fn linked_settings_are_changed_at_their_target() {
 }
 
 #[test]
-fn settings_with_unknown_syntax_are_refused_and_unchanged() {
+fn install_refuses_settings_with_unknown_syntax() {
     for text in [
         "",
         " \n",
@@ -278,7 +278,7 @@ fn settings_with_unknown_syntax_are_refused_and_unchanged() {
 }
 
 #[test]
-fn mode_and_place_of_the_settings_are_kept() {
+fn install_keeps_mode_of_settings() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     write(&world, OWN);
@@ -309,7 +309,7 @@ fn concurrent_installs_all_succeed() {
 }
 
 #[test]
-fn settings_outside_of_the_project_are_not_changed() {
+fn install_changes_no_settings_outside_project() {
     let world = World::new();
     let outside = world.dir("outside");
     std::fs::write(outside.join("settings.json"), "{}").expect("settings");

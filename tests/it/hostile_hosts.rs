@@ -53,7 +53,7 @@ fn rejoin(world: &World, words: &str) -> Answer {
 }
 
 #[test]
-fn a_silent_host_is_left_after_the_answer_timeout() {
+fn silent_host_ends_at_answer_timeout() {
     let world = hosts();
     for words in ["list", "list --json", "search quokka", "doctor", "stats --json", "show latest", "undo --list"] {
         let answer = rejoin(&world, &format!("{words} --host mute --answer-timeout 500ms")).code(3);
@@ -76,7 +76,7 @@ fn a_silent_host_is_left_after_the_answer_timeout() {
 }
 
 #[test]
-fn a_host_continuing_after_its_answer_is_ended() {
+fn endless_host_is_stopped_after_its_answer() {
     let world = hosts();
     // All at once, because each waits for its host.
     std::thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn a_host_continuing_after_its_answer_is_ended() {
 }
 
 #[test]
-fn a_host_cannot_name_another_host_in_its_rows() {
+fn host_cannot_name_another_host_in_rows() {
     let world = hosts();
     for words in ["list --json", "list --format ndjson", "list --limit 5 --json", "search x --json"] {
         let answer = rejoin(&world, &format!("{words} --host spoof")).code(0).stdout();
@@ -125,7 +125,7 @@ fn measured(world: &World, words: &str) -> (Option<i32>, String, u64) {
 }
 
 #[test]
-fn large_answers_of_many_hosts_take_little_memory() {
+fn large_answers_of_hosts_need_little_memory() {
     let world = hosts();
     for words in ["list", "list --json", "search x"] {
         let (status, said, peak) = measured(&world, &format!("{words} --host fat1,fat2,fat3,fat4"));

@@ -162,7 +162,7 @@ const CHANGES: [&[&str]; 11] = [
 ];
 
 #[test]
-fn no_verb_hands_on_hostile_text_to_a_terminal_or_a_pipe() {
+fn no_command_prints_hostile_text_unescaped() {
     let world = World::new();
     let dir = fill(&world);
     // As a launch of an earlier version noted it.
@@ -256,7 +256,7 @@ fn print_gives_a_safe_command_for_every_shell() {
 }
 
 #[test]
-fn an_unprintable_command_is_refused_but_can_be_run() {
+fn print_refuses_unprintable_command() {
     for name in ["a\u{1b}[2Jb", "a\u{9b}2Jb", "a\u{202e}b"] {
         let world = World::with_agents();
         let dir = world.dir(name);
@@ -273,7 +273,7 @@ hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --js
 
 /// JavaScript writes half a character if a text is cut within one, and a killed agent may cut one in bytes.
 #[test]
-fn a_message_with_half_a_character_is_read() {
+fn message_with_lone_surrogate_is_read() {
     let world = World::new();
     let claude =
         world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "beta").turn("gamma HALF tail", "delta"));

@@ -90,7 +90,7 @@ fn pairs(pairs: &[(&str, u32)]) -> Vec<[String; 2]> {
 }
 
 #[test]
-fn sessions_of_several_hosts_are_merged_in_one_order() {
+fn list_merges_sessions_of_several_hosts() {
     let hosts = two();
     let list = |more: &[&str]| hosts.rejoin(&[&["list", "--host", "one", "--host", "two"], more].concat()).code(0);
     assert_eq!(columns(&list(&[]), [0, 2]), pairs(&[("one", 3), ("two", 2), ("one", 1)]));
@@ -115,7 +115,7 @@ fn sessions_of_several_hosts_are_merged_in_one_order() {
 }
 
 #[test]
-fn sessions_of_several_hosts_are_sorted_by_cost() {
+fn list_sorts_sessions_of_hosts_by_cost() {
     let hosts = two();
     let said = |cost: f64| {
         let usage = serde_json::json!({"input": 3, "output": 4, "cost": {"total": cost}});
@@ -163,7 +163,7 @@ fn json_of_several_hosts_names_the_hosts() {
 }
 
 #[test]
-fn a_silent_host_is_one_line_and_the_others_are_shown() {
+fn failed_host_takes_one_line() {
     let hosts = two();
     for name in ["bare", "old", "cut", "odd", "loud"] {
         hosts.0.dir(&format!("hosts/{name}"));
@@ -205,7 +205,7 @@ fn a_silent_host_is_one_line_and_the_others_are_shown() {
 }
 
 #[test]
-fn typed_text_never_becomes_code_on_a_host() {
+fn typed_text_is_quoted_for_remote_shell() {
     let hosts = two();
     let evil = "/tmp/a'b $(touch PWNED) `touch PWNED`; touch PWNED #\"\\' !x ~ *";
     hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
@@ -222,7 +222,7 @@ fn typed_text_never_becomes_code_on_a_host() {
 }
 
 #[test]
-fn output_of_a_host_cannot_command_the_terminal() {
+fn host_output_is_escaped_for_the_terminal() {
     let hosts = two();
     let title = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil";
     hosts.add("one", Claude::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("x", "y").title(title));
@@ -240,7 +240,7 @@ fn output_of_a_host_cannot_command_the_terminal() {
 }
 
 #[test]
-fn a_host_without_text_commands_no_terminal() {
+fn hostile_answer_of_host_is_escaped() {
     let hosts = two();
     // Sequences that open the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
@@ -269,7 +269,7 @@ fn a_host_without_text_commands_no_terminal() {
 }
 
 #[test]
-fn a_search_over_hosts_is_newest_first_and_says_where() {
+fn search_over_hosts_names_the_host() {
     let hosts = two();
     let answer = hosts.rejoin(&["search", "--host", "one,two", "quokka"]).code(0).stderr_eq("");
     let expected = [format!("two\tpi\t{}\tassistant\t", id(2)), format!("one\tclaude\t{}\tuser\t", id(1))];
@@ -291,7 +291,7 @@ fn a_search_over_hosts_is_newest_first_and_says_where() {
 }
 
 #[test]
-fn show_answers_one_host_after_the_other() {
+fn show_prints_hosts_one_after_another() {
     let hosts = two();
     hosts.add("two", Claude::session(id(6)).in_dir("/no/such/place").at("2026-02-01T10:00:00Z").turn("gone", "ok"));
     let list = hosts.0.on_terminal(80, ["--color=never", "list", "--host", "one,two"]);
@@ -314,7 +314,7 @@ fn show_answers_one_host_after_the_other() {
 }
 
 #[test]
-fn other_commands_run_on_one_host() {
+fn other_commands_accept_only_one_host() {
     let hosts = two();
     let commands = [
         "agents",
@@ -356,7 +356,7 @@ fn other_commands_run_on_one_host() {
 }
 
 #[test]
-fn a_session_need_be_on_one_host_only() {
+fn show_succeeds_if_one_host_has_session() {
     let hosts = two();
     let shown = hosts.rejoin(&["show", "--host", "one,two", &id(2)]).code(0);
     assert!(shown.stdout().contains(&id(2)));
@@ -400,7 +400,7 @@ fn resume_runs_on_the_host_and_returns_its_status() {
 }
 
 #[test]
-fn a_change_on_hosts_is_planned_made_and_undone_there() {
+fn changes_on_hosts_are_planned_and_undone_there() {
     let hosts = two();
     let plan = hosts.json(0, &["cleanup", "--host", "one", "--older-than", "99d", "--dry-run", "--json"]);
     assert_eq!(plan["hosts"][0]["answer"]["kind"], "change-plan");
@@ -415,7 +415,7 @@ fn a_change_on_hosts_is_planned_made_and_undone_there() {
 }
 
 #[test]
-fn a_change_on_a_host_asks_the_person_at_this_terminal() {
+fn change_on_host_asks_at_local_terminal() {
     let hosts = two();
     let ids = || columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]);
     for (answer, status, left) in [("n", 1, pairs(&[("one", 3), ("one", 1)])), ("y", 0, pairs(&[("one", 3)]))] {
@@ -513,7 +513,7 @@ fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
 }
 
 #[test]
-fn an_ambiguous_session_on_hosts_is_listed_with_its_hosts() {
+fn ambiguous_session_lists_its_hosts() {
     let hosts = two();
     hosts.add("one", Claude::session(id(4)).in_dir(APP).at("2026-02-04T10:00:00Z").turn("the quokka again", "ok"));
     hosts.add("two", Pi::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("quokka \u{1b}[2J", "ok"));
@@ -539,7 +539,7 @@ fn an_ambiguous_session_on_hosts_is_listed_with_its_hosts() {
 }
 
 #[test]
-fn the_config_file_sets_groups_and_columns_for_hosts() {
+fn config_sets_host_groups_and_columns() {
     let hosts = two();
     let none = hosts.rejoin(&["list", "--hosts", "all"]).code(2);
     assert!(none.stderr().contains("the config file names no hosts"), "{}", none.stderr());
@@ -560,7 +560,7 @@ fn the_config_file_sets_groups_and_columns_for_hosts() {
 }
 
 #[test]
-fn this_machine_is_a_host_too_and_takes_no_ssh() {
+fn dot_host_is_local_machine_without_ssh() {
     let hosts = two();
     hosts.0.add(Pi::session(id(9)).in_dir(APP).turn("here", "ok"));
     std::fs::set_permissions(hosts.0.root().join("bin/ssh"), std::fs::Permissions::from_mode(0o644)).expect("a mode");

@@ -35,7 +35,7 @@ fn show_reads_a_signed_session() {
 }
 
 #[test]
-fn an_edited_session_fails_its_signature() {
+fn edited_session_fails_signature_check() {
     let world = World::new();
     let path = world.add(Jido::session(id(1)));
     let text = std::fs::read_to_string(&path).expect("a session");
@@ -115,7 +115,7 @@ fn resume_refuses_an_unloadable_session_of_jidocode() {
 }
 
 #[test]
-fn just_ten_mebibytes_are_loaded_and_one_byte_more_is_not() {
+fn session_over_10_mib_is_refused() {
     let world = World::new();
     let path = world.add(Jido::session(id(1)).unsigned());
     let len = usize::try_from(path.metadata().expect("metadata").len()).expect("a length");
@@ -129,7 +129,7 @@ fn just_ten_mebibytes_are_loaded_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn sessions_are_ordered_by_closing_time_and_shown_as_closed() {
+fn list_sorts_by_closing_time() {
     let world = World::new();
     world.add(Jido::session(id(1)).closed_at("2026-02-28T12:00:00Z"));
     world.add(Jido::session(id(2)).closed_at("2026-03-01T11:58:00Z"));
@@ -168,7 +168,7 @@ fn resume_names_the_command_to_type_in_jidocode() {
 }
 
 #[test]
-fn other_files_next_to_sessions_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let dir = world.home().join(".jido_code/sessions");
     put(&dir.join(format!("{}.json.tmp", id(1))), "{}");
@@ -180,7 +180,7 @@ fn other_files_next_to_sessions_are_not_listed() {
 }
 
 #[test]
-fn no_file_of_jidocode_stops_a_listing() {
+fn list_survives_malformed_files() {
     for text in ["", "{", "[]", "null", "7", "\"x\"", "{}", "\u{feff}{}", "{\"id\":7}", "{\"conversation\":[[]]}"] {
         let world = World::new();
         world.add(Jido::session(id(2)));

@@ -44,7 +44,7 @@ fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn a_database_session_is_archived_and_read_with_its_rows() {
+fn archive_keeps_rows_of_database_session() {
     let world = World::new();
     let sessions = with_databases(&world);
     for (agent, id) in &sessions {
@@ -79,7 +79,7 @@ fn a_database_session_is_archived_and_read_with_its_rows() {
 }
 
 #[test]
-fn a_session_has_a_second_state_only_if_it_lost_data() {
+fn archive_adds_state_only_after_data_loss() {
     let world = World::new();
     let app = world.dir("app");
     let id = opencode_id(1);
@@ -100,7 +100,7 @@ fn a_session_has_a_second_state_only_if_it_lost_data() {
 }
 
 #[test]
-fn a_damaged_database_is_not_archived_in_part() {
+fn damaged_database_is_not_archived_partially() {
     let world = World::new();
     let app = world.dir("app");
     let mut session = Goose::session("20260201_1").in_dir(&app);
@@ -119,7 +119,7 @@ fn a_damaged_database_is_not_archived_in_part() {
 }
 
 #[test]
-fn databases_of_real_clients_read_the_same_in_the_archive() {
+fn real_databases_read_the_same_in_archive() {
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -327,7 +327,7 @@ fn delete_names_other_sessions_removed_by_the_agent() {
 }
 
 #[test]
-fn via_agent_removes_a_session_after_archiving_it() {
+fn delete_via_agent_archives_session_first() {
     let (world, [id, other]) = with_a_remover();
     let refused = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
     assert!(refused.contains("only OpenCode removes it") && refused.contains("--via-agent`"), "{refused}");
@@ -351,7 +351,7 @@ fn via_agent_removes_a_session_after_archiving_it() {
 }
 
 #[test]
-fn nothing_is_removed_if_nothing_can_be_archived() {
+fn delete_via_agent_needs_the_archive() {
     let (world, [id, _]) = with_a_remover();
     let transcript = world.add(Claude::session(crate::fixtures::id(7)).in_dir(world.dir("app")).turn("x", "y"));
     age_tree(&world.home());
@@ -378,7 +378,7 @@ fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
 }
 
 #[test]
-fn a_manifest_leads_no_import_into_a_database_elsewhere() {
+fn manifest_cannot_redirect_import_to_other_database() {
     for elsewhere in ["elsewhere", "home/.local/share/opencode/../../../../elsewhere"] {
         let id = opencode_id(1);
         let (world, _, before) = with_one_gone(&id);
@@ -395,7 +395,7 @@ fn a_manifest_leads_no_import_into_a_database_elsewhere() {
 }
 
 #[test]
-fn a_manifest_alone_does_not_choose_a_start_directory() {
+fn manifest_cannot_choose_start_directory() {
     let id = opencode_id(1);
     let (world, _, before) = with_one_gone(&id);
     installed(&world, &before);
@@ -413,7 +413,7 @@ fn a_manifest_alone_does_not_choose_a_start_directory() {
 }
 
 #[test]
-fn no_id_of_a_manifest_is_a_path() {
+fn manifest_id_cannot_be_a_path() {
     let id = opencode_id(1);
     let (world, _, _) = with_one_gone(&id);
     world.dir("home/.local/share/rejoin/restored/opencode-x");
@@ -425,7 +425,7 @@ fn no_id_of_a_manifest_is_a_path() {
 }
 
 #[test]
-fn a_session_of_another_channel_goes_back_into_its_database() {
+fn restore_imports_session_into_its_channel_database() {
     let world = World::new();
     let (app, id) = (world.dir("app"), opencode_id(1));
     world.add(OpenCode::session(&id).in_dir(&app).turn("find the needle", "found it"));
@@ -452,7 +452,7 @@ fn a_session_of_another_channel_goes_back_into_its_database() {
 }
 
 #[test]
-fn a_session_not_removed_by_its_agent_is_reported_and_archived() {
+fn delete_reports_session_not_removed_by_agent() {
     let (world, [id, other]) = with_a_remover();
     let failed = |world: &World, why: &str| {
         let done: Change = world.rejoin(["delete", &id, "--via-agent", "--yes", "--json"]).code(3).json();

@@ -37,7 +37,7 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
-fn kinds_follow_from_parent_archive_title_and_content() {
+fn kind_follows_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::of_kilo(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -78,7 +78,7 @@ fn resume_uses_the_full_id_and_only_its_own_directory() {
 }
 
 #[test]
-fn a_missing_directory_is_refused_and_move_gives_advice() {
+fn resume_refuses_missing_directory_and_move_advises() {
     let world = World::new();
     world.install("kilo", "");
     let (gone, new) = (world.root().join("gone"), world.dir("new"));
@@ -98,7 +98,7 @@ fn a_missing_directory_is_refused_and_move_gives_advice() {
 }
 
 #[test]
-fn databases_of_channels_are_passed_to_the_program() {
+fn resume_passes_channel_database_to_program() {
     let world = World::new();
     world.install("kilo", "");
     let app = world.dir("app");
@@ -125,7 +125,7 @@ fn databases_of_channels_are_passed_to_the_program() {
 }
 
 #[test]
-fn its_database_is_never_taken_for_opencodes() {
+fn kilo_database_is_not_read_as_opencode() {
     let world = World::new();
     world.add(OpenCode::of_kilo(opencode_id(1)).turn("a", "b"));
     world.add(OpenCode::session(opencode_id(1)).turn("c", "d"));
@@ -137,7 +137,7 @@ fn its_database_is_never_taken_for_opencodes() {
 }
 
 #[test]
-fn a_damaged_page_hides_only_its_own_rows() {
+fn damaged_page_hides_only_its_rows() {
     let world = World::new();
     let path = kilo_db(&world.home());
     let connection = open_opencode(&path);

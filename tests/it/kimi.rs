@@ -36,7 +36,7 @@ fn list_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn a_title_counts_only_if_it_says_more_than_the_prompt() {
+fn title_derived_from_prompt_is_not_shown() {
     let titled = |title: &str| {
         listed(Kimi::session(id(1)).turn("fix the parser and\nits tests", "Done.").state("custom_title", json!(title)))
             .title
@@ -49,7 +49,7 @@ fn a_title_counts_only_if_it_says_more_than_the_prompt() {
 }
 
 #[test]
-fn files_of_older_versions_are_read() {
+fn list_reads_files_of_older_versions() {
     let world = World::new();
     let project = world.home().join(".kimi/sessions").join(kimi_project("/home/ana/app"));
     put_kimi_json(&world.home(), &["/home/ana/app".as_ref()]);
@@ -73,7 +73,7 @@ fn files_of_older_versions_are_read() {
 }
 
 #[test]
-fn a_context_next_to_its_directory_is_not_a_second_copy() {
+fn context_next_to_directory_is_not_a_copy() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).turn("x", "y").without("context.jsonl"));
     put(&path.with_extension("jsonl"), lines(&[json!({"role": "user", "content": "x"})]));
@@ -82,7 +82,7 @@ fn a_context_next_to_its_directory_is_not_a_second_copy() {
 }
 
 #[test]
-fn killed_and_failed_turns_are_counted_like_the_agent_does() {
+fn killed_and_failed_turns_count_like_in_kimi() {
     let killed = listed(Kimi::session(id(1)).prompt("was killed").without("state.json"));
     assert_eq!(said(&killed), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((killed.kind, killed.liveness), (Kind::Main, Liveness::Idle));
@@ -103,7 +103,7 @@ fn a_recent_unfinished_turn_may_still_run() {
 }
 
 #[test]
-fn sessions_without_a_word_are_empty() {
+fn session_without_messages_is_empty() {
     let session = listed(Kimi::session(id(1)));
     assert_eq!(session.kind, Kind::Empty);
     let world = World::new();
@@ -115,7 +115,7 @@ fn sessions_without_a_word_are_empty() {
 }
 
 #[test]
-fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
+fn resume_passes_full_id_in_project_directory() {
     let world = World::new();
     world.install_python("kimi", "kimi_cli", "1.45.0", "");
     let app = world.dir("my app");
@@ -140,7 +140,7 @@ fn a_resume_gets_the_full_id_and_the_directory_of_the_project() {
 }
 
 #[test]
-fn a_program_unable_to_resume_it_is_not_started() {
+fn resume_refuses_wrong_program() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -167,7 +167,7 @@ fn a_program_unable_to_resume_it_is_not_started() {
 }
 
 #[test]
-fn an_unknown_program_is_started_with_a_warning() {
+fn resume_warns_about_unknown_program() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -271,7 +271,7 @@ fn resume_does_not_recreate_a_missing_session() {
 }
 
 #[test]
-fn an_unlisted_directory_comes_from_a_context_with_its_hash() {
+fn unlisted_directory_is_read_from_context() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).unlisted().turn("x", "y"));
@@ -298,7 +298,7 @@ fn an_unlisted_directory_comes_from_a_context_with_its_hash() {
 }
 
 #[test]
-fn an_unlisted_session_has_no_directory_anywhere() {
+fn unlisted_session_has_no_directory() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).unlisted().without("context.jsonl").turn("x", "y"));
@@ -313,7 +313,7 @@ fn an_unlisted_session_has_no_directory_anywhere() {
 }
 
 #[test]
-fn a_session_of_another_machine_is_listed_and_not_resumed() {
+fn remote_session_is_listed_but_not_resumed() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).in_dir("/srv/app").unlisted().turn("x", "y"));
     let project = path.parent().expect("a project");
@@ -328,7 +328,7 @@ fn a_session_of_another_machine_is_listed_and_not_resumed() {
 }
 
 #[test]
-fn one_id_in_two_directories_is_two_copies() {
+fn id_in_two_directories_is_two_copies() {
     let world = World::new();
     world.install("kimi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -379,7 +379,7 @@ fn any_string_can_be_an_id_except_an_option() {
 }
 
 #[test]
-fn its_own_variable_leads_to_its_store_and_is_handed_on() {
+fn environment_variable_selects_store_for_resume() {
     let world = World::new();
     world.install("kimi", "");
     let (app, share) = (world.dir("app"), world.dir("share"));
@@ -394,7 +394,7 @@ fn its_own_variable_leads_to_its_store_and_is_handed_on() {
 }
 
 #[test]
-fn no_file_stops_a_listing() {
+fn list_survives_malformed_files() {
     for text in ["", "{", "[]", "null", "7", "\"x\"", "{}", "\u{feff}{}", "{\"message\":7}\n[[]]\n{\"timestamp\":{}}\n"]
     {
         let world = World::new();
@@ -413,7 +413,7 @@ fn no_file_stops_a_listing() {
 }
 
 #[test]
-fn a_torn_line_and_a_bad_one_are_distinguished() {
+fn torn_line_and_bad_line_are_distinguished() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).turn("x", "y"));
     let wire = std::fs::read_to_string(path.join("wire.jsonl")).expect("a log");

@@ -79,7 +79,7 @@ fn show_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn killed_archived_and_unused_sessions_are_distinguished() {
+fn list_distinguishes_killed_archived_and_unused_sessions() {
     let world = World::new();
     let app = world.dir("app");
     let asked = [typed(0, "look", "user")];
@@ -127,7 +127,7 @@ fn resume_needs_its_directory_and_warns_of_the_older_program() {
 }
 
 #[test]
-fn its_program_is_distinguished_from_kimi_cli() {
+fn resume_distinguishes_program_from_kimi_cli() {
     let world = World::new();
     let app = world.dir("app");
     write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
@@ -214,7 +214,7 @@ fn move_changes_only_the_directory_in_the_state_file() {
 }
 
 #[test]
-fn a_session_without_valid_state_is_refused() {
+fn resume_refuses_session_without_valid_state() {
     let world = World::new();
     let app = world.dir("app");
     let state = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]).join("state.json");

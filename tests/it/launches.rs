@@ -9,7 +9,7 @@ use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
 #[test]
-fn a_loop_of_resumes_is_stopped() {
+fn resume_loop_is_stopped() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -55,7 +55,7 @@ fn five_of_forty_concurrent_resumes_start() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "what is ignored is read from /proc")]
-fn only_an_agent_is_killed_by_a_write_over_the_limit() {
+fn file_size_limit_signal_kills_only_the_agent() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -79,7 +79,7 @@ fn only_an_agent_is_killed_by_a_write_over_the_limit() {
 }
 
 #[test]
-fn the_last_launch_is_remembered() {
+fn last_launch_is_recorded() {
     let world = World::with_agents();
     let app = world.dir("my app");
     let path = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -96,7 +96,7 @@ fn the_last_launch_is_remembered() {
 }
 
 #[test]
-fn a_contradicting_directory_is_entered_only_on_trust() {
+fn resume_in_contradicting_directory_needs_trust() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&other).turn("x", "y"));
@@ -117,7 +117,7 @@ fn a_contradicting_directory_is_entered_only_on_trust() {
 }
 
 #[test]
-fn a_session_is_named_by_its_title_or_its_place_in_the_list() {
+fn resume_accepts_title_or_list_number() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).at("2026-02-03T10:00:00Z").title("Dark mode").turn("x", "y"));
@@ -133,7 +133,7 @@ fn a_session_is_named_by_its_title_or_its_place_in_the_list() {
 }
 
 #[test]
-fn one_of_several_copies_is_named_by_its_number() {
+fn resume_accepts_copy_number() {
     let world = World::with_agents();
     let dirs = ["work/a/b", "work/a-b"].map(|name| world.dir(name));
     for (dir, reply) in dirs.iter().zip(["yes", "no!"]) {
@@ -155,7 +155,7 @@ fn one_of_several_copies_is_named_by_its_number() {
 }
 
 #[test]
-fn one_prompt_is_sent_without_a_terminal() {
+fn resume_sends_prompt_without_terminal() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));

@@ -94,7 +94,7 @@ fn list_reads_prompts_and_start_directories() {
 }
 
 #[test]
-fn its_times_are_those_of_its_files() {
+fn list_uses_file_times() {
     let world = World::new();
     turn(&world, 1);
     let session = listed(&world).remove(0);
@@ -106,7 +106,7 @@ fn its_times_are_those_of_its_files() {
 }
 
 #[test]
-fn the_last_start_is_found_however_much_was_said_since() {
+fn list_finds_last_start_before_long_conversation() {
     let world = World::new();
     let mut records = vec![typed(&[&reminder("/home/ana/first", None), "a"]), typed(&[&reminder(APP, None), "b"])];
     records.extend((0..20).map(|_| reply(&"x".repeat(16 * 1024))));
@@ -116,7 +116,7 @@ fn the_last_start_is_found_however_much_was_said_since() {
 }
 
 #[test]
-fn it_is_resumed_by_its_id_as_long_as_its_agent_is_there() {
+fn resume_passes_id_if_agent_exists() {
     let world = World::new();
     world.install("letta", "");
     turn(&world, 1);
@@ -131,7 +131,7 @@ fn it_is_resumed_by_its_id_as_long_as_its_agent_is_there() {
 }
 
 #[test]
-fn ids_of_two_backends_are_never_taken_for_copies() {
+fn same_ids_of_two_backends_are_not_copies() {
     let world = World::new();
     turn(&world, 1);
     let other = world.dir("other");
@@ -186,7 +186,7 @@ fn migrated() -> Value {
 }
 
 #[test]
-fn entries_of_pi_are_read_as_messages_are() {
+fn pi_entries_are_read_like_messages() {
     let world = World::new();
     let last = world.dir("last").display().to_string();
     let call = json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "Bash", "arguments": {"command": "ls"}}]});
@@ -219,7 +219,7 @@ fn entries_of_pi_are_read_as_messages_are() {
 }
 
 #[test]
-fn only_without_a_reminder_the_header_names_the_directory() {
+fn header_directory_is_only_a_fallback() {
     let world = World::new();
     let messages = [typed(&["look"]), reply("ok")];
     add_entries(&world, 1, &json!({}), &entries(1, APP, &messages));
@@ -243,7 +243,7 @@ fn only_without_a_reminder_the_header_names_the_directory() {
 }
 
 #[test]
-fn after_a_migration_only_the_provider_has_the_time() {
+fn migrated_session_uses_provider_timestamp() {
     let world = World::new();
     let mut said = reply("ok");
     // 2026-02-10T10:00:00Z; the entry has an invented time.
@@ -263,7 +263,7 @@ fn after_a_migration_only_the_provider_has_the_time() {
 }
 
 #[test]
-fn the_file_from_before_a_migration_belongs_to_the_session() {
+fn backup_of_migration_belongs_to_session() {
     let world = World::new();
     let messages = [typed(&[&reminder(APP, None), "look"]), reply("ok")];
     let folder = add_entries(&world, 1, &migrated(), &entries(1, "/usr/lib", &messages));
@@ -294,7 +294,7 @@ fn a_rewritten_message_counts_once() {
 }
 
 #[test]
-fn an_unknown_format_is_not_empty() {
+fn session_of_unknown_format_is_not_empty() {
     let world = World::new();
     let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
     let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);
@@ -323,7 +323,7 @@ fn an_unknown_format_is_not_empty() {
 }
 
 #[test]
-fn it_goes_and_comes_back_with_its_agent() {
+fn session_is_deleted_and_restored_with_its_agent() {
     let world = World::new();
     turn(&world, 1);
     goes_and_comes_back(&world, "local-conv-1");

@@ -17,7 +17,7 @@ fn answering(world: &World, keys: &str, args: &[&str]) -> (Option<i32>, String) 
 }
 
 #[test]
-fn a_missing_directory_is_one_line_with_three_examples() {
+fn doctor_groups_missing_directories_with_three_examples() {
     let world = World::new();
     for n in 1..=30 {
         world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
@@ -34,7 +34,7 @@ fn a_missing_directory_is_one_line_with_three_examples() {
 }
 
 #[test]
-fn the_worst_findings_come_first_and_notes_are_one_line() {
+fn doctor_prints_worst_findings_first() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).in_dir("/gone").session_info("/gone").turn("x", "y"));
     world.add(Amplifier::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
@@ -46,7 +46,7 @@ fn the_worst_findings_come_first_and_notes_are_one_line() {
 }
 
 #[test]
-fn some_sessions_alone_are_looked_at_if_they_are_named() {
+fn doctor_checks_only_named_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/gone/a").title("First of two").turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/gone/b").turn("x", "y"));
@@ -59,7 +59,7 @@ fn some_sessions_alone_are_looked_at_if_they_are_named() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn a_home_of_ten_agents_fits_a_letter_of_fifty_lines() {
+fn doctor_report_of_ten_agents_fits_50_lines() {
     let world = World::new();
     let agents =
         ["amplifier", "claude", "codex", "codex-old", "gemini", "opencode", "qwen", "copilot", "pi", "vibe", "kimi"];
@@ -75,7 +75,7 @@ fn a_home_of_ten_agents_fits_a_letter_of_fifty_lines() {
 }
 
 #[test]
-fn a_repair_shows_its_plan_and_asks_on_a_terminal() {
+fn fix_shows_plan_and_asks_on_terminal() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let (status, said) = answering(&world, "n\n", &["doctor", "--fix"]);

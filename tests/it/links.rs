@@ -135,7 +135,7 @@ const STORES: [(&str, &str); 15] = [
 ];
 
 #[test]
-fn a_store_with_two_paths_has_one_copy_of_each_session() {
+fn store_with_two_paths_has_no_duplicate_copies() {
     let mut faults = Vec::new();
     for (agent, world) in worlds() {
         let expected = list(&world);
@@ -168,7 +168,7 @@ fn shared_projects() -> (World, PathBuf) {
 }
 
 #[test]
-fn accounts_with_common_projects_have_one_copy() {
+fn accounts_with_shared_projects_have_one_copy() {
     let (world, path) = shared_projects();
     let session = id(1);
     let listed = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -243,7 +243,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
 }
 
 #[test]
-fn a_backfill_through_a_link_is_refused_as_its_dry_run_says() {
+fn backfill_through_link_is_refused() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let project = session.ancestors().nth(2).expect("a project");
@@ -258,7 +258,7 @@ fn a_backfill_through_a_link_is_refused_as_its_dry_run_says() {
 }
 
 #[test]
-fn a_link_of_a_project_is_not_read() {
+fn link_of_project_is_not_followed() {
     let world = World::new();
     let app = world.dir("app");
     put(&world.home().join("secret"), "# aider chat started at 2026-02-01 10:00:00\n\n#### the secret\n");

@@ -23,7 +23,7 @@ fn four_sessions() -> World {
 }
 
 #[test]
-fn a_pipe_gets_one_full_line_per_session_without_a_header() {
+fn piped_list_has_one_line_per_session() {
     let world = four_sessions();
     let title = "a title that is much longer than a table would show ".repeat(5);
     let session = Claude::session(id(5)).in_dir(format!("/{}", "deep/".repeat(60))).at("2026-02-01T10:00:00Z");
@@ -43,7 +43,7 @@ fn a_pipe_gets_one_full_line_per_session_without_a_header() {
 }
 
 #[test]
-fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
+fn terminal_list_has_short_ids_and_ages() {
     let world = World::new().keeping();
     // Directories that every machine has, because the sizes depend on their names.
     world.add(Amplifier::session(id(1)).in_dir("/usr").at("2026-02-01T12:00:00Z").turn("delta", "x"));
@@ -64,7 +64,7 @@ fn a_terminal_gets_a_table_with_short_ids_and_relative_times() {
 }
 
 #[test]
-fn a_narrow_terminal_gets_a_header_and_one_line_per_session() {
+fn narrow_terminal_has_one_line_per_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).title("a title of some length").turn("x", "y"));
     for columns in [20, 40, 60] {
@@ -74,7 +74,7 @@ fn a_narrow_terminal_gets_a_header_and_one_line_per_session() {
 }
 
 #[test]
-fn colours_are_left_out_on_a_pipe_and_with_never() {
+fn list_has_no_colors_in_pipes() {
     let world = four_sessions();
     assert!(world.on_terminal(100, ["list"]).code(0).stdout().contains('\u{1b}'));
     assert!(!world.on_terminal(100, ["list", "--color", "never"]).code(0).stdout().contains('\u{1b}'));
@@ -82,7 +82,7 @@ fn colours_are_left_out_on_a_pipe_and_with_never() {
 }
 
 #[test]
-fn short_ids_are_just_long_enough_to_be_unique() {
+fn short_ids_are_unique() {
     let world = World::new();
     let ids = ["aaaaaaaa-0000-4000-8000-00000000000a", "aaaaaaaa-0000-4000-8000-00000000000b"];
     ids.iter().for_each(|id| drop(world.add(Claude::session(*id).turn("x", "y"))));
@@ -91,7 +91,7 @@ fn short_ids_are_just_long_enough_to_be_unique() {
 }
 
 #[test]
-fn sessions_are_filtered_by_agent() {
+fn list_filters_by_agent() {
     let world = four_sessions();
     assert_eq!(ids(&world, &["--agent", "claude"]), [id(4), id(2)]);
     assert_eq!(ids(&world, &["--agent", "amplifier"]), [id(3), id(1)]);
@@ -114,7 +114,7 @@ fn agent_leo_selects_the_claude_sessions_of_its_pointers() {
 }
 
 #[test]
-fn a_pointer_to_nothing_is_listed_as_dangling() {
+fn list_shows_dangling_pointer() {
     let world = four_sessions();
     world.add(Leo::pointer(world.dir("app"), &id(99)));
     let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
@@ -123,7 +123,7 @@ fn a_pointer_to_nothing_is_listed_as_dangling() {
 }
 
 #[test]
-fn sessions_are_filtered_by_directory_with_those_below() {
+fn list_filters_by_directory_and_subdirectories() {
     let world = four_sessions();
     let (app, state_dir) = (world.root().join("app"), world.root().join("app/shop"));
     assert_eq!(ids(&world, &["--dir", app.to_str().expect("a path")]), [id(4), id(2), id(1)]);
@@ -141,7 +141,7 @@ fn sessions_are_filtered_by_directory_with_those_below() {
 }
 
 #[test]
-fn a_directory_is_the_same_through_a_link() {
+fn dir_filter_follows_links() {
     let world = four_sessions();
     let link = world.root().join("link");
     crate::fixtures::link(&world.root().join("app/shop"), &link);
@@ -149,7 +149,7 @@ fn a_directory_is_the_same_through_a_link() {
 }
 
 #[test]
-fn sessions_are_filtered_by_age() {
+fn list_filters_by_age() {
     let world = four_sessions();
     assert_eq!(ids(&world, &["--since", "2days"]), [id(4), id(3), id(2)]);
     assert_eq!(ids(&world, &["--older-than", "2days"]), [id(1)]);
@@ -170,7 +170,7 @@ fn sessions_are_filtered_by_age() {
 }
 
 #[test]
-fn sessions_are_ordered_as_asked_for() {
+fn list_sorts_by_every_key() {
     let world = four_sessions();
     for (key, expected) in [
         ("active_at", [4, 3, 2, 1]),
@@ -191,7 +191,7 @@ fn sessions_are_ordered_as_asked_for() {
 }
 
 #[test]
-fn a_limit_cuts_off_and_says_how_many() {
+fn limit_reports_number_of_omitted_sessions() {
     let world = four_sessions();
     let list: contract::SessionList = world.rejoin(["list", "--limit", "1", "--json"]).code(0).json();
     assert_eq!((list.sessions.len(), list.beyond_limit), (1, 3));
@@ -201,7 +201,7 @@ fn a_limit_cuts_off_and_says_how_many() {
 }
 
 #[test]
-fn sub_agents_and_empty_sessions_are_shown_only_with_all() {
+fn list_hides_sub_agents_and_empty_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a1", "p", "r").flat_subagent("agent-b2", "p", "r"));
     world.add(Claude::session(id(2)).record("mode", &serde_json::json!({"mode": "normal"})));
@@ -224,7 +224,7 @@ fn sub_agents_and_empty_sessions_are_shown_only_with_all() {
 }
 
 #[test]
-fn counts_are_there_when_asked_for_and_null_when_not() {
+fn counts_are_null_unless_requested() {
     let world = four_sessions();
     let plain = world.rejoin(["list", "--json"]).code(0).sessions();
     assert!(plain.iter().all(|session| session.prompts.is_none() && session.replies.is_none()));
@@ -246,7 +246,7 @@ fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
 }
 
 #[test]
-fn the_same_home_gives_the_same_answer_every_time() {
+fn list_is_deterministic() {
     let world = World::new();
     // Equal times leave the order to agent and id.
     (1..40).rev().for_each(|n| drop(world.add(Claude::session(id(n)).turn("x", "y"))));
@@ -258,7 +258,7 @@ fn the_same_home_gives_the_same_answer_every_time() {
 }
 
 #[test]
-fn directories_with_one_slug_are_kept_apart() {
+fn list_distinguishes_directories_with_same_slug() {
     let world = World::new();
     let dirs = ["/w/a-b", "/w/a.b", "/w/a_b", "/w/a b"];
     for (n, dir) in (1..).zip(dirs) {
@@ -281,7 +281,7 @@ fn directories_with_one_slug_are_kept_apart() {
 }
 
 #[test]
-fn long_directories_with_the_same_beginning_are_kept_apart() {
+fn list_distinguishes_directories_with_long_common_prefix() {
     let world = World::new();
     let start = format!("/w/{}", "long-".repeat(45));
     let (first, second) = (format!("{start}/one"), format!("{start}/two"));
@@ -297,7 +297,7 @@ fn long_directories_with_the_same_beginning_are_kept_apart() {
 }
 
 #[test]
-fn another_config_directory_is_read_and_passed_to_the_agent() {
+fn environment_variable_selects_store_for_resume() {
     let world = World::with_agents();
     let (config, app) = (world.dir("config"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&app).config_dir(&config).turn("elsewhere", "x"));
@@ -363,7 +363,7 @@ fn a_session_with_a_recent_event_may_be_in_use() {
 }
 
 #[test]
-fn a_just_ended_session_is_idle() {
+fn session_that_just_ended_is_idle() {
     let world = World::with_agents();
     let ended = "{\"ts\": \"2026-03-01T11:59:30.000+00:00\", \"event\": \"session:end\", \"data\": {}}\n";
     let app = world.dir("app");

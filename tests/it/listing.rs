@@ -24,7 +24,7 @@ fn wide_sessions() -> World {
 }
 
 #[test]
-fn no_row_is_wider_than_its_terminal() {
+fn table_rows_fit_the_terminal() {
     let world = wide_sessions();
     for columns in [1, 8, 20, 33, 47, 60, 72, 80, 99, 120, 200] {
         for args in [
@@ -46,7 +46,7 @@ fn no_row_is_wider_than_its_terminal() {
 }
 
 #[test]
-fn a_directory_is_cut_in_its_middle_and_keeps_its_last_part() {
+fn table_truncates_directory_in_the_middle() {
     let world = wide_sessions();
     for columns in [80, 100, 120] {
         let printed = world.on_terminal(columns, ["list"]).code(0).stdout();
@@ -56,7 +56,7 @@ fn a_directory_is_cut_in_its_middle_and_keeps_its_last_part() {
 }
 
 #[test]
-fn sizes_are_shown_if_they_decide_the_order() {
+fn list_shows_sizes_when_sorted_by_size() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(DEEP).turn(&"a long title ".repeat(9), "x"));
     let head = |args: &[&str]| {
@@ -98,7 +98,7 @@ fn directories_and_marks_become_narrower_before_titles() {
 }
 
 #[test]
-fn marks_are_letters_below_100_columns_and_words_from_there_on() {
+fn marks_are_letters_below_100_columns() {
     let world = wide_sessions();
     world.rejoin(["pin", &id(3)]).code(0);
     let list = |columns, more: &[&str]| world.on_terminal(columns, ["list", "--color", "never"].iter().chain(more));
@@ -123,7 +123,7 @@ Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 }
 
 #[test]
-fn a_terminal_shows_a_screenful_and_names_the_way_to_the_rest() {
+fn terminal_list_is_limited_to_one_screen() {
     let world = World::new().keeping();
     (1..=40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let screen = |args: &[&str]| {
@@ -144,7 +144,7 @@ fn a_terminal_shows_a_screenful_and_names_the_way_to_the_rest() {
 }
 
 #[test]
-fn notes_break_between_words_and_leave_the_head_on_the_screen() {
+fn notes_wrap_and_keep_header_on_screen() {
     let world = wide_sessions();
     (10..60).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     world.add(Leo::pointer(world.dir("home/workspace/app/Lost/app"), &id(99)));
@@ -194,7 +194,7 @@ fn line_numbers_are_shown_only_if_they_name_sessions() {
 }
 
 #[test]
-fn a_pipe_gets_a_table_csv_or_other_fields_if_it_asks() {
+fn piped_list_respects_format_and_fields() {
     let world = World::new().keeping();
     world.add(Claude::session(id(1)).in_dir("/usr").title("say \"hi\", twice").turn("x", "y"));
     world.rejoin(["list", "--format", "table"]).code(0).stderr_eq("").stdout_eq(str![[r#"
@@ -225,7 +225,7 @@ id,title,launch_dir,prompts
 }
 
 #[test]
-fn the_sessions_of_a_project_come_together_below_its_name() {
+fn list_groups_sessions_by_project() {
     let world = World::new();
     for (n, dir, at) in [(1, "/usr", "10"), (2, "/etc", "11"), (3, "/usr", "12")] {
         let session = Claude::session(id(n)).in_dir(dir).at(&format!("2026-02-{at}T12:00:00Z"));
@@ -241,7 +241,7 @@ fn the_sessions_of_a_project_come_together_below_its_name() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn a_database_session_has_no_size_until_its_rows_are_counted() {
+fn database_session_has_size_only_with_counts() {
     let world = World::new();
     world.add(crate::fixtures::OpenCode::session(crate::fixtures::opencode_id(1)).in_dir("/usr").turn("x", "y"));
     let size = |args: &[&str]| {
@@ -254,7 +254,7 @@ fn a_database_session_has_no_size_until_its_rows_are_counted() {
 }
 
 #[test]
-fn an_empty_home_gets_one_sentence_from_every_command() {
+fn every_command_explains_empty_home() {
     let world = World::new();
     let sentence = "No agent has sessions here. `rejoin agents` shows where rejoin looked.\n";
     for args in
@@ -311,7 +311,7 @@ fn every_command_counts_the_same_sessions() {
 }
 
 #[test]
-fn a_list_without_a_match_says_why() {
+fn list_without_match_explains_why() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     world.on_terminal(80, ["list", "--agent", "claude", "--dir", "/nowhere"]).code(0).stderr_eq(str![[r#"
@@ -329,7 +329,7 @@ There is no session of codex or pi to show. `rejoin list` shows all.
 }
 
 #[test]
-fn agents_shows_each_store_and_the_missing_ones() {
+fn agents_shows_existing_and_missing_stores() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
@@ -383,7 +383,7 @@ fn agents_names_the_unread_stores() {
 }
 
 #[test]
-fn variables_name_unread_stores_except_for_a_named_home() {
+fn agents_finds_unread_stores_by_environment_variables() {
     let world = World::new();
     let elsewhere = world.dir("elsewhere");
     let below = [
@@ -407,7 +407,7 @@ fn variables_name_unread_stores_except_for_a_named_home() {
 }
 
 #[test]
-fn a_copy_of_a_mac_names_the_unread_stores() {
+fn agents_names_unread_stores_of_copied_mac_home() {
     let world = World::new();
     let support = world.home().join("Library/Application Support");
     for path in ["kiro-cli/data.sqlite3", "Zed/threads/threads.db", "Code/User/workspaceStorage/0a1b/chatSessions"] {
@@ -418,7 +418,7 @@ fn a_copy_of_a_mac_names_the_unread_stores() {
 }
 
 #[test]
-fn a_narrow_table_keeps_the_columns_that_an_option_asks_for() {
+fn narrow_table_keeps_requested_columns() {
     let world = World::new();
     let app = world.dir("projects/of/the/customer/app");
     for n in 1..=3 {
@@ -439,7 +439,7 @@ fn a_narrow_table_keeps_the_columns_that_an_option_asks_for() {
 }
 
 #[test]
-fn what_an_agent_archived_is_closed_and_the_earlier_word_is_a_synonym() {
+fn is_closed_and_is_archived_are_synonyms() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y").archived());
     world.add(Claude::session(id(2)).in_dir("/usr").turn("x", "y"));

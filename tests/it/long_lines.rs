@@ -39,7 +39,7 @@ fn messages_of(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn a_log_of_every_agent_is_read_as_its_agent_reads_it() {
+fn long_records_of_every_agent_are_read() {
     agent_rules::hold(
         "a long record, a byte order mark and a byte that is not UTF-8 are read as the agent reads them",
         "docs/agents.md (Large and damaged records)",

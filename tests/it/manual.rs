@@ -32,7 +32,7 @@ fn pages() -> Vec<(String, Vec<(String, String)>)> {
 }
 
 #[test]
-fn every_page_has_the_usual_sections_in_order() {
+fn every_man_page_has_usual_sections_in_order() {
     let pages = pages();
     assert!(pages.len() > 30, "{}", pages.len());
     for (name, sections) in &pages {
@@ -63,7 +63,7 @@ fn every_page_has_the_usual_sections_in_order() {
 }
 
 #[test]
-fn a_synopsis_has_its_own_options_before_the_global_ones() {
+fn synopsis_lists_own_options_before_global_ones() {
     let page = sections(&page("rejoin-delete"));
     let (_, synopsis) = page.iter().find(|(title, _)| title == "SYNOPSIS").expect("a synopsis");
     let words = synopsis.replace(".B ", "").replace('\n', " ");
@@ -136,7 +136,7 @@ fn every_example_of_a_page_works_as_described() {
 }
 
 #[test]
-fn every_topic_is_listed_and_has_a_text() {
+fn every_help_topic_is_listed_and_has_text() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
     for topic in ["all", "sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {
@@ -153,7 +153,7 @@ fn every_topic_is_listed_and_has_a_text() {
 }
 
 #[test]
-fn the_glossary_and_the_terms_of_the_architecture_agree() {
+fn glossary_matches_architecture_terms() {
     let world = World::new();
     let words = world.rejoin(["help", "words"]).code(0).stdout();
     let page = include_str!("../../docs/architecture.md");
@@ -169,7 +169,7 @@ fn the_glossary_and_the_terms_of_the_architecture_agree() {
 }
 
 #[test]
-fn the_version_is_the_same_however_it_is_asked_for() {
+fn every_version_option_prints_the_version() {
     let world = World::new();
     let version = concat!("rejoin ", env!("CARGO_PKG_VERSION"), "\n");
     for args in [&["--version"][..], &["-V"], &["--quiet", "--version"]] {

@@ -21,7 +21,7 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_session_that_its_agent_deletes_soon_is_marked() {
+fn session_that_expires_soon_is_marked() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("Fix it", "y").subagent("agent-a1", "look", "found"));
     fresh(&world, 2);
@@ -66,7 +66,7 @@ fn a_session_that_its_agent_deletes_soon_is_marked() {
 }
 
 #[test]
-fn an_archived_session_is_not_expiring() {
+fn archived_session_is_not_marked_expiring() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("Fix it", "y"));
     world.rejoin(["archive", "--expiring", "7"]).code(0);

@@ -212,7 +212,7 @@ fn claude_project_notes_move_with_the_last_session() {
 }
 
 #[test]
-fn directories_with_a_common_project_are_distinguished() {
+fn move_distinguishes_directories_with_same_slug() {
     let world = World::new();
     let (dotted, dashed, new) = (world.dir("work/a.b"), world.dir("work/a-b"), world.dir("work/c"));
     for (number, dir) in [(1, &dotted), (2, &dashed)] {
@@ -243,7 +243,7 @@ fn picture_of(world: &World, id: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn sessions_already_in_the_new_directory_stay() {
+fn move_keeps_sessions_already_in_new_directory() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     let all = everyone(&world, &old);
@@ -263,7 +263,7 @@ fn sessions_already_in_the_new_directory_stay() {
 }
 
 #[test]
-fn a_session_with_a_copy_elsewhere_is_left_and_the_others_go() {
+fn move_skips_session_with_copy_elsewhere() {
     let world = World::new();
     let (old, other, new) = (world.root().join("work/app"), world.dir("work/other"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -286,7 +286,7 @@ fn a_session_with_a_copy_elsewhere_is_left_and_the_others_go() {
 }
 
 #[test]
-fn a_session_in_use_is_left_and_the_others_go() {
+fn move_skips_session_in_use() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -306,7 +306,7 @@ fn a_session_in_use_is_left_and_the_others_go() {
 }
 
 #[test]
-fn nested_linked_and_oddly_named_directories_are_moved() {
+fn move_handles_nested_linked_and_unusual_directories() {
     // If the worlds are in memory, this is another file system.
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
@@ -339,7 +339,7 @@ fn nested_linked_and_oddly_named_directories_are_moved() {
 }
 
 #[test]
-fn a_prefix_of_a_whole_store_is_mapped_at_once() {
+fn map_moves_every_directory_below_prefix() {
     let world = World::new();
     let here = world.dir("workspace");
     for (number, name) in [(1, "one"), (2, "two/deep")] {
@@ -353,7 +353,7 @@ fn a_prefix_of_a_whole_store_is_mapped_at_once() {
 }
 
 #[test]
-fn records_without_a_session_change_only_on_request() {
+fn move_changes_unrelated_records_only_on_request() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -371,7 +371,7 @@ fn records_without_a_session_change_only_on_request() {
 }
 
 #[test]
-fn pointers_and_records_in_the_directory_itself_follow() {
+fn move_updates_pointers_and_records_in_directory() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -389,7 +389,7 @@ fn pointers_and_records_in_the_directory_itself_follow() {
 }
 
 #[test]
-fn only_the_named_sessions_go_and_sub_sessions_with_them() {
+fn move_takes_only_named_sessions_and_their_subagents() {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -409,7 +409,7 @@ fn only_the_named_sessions_go_and_sub_sessions_with_them() {
 }
 
 #[test]
-fn a_mistyped_directory_is_answered_with_the_closest_ones() {
+fn mistyped_directory_suggests_closest() {
     let world = World::new();
     let (plain, new) = (world.dir("work/plain"), world.dir("new place"));
     world.add(Claude::session(id(1)).in_dir(&plain).turn("x", "y"));
@@ -420,7 +420,7 @@ fn a_mistyped_directory_is_answered_with_the_closest_ones() {
 }
 
 #[test]
-fn nonsensical_arguments_are_refused_without_changes() {
+fn move_refuses_invalid_arguments() {
     let world = World::new();
     let dir = world.dir("work/app");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -445,7 +445,7 @@ fn nonsensical_arguments_are_refused_without_changes() {
 }
 
 #[test]
-fn a_directory_with_two_new_ones_is_refused() {
+fn move_refuses_two_new_paths_for_one_directory() {
     let world = World::new();
     let (dir, link) = (world.dir("work/app"), world.root().join("link"));
     crate::fixtures::link(&dir, &link);
@@ -473,7 +473,7 @@ fn a_directory_with_two_new_ones_is_refused() {
 }
 
 #[test]
-fn list_includes_earlier_places_and_worktrees_of_a_directory() {
+fn list_includes_earlier_paths_and_worktrees() {
     let world = World::new().keeping();
     let (old, new, tree) = (world.dir("work/app"), world.dir("work/new"), world.dir("work/tree"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -546,7 +546,7 @@ fn detect_writes_moves_to_a_file_for_apply() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
+fn detect_finds_renamed_checkout_by_commits() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     let root = world.root().to_owned();
@@ -607,7 +607,7 @@ fn a_renamed_checkout_is_recognized_by_recorded_repositories() {
 }
 
 #[test]
-fn a_large_move_is_counted_and_its_question_names_the_rest() {
+fn confirmation_of_large_move_counts_sessions() {
     let world = World::with_agents();
     let (old, new) = (world.dir("old"), world.dir("new"));
     for n in 1..=20 {
@@ -642,7 +642,7 @@ fn a_large_move_is_counted_and_its_question_names_the_rest() {
 }
 
 #[test]
-fn records_and_pointers_of_other_sessions_stay() {
+fn move_keeps_records_of_other_sessions() {
     for args_of in [["--session", "1"], ["--agent", "pi"]] {
         let world = World::new();
         let (old, new) = (world.dir("work/app"), world.dir("work/new"));

@@ -62,7 +62,7 @@ fn a_killed_move_is_reversed_and_can_be_repeated() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn on_a_full_or_broken_disk_nothing_is_lost() {
+fn move_on_full_or_broken_disk_loses_nothing() {
     for (kind, lasting) in [("ENOSPC", true), ("EIO", false)] {
         let is_killed = |fault: &str| {
             let (world, dirs) = world();
@@ -87,7 +87,7 @@ fn moved(world: &World, dir: &Path) -> usize {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
-fn a_project_on_a_read_only_file_system_stays_and_nothing_is_stuck() {
+fn move_from_read_only_file_system_fails_cleanly() {
     let (world, dirs) = world();
     let project = world.home().join(".claude/projects").join(claude_slug(&dirs[0]));
     let mounted = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && shift && exec \"$@\"";

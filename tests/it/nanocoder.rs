@@ -64,7 +64,7 @@ fn list_reads_a_session_file() {
 }
 
 #[test]
-fn one_conversation_has_two_sessions() {
+fn conversation_is_stored_as_two_sessions() {
     let world = World::new();
     add(&world, &id(1), "look", &json!([{"role": "user", "content": "look"}]));
     turn(&world, 2);
@@ -87,7 +87,7 @@ fn resume_names_the_command_to_type_in_its_directory() {
 }
 
 #[test]
-fn a_version_with_resume_by_id_gets_the_id() {
+fn resume_passes_id_to_versions_that_accept_it() {
     let world = World::new();
     turn(&world, 1);
     let plan = || world.rejoin(["resume", &id(1), "--json"]).plan().resume;
@@ -111,7 +111,7 @@ fn a_version_with_resume_by_id_gets_the_id() {
 }
 
 #[test]
-fn a_title_given_by_the_user_is_used() {
+fn title_set_by_user_is_shown() {
     let world = World::new();
     turn(&world, 1);
     let text = std::fs::read_to_string(path(&world, &id(1))).expect("a file");
@@ -121,7 +121,7 @@ fn a_title_given_by_the_user_is_used() {
 }
 
 #[test]
-fn it_deletes_by_the_last_resume_and_its_settings() {
+fn expiry_follows_from_last_resume_and_settings() {
     let world = World::new();
     turn(&world, 1);
     let evidence = |world: &World| -> Vec<String> {
@@ -147,7 +147,7 @@ fn it_deletes_by_the_last_resume_and_its_settings() {
 }
 
 #[test]
-fn a_variable_can_name_a_store() {
+fn environment_variable_selects_the_store() {
     let world = World::new();
     let data = world.dir("data");
     put(&data.join("sessions").join(format!("{}.json", id(1))), document(&id(1), "x", &json!([])));
@@ -157,7 +157,7 @@ fn a_variable_can_name_a_store() {
 }
 
 #[test]
-fn it_goes_and_comes_back() {
+fn session_is_deleted_archived_and_restored() {
     let world = World::new();
     turn(&world, 1);
     goes_and_comes_back(&world, &id(1));

@@ -71,7 +71,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn a_title_is_before_the_header_and_an_empty_one_is_ignored() {
+fn title_is_read_from_record_before_header() {
     let world = World::new();
     let dir = world.dir("home/work/app").display().to_string();
     let error = message(3, &json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400"}));
@@ -93,7 +93,7 @@ fn a_title_is_before_the_header_and_an_empty_one_is_ignored() {
 }
 
 #[test]
-fn parents_of_forks_and_sub_agents_are_found() {
+fn forks_and_sub_agents_have_parents() {
     let world = World::new();
     let parent = add(&world, "--usr-bin--", &id(1), &turn(&id(1), APP));
     let mut fork = turn(&id(2), APP);
@@ -112,7 +112,7 @@ fn parents_of_forks_and_sub_agents_are_found() {
 }
 
 #[test]
-fn it_is_resumed_by_its_whole_id() {
+fn resume_passes_full_id() {
     let world = World::new();
     world.install("omp", "");
     let dir = world.dir("home/app");
@@ -141,7 +141,7 @@ fn a_profile_is_a_separate_store() {
 }
 
 #[test]
-fn only_its_own_files_in_a_directory_of_pi_are_listed() {
+fn list_ignores_files_of_pi_in_shared_directory() {
     let world = World::new();
     let root = world.dir("both");
     let at = |id: &str| root.join("sessions/--usr-bin--").join(format!("{STAMP}_{id}.jsonl"));
@@ -153,7 +153,7 @@ fn only_its_own_files_in_a_directory_of_pi_are_listed() {
 }
 
 #[test]
-fn a_packed_session_is_archived_and_not_resumed() {
+fn compressed_session_is_archived_and_not_resumed() {
     let world = World::new();
     let dir = world.home().join(".omp/agent/archive/sessions/--usr-bin--");
     put(&dir.join(format!("{STAMP}_{}.jsonl.gz", id(1))), [0x1f, 0x8b, 8, 0]);
@@ -192,7 +192,7 @@ fn a_damaged_session_hides_no_other() {
 }
 
 #[test]
-fn it_is_restored_with_its_folder_and_images() {
+fn restore_brings_folder_and_images() {
     let world = World::new();
     let (named, other) = ("0a".repeat(32), "0b".repeat(32));
     let mut records = turn(&id(1), APP);
@@ -211,7 +211,7 @@ fn it_is_restored_with_its_folder_and_images() {
 }
 
 #[test]
-fn a_backup_goes_with_its_session() {
+fn backup_moves_with_its_session() {
     let world = World::new();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
@@ -230,7 +230,7 @@ fn a_backup_goes_with_its_session() {
 }
 
 #[test]
-fn a_session_that_a_process_has_open_is_not_moved() {
+fn move_skips_session_that_a_process_has_open() {
     let world = World::new().with_processes();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));

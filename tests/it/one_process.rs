@@ -19,7 +19,7 @@ fn changed_by_order<'c>(commands: &'c [Vec<&'static str>], run: &dyn Fn(&[&str])
 }
 
 #[test]
-fn runs_in_one_process_do_not_change_each_other() {
+fn runs_in_one_process_are_independent() {
     let mut commands = commands_on_all();
     commands.extend(commands_on("latest"));
     commands.extend(helpful_commands());
@@ -39,7 +39,7 @@ fn runs_in_one_process_do_not_change_each_other() {
 }
 
 #[test]
-fn a_planted_global_state_is_found() {
+fn planted_global_state_is_detected() {
     // A static that the second command changes, and that the first one shows.
     static PLANTED: AtomicUsize = AtomicUsize::new(0);
     let commands = [vec!["list"], vec!["doctor"], vec!["config"]];

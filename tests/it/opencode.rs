@@ -59,7 +59,7 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
-fn kinds_follow_from_parent_archive_title_and_content() {
+fn kind_follows_from_parent_archive_title_and_content() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).turn("a", "b");
     world.add(session(1));
@@ -96,7 +96,7 @@ fn a_recently_written_session_may_be_in_use() {
 }
 
 #[test]
-fn sessions_hidden_by_a_changed_project_are_listed() {
+fn list_shows_sessions_of_every_project_id() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).of_project("0a1b2c").turn("a", "b"));
     world.add(OpenCode::session(opencode_id(2)).of_project("global").turn("c", "d"));
@@ -104,7 +104,7 @@ fn sessions_hidden_by_a_changed_project_are_listed() {
 }
 
 #[test]
-fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
+fn resume_passes_full_id_in_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");
     let app = world.dir("app");
@@ -124,7 +124,7 @@ fn it_is_resumed_in_the_sessions_directory_by_its_full_id() {
 }
 
 #[test]
-fn a_database_of_another_channel_is_named_to_the_program() {
+fn resume_passes_channel_database_to_program() {
     let world = World::new();
     world.install("opencode", "");
     let app = world.dir("app");
@@ -145,7 +145,7 @@ fn a_database_of_another_channel_is_named_to_the_program() {
 }
 
 #[test]
-fn the_data_directory_follows_its_variable() {
+fn environment_variable_moves_data_directory() {
     let world = World::new();
     let data = world.dir("data");
     let path = data.join("opencode/opencode.db");
@@ -158,7 +158,7 @@ fn the_data_directory_follows_its_variable() {
 }
 
 #[test]
-fn sessions_only_in_the_log_are_listed_without_touching_files() {
+fn list_reads_sessions_from_wal_unchanged() {
     let world = World::new();
     let path = opencode_db(&world.home());
     let connection = open_opencode(&path);
@@ -225,7 +225,7 @@ fn list_does_not_block_a_constant_writer() {
 }
 
 #[test]
-fn unfinished_shared_memory_is_waited_for() {
+fn list_waits_for_unfinished_shared_memory() {
     let world = World::new();
     let path = opencode_db(&world.home());
     let connection = open_opencode(&path);
@@ -292,7 +292,7 @@ fn values_of_other_types_are_tolerated() {
 }
 
 #[test]
-fn an_id_like_an_option_or_a_path_is_a_problem() {
+fn id_that_looks_like_option_is_a_problem() {
     let world = World::new();
     for id in ["ses_-x", "ses_../x"] {
         let path = world.add(OpenCode::session(id));
@@ -305,7 +305,7 @@ fn an_id_like_an_option_or_a_path_is_a_problem() {
 }
 
 #[test]
-fn an_unreadable_database_is_a_problem_and_others_are_listed() {
+fn unreadable_database_is_reported() {
     let world = World::new();
     let path = opencode_db(&world.home());
     OpenCode::session(opencode_id(9)).turn("from the tree", "b").write_tree(&world.home());
@@ -332,7 +332,7 @@ fn an_unreadable_database_is_a_problem_and_others_are_listed() {
 }
 
 #[test]
-fn version_2_is_read_from_new_tables_and_unimported_old_rows() {
+fn version_2_reads_new_tables_and_unimported_rows() {
     let world = World::new();
     world.add(OpenCode::session(opencode_id(1)).title("stale").turn("a", "b"));
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -403,7 +403,7 @@ fn note_import(connection: &rusqlite::Connection, phase: &str) {
 }
 
 #[test]
-fn later_messages_of_version_1_are_found_and_marked() {
+fn messages_added_by_version_1_are_found() {
     let world = World::new();
     let app = world.dir("app");
     let session =
@@ -443,7 +443,7 @@ fn later_messages_of_version_1_are_found_and_marked() {
 }
 
 #[test]
-fn a_session_missing_in_version_2_resumes_with_version_1() {
+fn session_missing_in_v2_resumes_with_v1() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(OpenCode::session(opencode_id(1)).in_dir(&app).turn("a", "b"));
@@ -469,7 +469,7 @@ fn a_session_missing_in_version_2_resumes_with_version_1() {
 }
 
 #[test]
-fn the_file_tree_is_read_for_sessions_not_in_the_database() {
+fn list_reads_file_tree_for_sessions_without_rows() {
     let world = World::new();
     let session = |n: u32| OpenCode::session(opencode_id(n)).title("Old").turn("fix it", "Done.").turn("more", "ok");
     session(1).write_tree(&world.home());
@@ -494,7 +494,7 @@ fn the_file_tree_is_read_for_sessions_not_in_the_database() {
 }
 
 #[test]
-fn the_path_of_a_database_with_several_sessions_names_none() {
+fn path_of_shared_database_is_ambiguous() {
     let world = World::new();
     OpenCode::session(opencode_id(1)).turn("a", "b").write_to(&world.home());
     let path = world.add(OpenCode::session(opencode_id(2)).turn("c", "d"));
@@ -524,7 +524,7 @@ fn resume_is_refused_if_the_recorded_directory_is_gone() {
 }
 
 #[test]
-fn a_single_prompt_runs_only_in_the_recorded_directory() {
+fn prompt_runs_only_in_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");
     let (old, new) = (world.dir("app"), world.dir("new"));
@@ -554,7 +554,7 @@ fn a_single_prompt_runs_only_in_the_recorded_directory() {
 }
 
 #[test]
-fn messages_of_unknown_roles_are_reported_without_counting() {
+fn messages_of_unknown_roles_are_reported() {
     let world = World::new();
     for number in [1, 2] {
         world.add(OpenCode::session(opencode_id(number)).title("Parser").turn("fix the parser", "Looking."));

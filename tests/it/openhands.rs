@@ -52,7 +52,7 @@ fn show_reads_the_files_of_a_conversation() {
 }
 
 #[test]
-fn times_are_those_of_the_machine() {
+fn timestamps_without_zone_are_local() {
     let world = World::new();
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b"));
     let sessions = world.with("TZ", "Asia/Tokyo").rejoin(["list", "--json"]).code(0).sessions();
@@ -60,7 +60,7 @@ fn times_are_those_of_the_machine() {
 }
 
 #[test]
-fn kinds_follow_from_place_and_content() {
+fn kind_follows_from_path_and_content() {
     let world = World::new();
     let parent = openhands_id(1);
     world.add(OpenHands::session(&parent).turn("a", "b"));
@@ -83,7 +83,7 @@ fn kinds_follow_from_place_and_content() {
 }
 
 #[test]
-fn it_is_resumed_in_its_last_directory_by_its_full_id() {
+fn resume_passes_full_id_in_last_directory() {
     let world = World::new();
     world.install("openhands", "");
     let app = world.dir("app");
@@ -121,7 +121,7 @@ fn resume_is_refused_if_the_agent_would_end_or_start_over() {
 }
 
 #[test]
-fn a_broken_event_hides_no_other_event_or_conversation() {
+fn broken_event_hides_no_other_event() {
     let world = World::new();
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b").turn("c", "d").torn());
     let other = world.add(OpenHands::session(openhands_id(2)).turn("a", "b").turn("c", "d"));
@@ -147,7 +147,7 @@ fn a_broken_event_hides_no_other_event_or_conversation() {
 }
 
 #[test]
-fn the_first_set_variable_gives_the_store() {
+fn first_set_variable_selects_the_store() {
     let world = World::new();
     let (own, persistence) = (world.dir("own"), world.dir("persistence"));
     world.add(OpenHands::session(openhands_id(1)).turn("a", "b"));
@@ -178,7 +178,7 @@ fn the_first_set_variable_gives_the_store() {
 }
 
 #[test]
-fn everything_in_its_directory_goes_and_comes_back() {
+fn delete_and_undo_cover_whole_directory() {
     let world = World::new();
     let parent = openhands_id(1);
     let dir = world.add(OpenHands::session(&parent).turn("a", "b"));

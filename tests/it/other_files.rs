@@ -53,7 +53,7 @@ fn documented(title: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_without_files_in_a_list_of_every_agent_is_found() {
+fn deleted_session_of_every_agent_is_found() {
     let mut with_lists = Vec::new();
     agent_rules::hold(
         "a session without files in one of its lists is found",
@@ -110,7 +110,7 @@ fn a_session_without_files_in_a_list_of_every_agent_is_found() {
 }
 
 #[test]
-fn a_deleted_session_is_shown_with_its_prompts_and_filtered() {
+fn deleted_session_is_shown_with_its_prompts() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("the carousel turns", "Yes."));
     let history: Vec<Value> = lists("claude").into_iter().map(|(_, entry)| entry).collect();
@@ -140,7 +140,7 @@ fn without_files(world: &World) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn a_session_that_may_be_in_an_unread_place_is_not_called_deleted() {
+fn session_in_unread_store_is_not_called_deleted() {
     let world = World::with_agents();
     let write = |agent: &str| {
         for (path, entry) in lists(agent) {
@@ -175,7 +175,7 @@ fn listed(world: &World, id: &str) -> Session {
 }
 
 #[test]
-fn the_name_next_to_a_transcript_is_its_title() {
+fn title_is_read_from_file_next_to_transcript() {
     let world = World::new();
     let name = |title: &str| json!({"customTitle": title, "by": "user", "at": "2026-02-01T10:01:00Z"}).to_string();
     let long = "a log line\n".repeat(20_000);
@@ -213,7 +213,7 @@ fn rename_and_undo_change_the_record_and_the_file() {
 }
 
 #[test]
-fn an_archived_session_is_marked_until_it_is_continued() {
+fn archive_mark_is_shown_until_session_continues() {
     let world = World::new();
     let mark = |archived, at| json!({"archived": archived, "at": at}).to_string();
     for (n, contents) in [
@@ -241,7 +241,7 @@ fn entry(world: &World, n: u32, more: &Value) {
 }
 
 #[test]
-fn the_index_of_the_code_tab_gives_titles_and_archive_marks() {
+fn code_tab_index_gives_titles_and_archive_marks() {
     let world = World::with_agents();
     for n in 1..=3 {
         world.add(Claude::session(id(n)).in_dir(DIR).ai_title("made up").turn("build", "y"));

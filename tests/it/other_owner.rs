@@ -81,7 +81,7 @@ fn root_changes_nothing_in_home_of_another_user() {
 }
 
 #[test]
-fn root_gives_new_file_to_owner_of_directory() {
+fn root_creates_files_as_owner_of_directory() {
     if !is_root() {
         return;
     }

@@ -115,7 +115,7 @@ fn session_is_restored_without_output_that_is_in_the_way() {
 }
 
 #[test]
-fn one_session_is_restored_with_its_output() {
+fn restore_brings_output_of_one_session() {
     for name in ["claude:00000001-aaaa-4aaa-8aaa-000000000001", "run it in the background and wait"] {
         let tasks = Tasks::new();
         let app = tasks.world.dir("app");
@@ -217,7 +217,7 @@ fn now() -> std::time::SystemTime {
 }
 
 #[test]
-fn output_of_an_unknown_session_is_named_and_never_removed() {
+fn output_of_unknown_session_is_reported_and_kept() {
     let tasks = Tasks::new();
     tasks.grow();
     let other = tasks.root().join("-app").join(id(9));

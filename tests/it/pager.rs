@@ -27,7 +27,7 @@ fn open(world: &World, pager: &str, args: &[&str], (columns, rows): (u16, u16)) 
 }
 
 #[test]
-fn an_answer_longer_than_the_screen_goes_to_the_pager() {
+fn long_answer_goes_to_the_pager() {
     let (world, shown) = with_pager();
     for args in [
         &["show", "-t", &id(1)][..],
@@ -117,7 +117,7 @@ fn closing_the_pager_early_is_not_an_error() {
 }
 
 #[test]
-fn an_interrupt_is_for_the_pager_and_an_end_waits_for_it() {
+fn interrupt_reaches_pager_and_rejoin_waits() {
     let (world, _) = with_pager();
     // The shell looks at a signal when `read` is interrupted, and not before it.
     world.install("wait", "trap 'echo INTERRUPTED' INT\ncat > /dev/null\n(sleep 0.3; echo READY) &\nuntil [ -n \"$line\" ]; do read -r line < /dev/tty; done\necho \"GOT $line\"");
@@ -138,7 +138,7 @@ fn an_interrupt_is_for_the_pager_and_an_end_waits_for_it() {
 }
 
 #[test]
-fn notes_come_after_the_pager_has_ended() {
+fn notes_are_printed_after_the_pager() {
     let (world, shown) = with_pager();
     world.add(Claude::session(id(3)).in_dir("/no/such/place").turn("Gone", "ok").torn());
     (10..40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
@@ -150,7 +150,7 @@ fn notes_come_after_the_pager_has_ended() {
 }
 
 #[test]
-fn text_breaks_between_words_and_speakers_look_different() {
+fn paged_text_wraps_and_marks_speakers() {
     let (world, _) = with_pager();
     let (_, sent) = open(&world, "cat", &["--color", "never", "show", "-t", &id(1)], (60, 8)).ends();
     let text = sent.replace("\r\n", "\n");

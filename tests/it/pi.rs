@@ -28,7 +28,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
-fn memory_does_not_grow_with_the_number_of_lines() {
+fn memory_does_not_grow_with_lines() {
     let world = World::new();
     let path = world.add(Pi::session(id(1)).turn("the first prompt", "x"));
     let text = std::fs::read_to_string(&path).expect("a transcript");
@@ -73,7 +73,7 @@ fn list_reads_a_session_file() {
 }
 
 #[test]
-fn messages_and_counts_are_those_of_the_active_branch() {
+fn messages_and_counts_cover_only_active_branch() {
     let world = World::new();
     let session = Pi::session(id(1)).turn("start", "Started.").turn("left way", "Left.").named("Ways");
     world.add(session.back_to(2).turn("right way", "Right.").prompt("and on"));
@@ -95,7 +95,7 @@ fn an_edited_first_prompt_starts_a_separate_branch() {
 }
 
 #[test]
-fn lost_parents_cut_off_and_version_1_is_in_file_order() {
+fn missing_parent_cuts_branch_but_v1_is_linear() {
     let orphan = r#"{"type":"message","id":"x1","parentId":"lost","message":{"role":"user","content":"after"}}"#;
     let session = listed(Pi::session(id(1)).turn("before", "ok").raw("{\"torn").raw(orphan));
     assert_eq!((session.prompts, session.replies), (Some(1), Some(0)), "Pi drops the messages before");
@@ -116,7 +116,7 @@ fn lost_parents_cut_off_and_version_1_is_in_file_order() {
 }
 
 #[test]
-fn the_last_name_is_the_title_and_an_empty_one_takes_it_away() {
+fn last_name_is_title_unless_empty() {
     let session = Pi::session(id(1)).named("First").turn("a", "b").named(" Second ");
     assert_eq!(listed(session.clone()).title.as_deref(), Some("Second"));
     assert_eq!(listed(session.named("")).title, None);
@@ -162,7 +162,7 @@ fn a_header_alone_is_an_empty_session() {
 }
 
 #[test]
-fn a_fork_names_its_parent_in_any_place() {
+fn fork_finds_parent_wherever_it_is_recorded() {
     let fork = listed(Pi::session(id(2)).fork_of(&id(1)).turn("copied", "ok").turn("own", "ok"));
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(1))));
     let odd = listed(Pi::session(id(2)).header("parentSession", json!("/tmp/notes.txt")).turn("a", "b"));
@@ -229,7 +229,7 @@ fn resume_is_refused_without_a_terminal_if_pi_would_ask() {
 }
 
 #[test]
-fn a_prompt_is_neither_an_option_nor_a_file_to_attach() {
+fn prompt_is_not_passed_as_option_or_attachment() {
     let world = World::new();
     world.install("pi", "");
     world.add(Pi::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -243,7 +243,7 @@ fn a_prompt_is_neither_an_option_nor_a_file_to_attach() {
 }
 
 #[test]
-fn a_file_in_another_project_than_its_header_says_is_misfiled() {
+fn file_in_other_project_than_header_is_misfiled() {
     let world = World::new();
     world.install("pi", "");
     world.add(Pi::session(id(1)).in_dir(world.dir("app")).filed_under("--somewhere-else--").turn("a", "b"));
@@ -302,7 +302,7 @@ fn resume_refuses_files_lost_to_pi() {
 }
 
 #[test]
-fn a_recent_record_may_mean_in_use() {
+fn recent_record_means_maybe_in_use() {
     let at = |start: &str| listed(Pi::session(id(1)).at(start).turn("a", "b")).liveness;
     assert_eq!(at("2026-03-01T11:57:30Z"), Liveness::Maybe);
     assert_eq!(at("2026-03-01T11:50:00Z"), Liveness::Idle);
@@ -310,7 +310,7 @@ fn a_recent_record_may_mean_in_use() {
 }
 
 #[test]
-fn other_directories_of_pi_are_stores_and_are_named_to_it() {
+fn environment_variables_select_stores_for_resume() {
     let world = World::new();
     let (app, agent, flat) = (world.dir("app"), world.dir("agent"), world.dir("flat"));
     world.add(Pi::session(id(1)).in_dir(&app).turn("usual", "b"));
@@ -340,7 +340,7 @@ fn other_directories_of_pi_are_stores_and_are_named_to_it() {
 }
 
 #[test]
-fn other_files_next_to_sessions_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let file = world.add(Pi::session(id(1)).turn("a", "b"));
     let dir = file.parent().expect("a project");
@@ -362,7 +362,7 @@ fn other_files_next_to_sessions_are_not_listed() {
 }
 
 #[test]
-fn no_value_of_any_type_stops_a_listing() {
+fn list_survives_values_of_any_type() {
     let keys = ["type", "id", "parentId", "timestamp", "message", "name", "summary", "cwd", "parentSession", "display"];
     let body_keys = ["role", "content", "model", "stopReason", "errorMessage", "command"];
     let kinds = ["message", "session", "session_info", "compaction", "custom_message"];

@@ -29,7 +29,7 @@ pub(crate) fn leaves(mut seat: Seat, key: &str, expected: i32) -> String {
 }
 
 #[test]
-fn typed_words_find_a_session_and_enter_resumes_it() {
+fn typed_words_find_session_and_enter_resumes() {
     let world = two_sessions();
     let mut seat = shell(&world, "resume");
     seat.shows("2 of 2 sessions");
@@ -96,7 +96,7 @@ fn five_keys_and_enter_resume_a_session_of_last_week() {
 }
 
 #[test]
-fn matches_are_highlighted_and_filters_can_be_typed() {
+fn picker_highlights_matches_and_accepts_filters() {
     let world = many_sessions();
     let mut seat = open(&world, 80, 24);
     seat.shows("61 of 61 sessions");
@@ -127,7 +127,7 @@ fn matches_are_highlighted_and_filters_can_be_typed() {
 }
 
 #[test]
-fn messages_are_found_after_a_pause_with_their_line() {
+fn picker_searches_messages_after_a_delay() {
     let world = many_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("61 of 61 sessions");
@@ -161,7 +161,7 @@ fn enter_takes_the_only_session_with_the_word() {
 }
 
 #[test]
-fn words_match_in_any_form_and_a_missing_match_is_explained() {
+fn picker_matches_word_forms_and_explains_no_match() {
     let world = World::new();
     let talk = Claude::session(id(1)).in_dir(world.dir("app")).title("Oil the hinge");
     world.add(talk.turn("The gate squeaks", "ok").turn("x", "The relay was rusty."));
@@ -205,7 +205,7 @@ fn filters_and_excluded_words_apply_to_messages() {
 }
 
 #[test]
-fn a_message_that_was_written_later_is_found() {
+fn picker_finds_message_written_later() {
     let world = two_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("2 of 2 sessions");
@@ -297,7 +297,7 @@ fn arrows_work_after_the_terminal_shrinks() {
 }
 
 #[test]
-fn leaving_the_picker_launches_nothing() {
+fn escape_and_ctrl_c_launch_nothing() {
     for key in ["\x1b", "\x03"] {
         let world = two_sessions();
         let mut seat = shell(&world, "resume");
@@ -336,7 +336,7 @@ fn filters_limit_the_picker() {
 }
 
 #[test]
-fn without_a_capable_terminal_a_session_must_be_named() {
+fn resume_without_capable_terminal_needs_a_session() {
     let world = two_sessions();
     world.rejoin(["resume"]).code(2).stdout_eq("").stderr_eq(snapbox::str![[r#"
 error: no SESSION was given, and there is no terminal to pick one from
@@ -403,7 +403,7 @@ fn ten_thousand_random_bytes_do_nothing() {
 }
 
 #[test]
-fn a_click_chooses_a_second_one_resumes_and_the_wheel_scrolls() {
+fn second_click_resumes_and_wheel_scrolls() {
     let world = two_sessions();
     let mut seat = shell(&world, "resume");
     seat.shows("> claude  Fix the parser");
@@ -425,7 +425,7 @@ fn a_click_chooses_a_second_one_resumes_and_the_wheel_scrolls() {
 }
 
 #[test]
-fn the_command_is_copied_through_the_terminal() {
+fn picker_copies_command_through_terminal() {
     let world = two_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("2 of 2 sessions");
@@ -460,7 +460,7 @@ fn the_picker_continues_after_a_pager() {
 }
 
 #[test]
-fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
+fn picker_deletion_asks_and_can_be_undone() {
     let world = two_sessions();
     let before = picture_of_stores(&world.home());
     let mut seat = open(&world, 100, 24);
@@ -485,7 +485,7 @@ fn a_deletion_is_asked_for_by_name_and_can_be_undone() {
 }
 
 #[test]
-fn a_pinned_session_is_marked_and_not_deleted() {
+fn picker_marks_and_keeps_pinned_session() {
     let world = two_sessions();
     let mut seat = open(&world, 100, 24);
     seat.shows("2 of 2 sessions");
@@ -506,7 +506,7 @@ fn a_pinned_session_is_marked_and_not_deleted() {
 }
 
 #[test]
-fn marks_orders_and_groups_are_a_key_each() {
+fn picker_has_keys_for_marks_order_and_groups() {
     let world = many_sessions();
     let mut seat = open(&world, 80, 24);
     seat.shows("61 of 61 sessions");
@@ -522,7 +522,7 @@ fn marks_orders_and_groups_are_a_key_each() {
 }
 
 #[test]
-fn a_refused_resume_shows_the_reason_and_offers_actions() {
+fn picker_explains_refused_resume_and_offers_actions() {
     let world = two_sessions();
     let gone = world.dir("repo/gone");
     std::fs::create_dir(world.dir("repo").join(".git")).expect("a directory");
@@ -548,7 +548,7 @@ fn a_refused_resume_shows_the_reason_and_offers_actions() {
 }
 
 #[test]
-fn an_agent_bound_to_its_directory_offers_to_create_it() {
+fn picker_offers_to_create_missing_directory() {
     let world = two_sessions();
     let gone = world.dir("gone");
     world.add(Amplifier::session(id(3)).in_dir(&gone).turn("Move the house", "Moved."));
@@ -564,7 +564,7 @@ fn an_agent_bound_to_its_directory_offers_to_create_it() {
 }
 
 #[test]
-fn another_agent_is_chosen_and_started_with_a_briefing() {
+fn picker_starts_another_agent_with_briefing() {
     let world = two_sessions();
     let mut seat = open(&world, 120, 24);
     seat.shows("2 of 2 sessions");
@@ -600,7 +600,7 @@ fn another_agent_is_chosen_and_started_with_a_briefing() {
 }
 
 #[test]
-fn a_picker_for_another_agent_starts_it() {
+fn picker_opened_with_agent_starts_it() {
     let world = two_sessions();
     world.install("codex", "");
     let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -615,7 +615,7 @@ fn a_picker_for_another_agent_starts_it() {
 }
 
 #[test]
-fn a_message_on_another_branch_is_marked() {
+fn picker_marks_message_on_another_branch() {
     let world = two_sessions();
     let talk = Claude::session(id(3)).in_dir(world.dir("parser")).chained().title("Walk");
     let talk = talk.turn("start", "Started.").turn("the lantern went out", "Light it.").back_to(2);
@@ -631,7 +631,7 @@ fn a_message_on_another_branch_is_marked() {
 }
 
 #[test]
-fn without_colours_there_are_none() {
+fn no_color_disables_colors_in_picker() {
     let world = two_sessions();
     let mut command = world.with("NO_COLOR", "1").command(env!("CARGO_BIN_EXE_rejoin"));
     command.arg("resume");
@@ -645,7 +645,7 @@ fn without_colours_there_are_none() {
 }
 
 #[test]
-fn nothing_is_written_by_looking() {
+fn picker_writes_nothing() {
     let world = two_sessions();
     let before = picture_of_stores(&world.home());
     let mut seat = open(&world, 80, 24);
@@ -703,7 +703,7 @@ fn search_pick_shows_the_matching_message() {
 }
 
 #[test]
-fn no_command_means_the_picker_or_help_in_a_pipe() {
+fn no_command_opens_picker_or_prints_help() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("the relay", "ok"));
     let help = world.rejoin([""; 0]).code(0).stderr_eq("").stdout();

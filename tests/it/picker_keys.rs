@@ -98,7 +98,7 @@ fn footer_keys_and_search_work_at_every_width() {
 }
 
 #[test]
-fn on_a_screen_of_two_short_lines_the_same_keys_do_the_same() {
+fn keys_work_on_screen_of_two_lines() {
     let world = many_sessions();
     let before = picture_of_stores(&world.home());
     world.install("look", "cat > /dev/null");
@@ -148,7 +148,7 @@ fn on_a_screen_of_two_short_lines_the_same_keys_do_the_same() {
 }
 
 #[test]
-fn the_end_of_the_terminal_ends_the_picker() {
+fn hangup_of_terminal_ends_picker() {
     for (columns, rows) in SIZES.into_iter().chain([(10, 2)]) {
         let world = two_sessions();
         let (mut pty, other_end) = pty_process::blocking::open().expect("a terminal");

@@ -130,7 +130,7 @@ fn row_in_colours(screen: &vt100::Screen, row: u16) -> String {
 }
 
 #[test]
-fn the_picture_of_the_list_matches_its_output() {
+fn picture_of_list_matches_output() {
     let world = sample_home();
     let size = Size { columns: 110, rows: 30 };
     let (status, sent) = at_terminal(&world, size, &["list"]).ends();
@@ -139,7 +139,7 @@ fn the_picture_of_the_list_matches_its_output() {
 }
 
 #[test]
-fn the_picture_of_the_statistics_matches_its_output() {
+fn picture_of_statistics_matches_output() {
     let world = sample_home();
     let size = Size { columns: 90, rows: 40 };
     let (status, sent) = at_terminal(&world, size, &["stats"]).ends();
@@ -198,7 +198,7 @@ fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
 }
 
 #[test]
-fn the_pictures_of_the_picker_match_its_screens() {
+fn pictures_of_picker_match_screens() {
     let back = "It is back and the queue is empty again.";
     let queue = &["> cron", "1 of 15 sessions", back];
     let draw = |name: &str, size, keys, texts: &[&str]| {

@@ -23,7 +23,7 @@ fn a_script_reads_the_ids_from_json() {
 }
 
 #[test]
-fn a_reader_of_one_line_is_a_quiet_success() {
+fn closed_pipe_after_one_line_is_success() {
     let world = World::new();
     let prompt = "a prompt of some length, so that a pipe cannot hold the whole answer. ".repeat(4);
     for n in 1..=2000 {
@@ -35,7 +35,7 @@ fn a_reader_of_one_line_is_a_quiet_success() {
 }
 
 #[test]
-fn leaving_a_long_conversation_is_a_quiet_success() {
+fn closed_pipe_during_transcript_is_success() {
     let world = World::new();
     world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
     leaves_early(&world, &["show", "latest", "--transcript"]);
@@ -57,7 +57,7 @@ pub(crate) fn leaves_early(world: &World, args: &[&str]) {
 }
 
 #[test]
-fn an_empty_home_gives_the_full_envelope() {
+fn empty_home_gives_complete_json() {
     let world = World::new();
     let list: SessionList = world.rejoin(["list", "--json"]).code(0).stderr_eq("").json();
     assert_eq!((list.format_version, list.kind), (Version::One, ListKind::SessionList));
@@ -69,7 +69,7 @@ fn an_empty_home_gives_the_full_envelope() {
 }
 
 #[test]
-fn a_missing_home_is_a_clear_error() {
+fn missing_home_is_an_error() {
     let world = World::new();
     let missing = world.root().join("no such home");
     let home = missing.to_str().expect("a path");
@@ -88,7 +88,7 @@ fn a_missing_home_is_a_clear_error() {
 }
 
 #[test]
-fn a_file_as_home_is_a_clear_error() {
+fn file_as_home_is_an_error() {
     let world = World::new();
     let file = world.root().join("file");
     crate::fixtures::put(&file, "");
@@ -97,7 +97,7 @@ fn a_file_as_home_is_a_clear_error() {
 }
 
 #[test]
-fn wrong_usage_exits_with_status_two_and_a_reason() {
+fn usage_error_exits_with_2_and_reason() {
     let world = World::new();
     for (args, word) in [
         (&["list", "--agent", "nobody"][..], "nobody"),
@@ -118,7 +118,7 @@ fn wrong_usage_exits_with_status_two_and_a_reason() {
 }
 
 #[test]
-fn the_exit_codes_are_documented() {
+fn help_documents_exit_codes() {
     let world = World::new();
     world.rejoin(["help", "exit-codes"]).code(0).stdout_eq(snapbox::str![[r#"
 The exit codes of rejoin:
@@ -149,7 +149,7 @@ With --wait, an agent that a signal killed gives 128 and the signal's number.
 }
 
 #[test]
-fn a_closed_pipe_in_a_long_json_answer_is_a_quiet_success() {
+fn closed_pipe_during_json_is_success() {
     let world = World::new();
     world.add((0..3000).fold(Claude::session(id(1)), |session, _| session.turn("why?", &"because ".repeat(10))));
     leaves_early(&world, &["show", "latest", "--transcript", "--json"]);

@@ -38,7 +38,7 @@ fn liveness(answer: Answer) -> Vec<(String, Liveness)> {
 }
 
 #[test]
-fn without_proc_a_session_in_use_is_never_idle() {
+fn session_is_never_idle_without_proc() {
     let world = World::with_agents();
     if !can_hide_proc(&world) {
         return;
@@ -102,8 +102,8 @@ const ON_A_MAC: [&str; 6] =
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what was run, or that nothing was")]
-fn moving_files_works_on_a_disk_like_a_macs() {
-    const THIS: &str = "platforms::moving_files_works_on_a_disk_like_a_macs";
+fn changes_work_on_case_insensitive_disk() {
+    const THIS: &str = "platforms::changes_work_on_case_insensitive_disk";
     const VOLUME: &str = "REJOIN_MAC_DISK";
     let program = std::env::current_exe().expect("this program");
     let Some(volume) = std::env::var_os(VOLUME) else {
@@ -163,7 +163,7 @@ fn sessions_in(world: &World, dir: &Path) -> Vec<Session> {
 }
 
 #[test]
-fn one_directory_in_capitals_and_in_small_letters_is_one() {
+fn directory_matches_in_any_case_on_mac_disk() {
     if !is_mac_disk() {
         return;
     }
@@ -183,7 +183,7 @@ fn one_directory_in_capitals_and_in_small_letters_is_one() {
 }
 
 #[test]
-fn a_project_is_named_after_composed_accents() {
+fn project_matches_composed_accents() {
     let world = World::with_agents();
     // A directory as the Finder, unzip or git may have made it: the accent is a separate letter.
     let apart = world.dir("cafe\u{301}");
@@ -201,7 +201,7 @@ fn a_project_is_named_after_composed_accents() {
 }
 
 #[test]
-fn a_project_named_after_decomposed_accents_is_filed_right() {
+fn project_matches_decomposed_accents() {
     let world = World::with_agents();
     let dir = world.dir("caf\u{e9}");
     let apart = world.root().join("cafe\u{301}");
@@ -218,7 +218,7 @@ fn a_project_named_after_decomposed_accents_is_filed_right() {
 }
 
 #[test]
-fn a_directory_is_found_through_a_link_above_it() {
+fn directory_matches_through_linked_parent() {
     let world = World::with_agents();
     // As /tmp and /var lead to /private on a Mac: agents record the system's path.
     let real = world.dir("private/tmp/app");

@@ -67,7 +67,7 @@ fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool)
 }
 
 #[test]
-fn the_plan_is_synced_before_the_first_change() {
+fn journal_is_synced_before_first_change() {
     if !has_strace() {
         return;
     }
@@ -92,7 +92,7 @@ fn the_plan_is_synced_before_the_first_change() {
 }
 
 #[test]
-fn the_record_of_a_new_file_is_synced_before_its_rename() {
+fn journal_record_is_synced_before_rename() {
     if !has_strace() {
         return;
     }
@@ -107,7 +107,7 @@ fn the_record_of_a_new_file_is_synced_before_its_rename() {
 }
 
 #[test]
-fn a_copy_across_file_systems_is_synced_before_the_removal() {
+fn copy_is_synced_before_original_is_removed() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
@@ -139,7 +139,7 @@ fn placed(call: &Call) -> Option<[String; 2]> {
 }
 
 #[test]
-fn a_written_file_is_synced_before_and_after_its_rename() {
+fn file_is_synced_before_and_after_rename() {
     if !has_strace() {
         return;
     }

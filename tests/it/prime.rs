@@ -88,7 +88,7 @@ fn sub_agent_belongs_to_its_session() {
 }
 
 #[test]
-fn variables_lead_to_other_directories() {
+fn environment_variables_select_other_stores() {
     let world = World::new();
     let (agent_dir, flat) = (world.dir("agent"), world.dir("flat"));
     world.add(Pi::of_prime(id(1)).in_dir("/usr/bin").sessions(agent_dir.join("sessions")).turn("a", "b"));

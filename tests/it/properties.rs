@@ -63,7 +63,7 @@ fn list_shows_exactly_the_recorded_directory() {
 }
 
 #[test]
-fn the_printed_command_enters_the_directory_in_a_shell() {
+fn printed_command_enters_any_directory() {
     let outcome = cases(32).run(&path(), |path| {
         let world = World::with_agents();
         let dir = world.dir(&path);
@@ -94,7 +94,7 @@ fn the_printed_command_enters_the_directory_in_a_shell() {
 }
 
 #[test]
-fn a_directory_with_dots_is_recorded_resolved_and_then_found() {
+fn backfill_normalizes_directory_with_dots() {
     let outcome = cases(64).run(&(name(), name()), |(first, second)| {
         let world = World::with_agents();
         let dir = world.dir(&first);
@@ -113,7 +113,7 @@ fn a_directory_with_dots_is_recorded_resolved_and_then_found() {
 }
 
 #[test]
-fn no_bytes_in_a_file_stop_a_listing() {
+fn list_survives_arbitrary_bytes() {
     let junk = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..400),
         "(\\{\"[a-z]{1,9}\":(null|7|\"x\"|\\{\\}|\\[\\])\\}\n?){0,9}".prop_map(String::into_bytes),

@@ -29,7 +29,7 @@ fn path_of(root: &Path, dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_session_is_shown_with_its_titles_tools_and_subagents() {
+fn show_reads_titles_tools_and_subagents() {
     let world = World::new();
     let app = world.dir("app");
     let records = [
@@ -69,7 +69,7 @@ fn a_session_is_shown_with_its_titles_tools_and_subagents() {
 }
 
 #[test]
-fn a_variable_leads_to_another_store_and_is_set_for_a_resume() {
+fn environment_variable_selects_store_for_resume() {
     let world = World::new();
     let (app, root) = (world.dir("app"), world.dir("elsewhere"));
     put(&path_of(&root, &app), lines(&[said(&app, 0, "user", "a"), said(&app, 1, "assistant", "b")]));
@@ -79,7 +79,7 @@ fn a_variable_leads_to_another_store_and_is_set_for_a_resume() {
 }
 
 #[test]
-fn unknown_types_of_records_do_not_make_a_session_empty() {
+fn session_with_unknown_records_is_not_empty() {
     let world = World::new();
     let app = world.dir("app");
     let path = path_of(&world.home().join(".qoder"), &app);
@@ -92,7 +92,7 @@ fn unknown_types_of_records_do_not_make_a_session_empty() {
 }
 
 #[test]
-fn its_own_deletion_is_reported_only_if_it_is_enabled() {
+fn doctor_reports_expiry_only_if_enabled() {
     let world = World::new();
     let app = world.dir("app");
     let path = path_of(&world.home().join(".qoder"), &app);

@@ -43,7 +43,7 @@ fn a_quiet_change_prints_at_most_one_line() {
 }
 
 #[test]
-fn a_quiet_read_prints_its_answer_without_notes() {
+fn quiet_read_prints_answer_without_notes() {
     let world = sample_home();
     let answers: &[&[&str]] = &[
         &["list"],

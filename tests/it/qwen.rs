@@ -46,7 +46,7 @@ fn list_reads_the_records_of_a_session() {
 }
 
 #[test]
-fn directories_of_one_project_keep_their_own_sessions() {
+fn directories_with_same_slug_keep_their_sessions() {
     let world = World::new();
     world.install("qwen", "");
     let dirs = ["a-b", "a_b", "a.b"].map(|name| world.dir(name));
@@ -68,7 +68,7 @@ fn directories_of_one_project_keep_their_own_sessions() {
 }
 
 #[test]
-fn a_session_with_a_contradicting_project_is_marked() {
+fn session_in_contradicting_project_is_misfiled() {
     let world = World::new();
     let (one, two) = (world.dir("one"), world.dir("two"));
     world.add(Qwen::session(id(1)).in_dir(&one).filed_under(qwen_slug(&two)).turn("x", "y"));
@@ -79,7 +79,7 @@ fn a_session_with_a_contradicting_project_is_marked() {
 }
 
 #[test]
-fn a_session_in_a_client_worktree_starts_in_its_repository() {
+fn session_of_client_worktree_starts_in_repository() {
     let world = World::new();
     let repository = world.dir("repo");
     let tree = repository.join(".qwen/worktrees/topic");
@@ -113,7 +113,7 @@ fn tools_thoughts_and_notes_are_neither_prompts_nor_replies() {
 }
 
 #[test]
-fn a_killed_turn_an_error_and_a_torn_line_leave_a_prompt() {
+fn killed_turn_leaves_a_prompt() {
     let error = json!({"uiEvent": {"event.name": "api_error", "status_code": 400}});
     let session = listed(Qwen::session(id(1)).prompt("never answered").system("ui_telemetry", &error));
     assert_eq!((said(&session), session.kind), ((None, Some("never answered"), Some(1), Some(0)), Kind::Main));
@@ -125,7 +125,7 @@ fn a_killed_turn_an_error_and_a_torn_line_leave_a_prompt() {
 }
 
 #[test]
-fn a_cut_off_line_is_ended_before_a_resume() {
+fn resume_needs_torn_line_to_be_ended() {
     let world = World::new();
     let half = r#"{"uuid":"u9","type":"ass"#;
     let path = world.add(Qwen::session(id(1)).in_dir(world.dir("app")).turn("x", "y").followed_by(half));
@@ -147,7 +147,7 @@ fn a_cut_off_line_is_ended_before_a_resume() {
 }
 
 #[test]
-fn a_large_transcript_is_known_by_its_ends() {
+fn large_transcript_is_read_only_at_its_ends() {
     let long = "word ".repeat(200);
     let session = Qwen::session(id(1)).turn("the first", "ok").title("Given early");
     let world = World::new();
@@ -182,7 +182,7 @@ fn archived_sessions_forks_and_sub_agents_are_distinguished() {
 }
 
 #[test]
-fn an_active_and_an_archived_transcript_of_one_id_are_copies() {
+fn active_and_archived_transcript_are_copies() {
     let world = World::new();
     world.add(Qwen::session(id(1)).turn("x", "y").turn("more", "z"));
     world.add(Qwen::session(id(1)).archived().turn("x", "y"));
@@ -192,7 +192,7 @@ fn an_active_and_an_archived_transcript_of_one_id_are_copies() {
 }
 
 #[test]
-fn it_is_resumed_by_its_full_id_in_its_own_directory() {
+fn resume_passes_full_id_in_recorded_directory() {
     let world = World::new();
     world.install("qwen", "");
     let app = world.dir("app");
@@ -226,7 +226,7 @@ fn this_process() -> (u32, String, u64) {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "only there the client notes its start")]
-fn a_registration_counts_only_while_its_very_process_runs() {
+fn registration_counts_only_while_its_process_runs() {
     let world = World::new();
     world.add(Qwen::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let (pid, start, namespace) = this_process();
@@ -268,7 +268,7 @@ fn a_runtime_file_counts_only_without_a_registration() {
 }
 
 #[test]
-fn each_variable_and_the_settings_lead_to_a_store() {
+fn variables_and_settings_select_stores() {
     let world = World::new();
     let app = world.dir("app");
     let (runtime, home, set) = (world.dir("runtime"), world.dir("qwen-home"), world.dir("set"));
@@ -292,7 +292,7 @@ fn each_variable_and_the_settings_lead_to_a_store() {
 }
 
 #[test]
-fn other_files_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let chats = path.parent().expect("a directory");
@@ -312,7 +312,7 @@ fn ids_like_a_title_are_never_passed_to_the_client() {
 }
 
 #[test]
-fn no_line_of_any_kind_stops_a_listing() {
+fn list_survives_lines_of_any_kind() {
     let odd: Vec<Value> = vec![
         json!(null),
         json!(7),
@@ -358,7 +358,7 @@ fn no_line_of_any_kind_stops_a_listing() {
 }
 
 #[test]
-fn a_session_continued_in_another_log_is_reported() {
+fn show_notes_session_continued_in_separate_log() {
     let world = World::new();
     world.add(Qwen::session(id(1)).system("managed_session_header_v1", &json!({})).turn("x", "y"));
     let details: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
@@ -366,7 +366,7 @@ fn a_session_continued_in_another_log_is_reported() {
 }
 
 #[test]
-fn files_with_a_transcripts_prefix_belong_to_it() {
+fn files_with_prefix_of_transcript_belong_to_session() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let archived = world.add(Qwen::session(id(1)).archived().turn("x", "y"));

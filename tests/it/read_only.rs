@@ -73,7 +73,7 @@ pub(crate) fn helpful_commands() -> Vec<Vec<&'static str>> {
 }
 
 #[test]
-fn looking_changes_nothing_in_a_home_with_one_of_everything() {
+fn reading_commands_change_nothing_in_full_home() {
     let world = World::with_agents();
     let count = sample::fill(&world);
     let before = picture(world.root());
@@ -103,7 +103,7 @@ fn looking_changes_nothing_in_a_home_with_one_of_everything() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-fn looking_changes_nothing_in_the_sample_home() {
+fn reading_commands_change_nothing_in_sample_home() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     if !home.is_dir() {
         println!("skipped: there is no examples/home");
@@ -126,7 +126,7 @@ fn looking_changes_nothing_in_the_sample_home() {
 }
 
 #[test]
-fn no_directory_of_an_agent_is_made_in_an_empty_home() {
+fn commands_create_no_agent_directories() {
     let world = World::new();
     for args in
         [&["list"][..], &["show", "latest"], &["resume", "latest", "--print"], &["backfill", "--every"], &["doctor"]]

@@ -67,7 +67,7 @@ fn long(session: Claude) -> Claude {
 }
 
 #[test]
-fn a_session_named_by_leo_starts_in_the_directory_of_claude() {
+fn session_of_leo_pointer_starts_in_claude_directory() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     world.add(Leo::pointer(&app, &id(1)));
@@ -83,7 +83,7 @@ fn a_session_named_by_leo_starts_in_the_directory_of_claude() {
 }
 
 #[test]
-fn the_pointer_file_selects_the_session_of_its_app() {
+fn pointer_file_selects_session_of_app() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     let pointer = world.add(Leo::pointer(&app, &id(1)));
@@ -94,7 +94,7 @@ fn the_pointer_file_selects_the_session_of_its_app() {
 }
 
 #[test]
-fn a_lost_pointer_falls_back_to_the_apps_newest_session() {
+fn dangling_pointer_falls_back_to_newest_session() {
     let (world, app, _) = with_app();
     world.add(long(Claude::session(id(2)).in_dir(&app).at("2026-02-10T10:00:00Z")));
     world.add(long(Claude::session(id(3)).in_dir(&app).at("2026-02-11T10:00:00Z")));
@@ -130,7 +130,7 @@ fn every_command_knows_the_pointer_of_a_session() {
 }
 
 #[test]
-fn a_pointer_without_an_id_falls_back_too() {
+fn pointer_without_id_falls_back_to_newest_session() {
     let (world, app, _) = with_app();
     world.add(long(Claude::session(id(2)).in_dir(&app)));
     world.add(Leo::without_id(&app));
@@ -140,7 +140,7 @@ fn a_pointer_without_an_id_falls_back_too() {
 }
 
 #[test]
-fn an_app_without_sessions_starts_only_with_fresh() {
+fn app_without_sessions_needs_fresh() {
     let (world, app, _) = with_app();
     world.add(Claude::session(id(4)).in_dir(&app).turn("hi", "no"));
     world.add(Leo::pointer(&app, &id(9)));
@@ -177,7 +177,7 @@ fn fresh_resumes_an_existing_session() {
 }
 
 #[test]
-fn quiet_keeps_the_steps_of_the_cascade_to_itself() {
+fn quiet_hides_fallback_steps() {
     let (world, app, server) = with_app();
     world.add(long(Claude::session(id(1)).in_dir(&server)));
     world.add(Leo::pointer(&app, &id(1)));

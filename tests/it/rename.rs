@@ -41,7 +41,7 @@ renamed  claude 00000001-aaaa-4aaa-8aaa-000000000001  Say "hi"
 }
 
 #[test]
-fn kimi_reads_its_state_and_every_other_byte_of_it_stays() {
+fn rename_keeps_every_other_byte_of_kimi_state() {
     let world = World::new();
     let dir = world.add(Kimi::session(id(1)).in_dir("/usr").turn("x", "y"));
     let state = dir.join("state.json");
@@ -78,7 +78,7 @@ fn rename_refuses_a_title_hidden_by_the_agent() {
 }
 
 #[test]
-fn a_session_in_use_keeps_its_title() {
+fn rename_refuses_session_in_use() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     let pid = std::process::id();

@@ -24,7 +24,7 @@ fn dir_of(world: &World) -> PathBuf {
 }
 
 #[test]
-fn a_session_of_another_home_is_restored_below_this_one() {
+fn session_of_old_home_is_restored_below_this() {
     let of_agents: [fn(PathBuf) -> Box<dyn Fixture>; 5] = [
         |dir| Box::new(Claude::session(id(1)).in_dir(dir).turn("look", "ok")),
         |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("look", "ok")),
@@ -75,7 +75,7 @@ fn a_session_of_another_home_is_restored_below_this_one() {
 }
 
 #[test]
-fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
+fn restored_amplifier_session_keeps_directory_of_project() {
     let world = World::new();
     let (app, ops) = (world.dir("app"), world.dir("ops"));
     let without_dir = |n| Amplifier::session(id(n)).metadata("working_dir", Value::Null).turn("look", "ok");
@@ -128,7 +128,7 @@ fn a_restored_amplifier_session_keeps_a_directory_recorded_elsewhere() {
 }
 
 #[test]
-fn a_directory_of_a_container_is_mapped_to_the_named_one() {
+fn restore_maps_container_directory() {
     let world = World::new();
     let volume = archived_in(&world, &world.home(), &|| {
         Box::new(Claude::session(id(1)).in_dir("/workspace/app").turn("look", "ok"))

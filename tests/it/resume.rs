@@ -28,7 +28,7 @@ fn in_a_shell(world: &World, session: &str) -> (Launch, Answer) {
 }
 
 #[test]
-fn the_sources_of_an_amplifier_directory_have_their_order() {
+fn sources_of_amplifier_directory_are_ranked() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let slug = amplifier_slug(&app);
@@ -85,7 +85,7 @@ fn resume_takes_no_directory_from_the_caller() {
 }
 
 #[test]
-fn a_failed_backfill_is_a_warning_and_does_not_stop_a_resume() {
+fn failed_backfill_is_only_a_warning() {
     let world = World::with_agents();
     let app = world.dir("app");
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -97,7 +97,7 @@ fn a_failed_backfill_is_a_warning_and_does_not_stop_a_resume() {
 }
 
 #[test]
-fn print_and_json_run_nothing_and_write_nothing() {
+fn print_and_json_change_nothing() {
     let world = World::with_agents();
     let app = world.dir("app");
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -147,7 +147,7 @@ fn the_printed_command_is_quoted_for_a_shell() {
 }
 
 #[test]
-fn ids_like_shell_code_or_options_are_harmless() {
+fn id_that_looks_like_code_is_one_argument() {
     let world = World::with_agents();
     let app = world.dir("app");
     for odd in ["$(touch x)", "a;touch x", "--help", "-h", "two\nlines", "it's", "a b", "ünï"] {
@@ -168,7 +168,7 @@ fn ids_like_shell_code_or_options_are_harmless() {
 }
 
 #[test]
-fn dir_overrides_and_nothing_is_recorded_then() {
+fn in_option_overrides_without_recording() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -180,7 +180,7 @@ fn dir_overrides_and_nothing_is_recorded_then() {
 }
 
 #[test]
-fn further_arguments_go_to_the_agent_as_they_are() {
+fn extra_arguments_are_passed_to_agent() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -191,7 +191,7 @@ fn further_arguments_go_to_the_agent_as_they_are() {
 }
 
 #[test]
-fn variables_of_a_surrounding_session_are_not_passed_on() {
+fn variables_of_outer_session_are_removed() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -214,7 +214,7 @@ fn variables_of_a_surrounding_session_are_not_passed_on() {
 }
 
 #[test]
-fn the_home_option_is_the_agents_home_too() {
+fn home_option_sets_home_of_agent() {
     let world = World::with_agents();
     let app = world.dir("app");
     let backup = world.dir("backup");
@@ -224,7 +224,7 @@ fn the_home_option_is_the_agents_home_too() {
 }
 
 #[test]
-fn a_successful_resume_ends_with_the_agents_status() {
+fn resume_exits_with_status_of_agent() {
     let world = World::new();
     world.install("claude", "exit 42");
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
@@ -232,7 +232,7 @@ fn a_successful_resume_ends_with_the_agents_status() {
 }
 
 #[test]
-fn a_missing_program_is_127_and_an_unrunnable_one_126() {
+fn missing_program_exits_127_and_unrunnable_126() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let answer = world.rejoin(["resume", &id(1)]).code(127);
@@ -246,7 +246,7 @@ fn a_missing_program_is_127_and_an_unrunnable_one_126() {
 }
 
 #[test]
-fn a_missing_directory_names_the_nearest() {
+fn missing_directory_suggests_nearest() {
     let world = World::with_agents();
     let gone = world.dir("work/gone/deep");
     world.add(Amplifier::session(id(1)).in_dir(&gone).turn("x", "y"));
@@ -265,7 +265,7 @@ fn a_missing_directory_names_the_nearest() {
 }
 
 #[test]
-fn a_mistyped_directory_is_reported_alone() {
+fn mistyped_in_option_is_reported_alone() {
     let world = World::with_agents();
     for (n, fixture) in [
         (1, Box::new(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y")) as Box<dyn Fixture>),
@@ -278,7 +278,7 @@ fn a_mistyped_directory_is_reported_alone() {
 }
 
 #[test]
-fn a_missing_directory_offers_only_what_the_agent_accepts() {
+fn missing_directory_offers_only_accepted_remedies() {
     type Make = fn(&Path) -> Box<dyn Fixture>;
     let of_agents: [(&str, Make); 4] = [
         ("kimi", |dir| Box::new(Kimi::session(id(1)).in_dir(dir).turn("x", "y"))),
@@ -347,7 +347,7 @@ fn resume_uses_the_copy_with_the_best_evidence() {
 }
 
 #[test]
-fn indistinguishable_copies_are_ambiguous_until_one_is_named() {
+fn indistinguishable_copies_need_copy_option() {
     let world = World::with_agents();
     let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
     // The same length at the same time, but not the same words.
@@ -368,7 +368,7 @@ fn indistinguishable_copies_are_ambiguous_until_one_is_named() {
 }
 
 #[test]
-fn an_unexecutable_program_on_the_path_is_126() {
+fn program_without_execute_permission_exits_126() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     put(&world.root().join("bin/claude"), "#!/bin/sh\n");
@@ -376,7 +376,7 @@ fn an_unexecutable_program_on_the_path_is_126() {
 }
 
 #[test]
-fn a_session_is_resumable_if_resume_would_start_it() {
+fn resumable_flag_matches_resume() {
     let world = World::new();
     crate::sample::fill(&world);
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
@@ -392,7 +392,7 @@ fn a_session_is_resumable_if_resume_would_start_it() {
 }
 
 #[test]
-fn a_moved_project_is_led_to_move_first() {
+fn moved_project_suggests_move_first() {
     let world = World::new();
     let old = world.home().join("work/plain");
     std::fs::create_dir_all(&old).expect("a directory");
@@ -410,7 +410,7 @@ fn a_moved_project_is_led_to_move_first() {
 }
 
 #[test]
-fn a_directory_entered_through_a_link_has_both_names() {
+fn directory_matches_through_link() {
     let world = World::with_agents();
     let (real, link) = (world.dir("data/app"), world.dir("work").join("app"));
     std::os::unix::fs::symlink(&real, &link).expect("a link");
@@ -428,7 +428,7 @@ fn a_directory_entered_through_a_link_has_both_names() {
 }
 
 #[test]
-fn the_commands_for_other_directories_work_after_a_dot() {
+fn commands_suggested_for_dot_work() {
     let world = World::with_agents();
     let (app, empty) = (world.dir("app"), world.dir("app/none"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -443,7 +443,7 @@ fn the_commands_for_other_directories_work_after_a_dot() {
 }
 
 #[test]
-fn a_command_with_a_line_end_is_not_printed() {
+fn print_refuses_command_with_newline() {
     let world = World::with_agents();
     let dir = world.dir("one\ntwo");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));

@@ -114,7 +114,7 @@ fn doctor_names_the_causes_in_the_transcript() {
 }
 
 #[test]
-fn other_agents_are_stuck_too_and_keep_their_own_way() {
+fn stuck_sessions_of_other_agents_are_detected() {
     let world = world();
     let error = json!({"type": "task_complete", "last_agent_message": null,
         "error": {"message": "unexpected status 400 Bad Request", "codex_error_info": "bad_request"}});
@@ -217,7 +217,7 @@ fn resume_warns_of_a_stuck_session_and_starts_it() {
 }
 
 #[test]
-fn a_briefing_on_a_stuck_session_has_the_last_good_exchange() {
+fn briefing_of_stuck_session_has_last_good_exchange() {
     let world = world();
     world.install("codex", "");
     world.add(stuck());
@@ -235,7 +235,7 @@ fn a_briefing_on_a_stuck_session_has_the_last_good_exchange() {
 }
 
 #[test]
-fn rewind_makes_a_session_up_to_the_last_good_reply() {
+fn rewind_copies_up_to_last_good_reply() {
     let world = world();
     let path = world.add(stuck());
     let before = std::fs::read(&path).expect("a transcript");
@@ -271,7 +271,7 @@ fn rewind_makes_a_session_up_to_the_last_good_reply() {
 }
 
 #[test]
-fn a_rewound_session_replaces_the_stuck_one() {
+fn latest_prefers_rewound_to_stuck_session() {
     let world = world();
     world.add(stuck());
     world.add(Claude::session(id(2)).in_dir("/usr").at("2026-01-20T10:00:00Z").turn("a", "b"));
@@ -313,7 +313,7 @@ fn a_rewound_session_replaces_the_stuck_one() {
 }
 
 #[test]
-fn a_number_or_a_branch_names_another_point() {
+fn rewind_accepts_message_number_or_branch() {
     let world = world();
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("two", "2");
     world.add(session.back_to(2).turn("three", "3"));

@@ -60,7 +60,7 @@ fn arrows(tree: &Tree) -> Vec<String> {
 }
 
 #[test]
-fn each_room_uses_only_those_below_it() {
+fn each_room_imports_only_lower_rooms() {
     let faults = faults(&ROOMS, &TREE);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let used: BTreeSet<&str> = TREE.modules.iter().map(|module| module[0].as_str()).collect();
@@ -68,7 +68,7 @@ fn each_room_uses_only_those_below_it() {
 }
 
 #[test]
-fn the_table_of_the_rooms_names_the_imports_of_the_source() {
+fn room_table_matches_imports_of_source() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
     let page = std::fs::read_to_string(path).expect("a page");
     for room in ROOMS {
@@ -88,7 +88,7 @@ fn the_table_of_the_rooms_names_the_imports_of_the_source() {
 }
 
 #[test]
-fn the_engine_of_changes_has_no_cycle_and_names_no_agent() {
+fn changes_crate_has_no_cycle_and_no_agent() {
     let files = sources("crates/changes/src");
     assert_eq!(Tree::parse(&files).cycles(), [""; 0]);
     let agents = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agent")).expect("a directory");
@@ -106,7 +106,7 @@ fn the_engine_of_changes_has_no_cycle_and_names_no_agent() {
 }
 
 #[test]
-fn an_import_upwards_and_an_unknown_room_are_reported() {
+fn upward_import_and_unknown_room_are_reported() {
     let tree = planted(&[
         ("top.rs", "use crate::low::a::X;"),
         ("low/mod.rs", "mod a;"),
@@ -122,7 +122,7 @@ fn an_import_upwards_and_an_unknown_room_are_reported() {
 }
 
 #[test]
-fn a_cycle_through_super_is_found() {
+fn import_cycle_through_super_is_found() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;"),
         ("low/a.rs", "use super::b::Y;"),
@@ -134,7 +134,7 @@ fn a_cycle_through_super_is_found() {
 }
 
 #[test]
-fn a_cycle_through_a_grouped_import_is_found() {
+fn import_cycle_through_group_is_found() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;\nmod c;"),
         ("low/a.rs", "use crate::{\n    low::{\n        b::{self, Y},\n    },\n    other::Z,\n};"),
@@ -150,7 +150,7 @@ fn a_cycle_through_a_grouped_import_is_found() {
 }
 
 #[test]
-fn a_cycle_through_a_reexport_is_found() {
+fn import_cycle_through_reexport_is_found() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;\npub(crate) use b::{Y as Z};\nuse self::a::x;"),
         ("low/a.rs", "use super::Z;"),
@@ -160,7 +160,7 @@ fn a_cycle_through_a_reexport_is_found() {
 }
 
 #[test]
-fn a_cycle_between_files_of_two_folders_is_found() {
+fn import_cycle_between_folders_is_found() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;"),
         ("low/a/mod.rs", "mod deep;"),
@@ -175,7 +175,7 @@ fn a_cycle_between_files_of_two_folders_is_found() {
 }
 
 #[test]
-fn a_module_and_its_folder_may_use_each_other() {
+fn module_and_parent_may_import_each_other() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;\nuse a::X;\nuse b::Y;\npub(crate) struct Z;"),
         ("low/a.rs", "use super::Z;\nuse crate::low::b::Y;"),
@@ -186,7 +186,7 @@ fn a_module_and_its_folder_may_use_each_other() {
 }
 
 #[test]
-fn text_comments_and_unit_tests_use_nothing() {
+fn strings_comments_and_unit_tests_are_ignored() {
     let tree = planted(&[
         ("a.rs", "// crate::b::x()\n/* use crate::b; /* */ use crate::b; */\nfn a<'b>(_: &'b str) -> char { '\"' }"),
         (
@@ -201,7 +201,7 @@ fn text_comments_and_unit_tests_use_nothing() {
 }
 
 #[test]
-fn inline_modules_are_read_like_files() {
+fn inline_modules_are_parsed_like_files() {
     let tree = planted(&[
         ("low/mod.rs", "mod b;\nmod inline {\n    fn x() { super::b::y(); }\n}\nuse b::Z;"),
         ("low/b.rs", "use super::inline;"),
@@ -232,7 +232,7 @@ fn the_library_exports_only_the_public_functions() {
 }
 
 #[test]
-fn the_architecture_names_every_method_of_an_agent() {
+fn architecture_page_names_every_agent_method() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a file");
     let page = read("docs/architecture.md");

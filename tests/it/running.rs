@@ -38,7 +38,7 @@ fn is_by_this_process(process: &Process) -> bool {
 }
 
 #[test]
-fn the_status_of_claude_code_separates_working_from_waiting() {
+fn claude_status_separates_working_from_waiting() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -64,7 +64,7 @@ fn the_status_of_claude_code_separates_working_from_waiting() {
 }
 
 #[test]
-fn an_unproven_process_is_listed_with_the_state_it_noted() {
+fn unproven_process_is_listed_with_recorded_state() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     for (more, expected) in
@@ -135,7 +135,7 @@ fn copilot_cli_waits_after_an_answer_and_works_after_a_prompt() {
 }
 
 #[test]
-fn a_process_with_the_file_open_is_found_without_a_lock() {
+fn process_with_open_file_is_found_without_lock() {
     let world = World::new().with_processes();
     let old = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let ours = omp::add(&world, "-app", &id(2), &omp::turn(&id(2), "/usr"));
@@ -164,7 +164,7 @@ fn a_process_with_the_file_open_is_found_without_a_lock() {
 }
 
 #[test]
-fn an_open_file_proves_more_than_a_recent_record() {
+fn open_file_outranks_recent_record() {
     let world = World::new().with_processes();
     let path = omp::add(&world, "-app", &id(1), &omp::turn(&id(1), "/usr"));
     let a_minute_later = || {
@@ -179,7 +179,7 @@ fn an_open_file_proves_more_than_a_recent_record() {
 }
 
 #[test]
-fn a_record_of_just_now_means_maybe_and_no_state() {
+fn recent_record_means_maybe_without_state() {
     let world = World::new();
     let event = r#"{"ts": "2026-03-01T11:59:30.000+00:00", "event": "llm:request", "data": {}}"#;
     let session = Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y");
@@ -189,7 +189,7 @@ fn a_record_of_just_now_means_maybe_and_no_state() {
 }
 
 #[test]
-fn words_and_filters_narrow_the_sessions_in_use() {
+fn running_list_respects_words_and_filters() {
     let world = World::new();
     let _holder = Holder::of(&lock(&world, &id(1)));
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -252,7 +252,7 @@ fn a_terminal_shows_the_state_the_start_and_the_process() {
 }
 
 #[test]
-fn a_pipe_gets_the_state_the_start_and_the_process() {
+fn piped_list_has_state_start_and_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
     register(&world, &id(1), &json!({"status": "idle"}));
@@ -266,7 +266,7 @@ fn a_pipe_gets_the_state_the_start_and_the_process() {
 }
 
 #[test]
-fn a_home_without_running_sessions_says_so() {
+fn running_list_reports_when_empty() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     let answer = world.on_terminal(100, ["list", "--running"]).code(0).stdout_eq("");

@@ -55,7 +55,7 @@ fn conversation() -> Vec<Value> {
 }
 
 #[test]
-fn a_saved_transcript_is_read_by_show_and_by_amplifiers_rules() {
+fn saved_transcript_is_readable_by_show_and_amplifier() {
     let world = World::new();
     let project = world.dir("project");
     let session = world.home().join(".amplifier/projects").join(amplifier_slug(&project)).join("sessions").join(id(1));
@@ -114,7 +114,7 @@ fn feed(mut command: Command, messages: impl Iterator<Item = String>) -> (std::p
 }
 
 #[test]
-fn very_many_messages_take_no_more_memory_than_a_few() {
+fn save_memory_does_not_grow_with_messages() {
     let total = if tries_every_case() { 100_000 } else { 20_000 };
     let world = World::new();
     let dir = world.dir("session");
@@ -251,7 +251,7 @@ fn invalid_input_leaves_the_transcript_and_fails_on_request() {
 }
 
 #[test]
-fn a_working_directory_is_recorded_as_amplifier_would() {
+fn save_records_working_directory_like_amplifier() {
     let world = World::new();
     let real = world.dir("real");
     std::os::unix::fs::symlink(&real, world.root().join("link")).expect("a link");
@@ -281,7 +281,7 @@ fn a_working_directory_is_recorded_as_amplifier_would() {
 }
 
 #[test]
-fn leos_pointer_leads_to_leos_directory() {
+fn leo_pointer_gives_the_directory() {
     let world = World::with_agents();
     let (output, app) = (world.dir("output"), world.dir("output/Demo/app"));
     // The client filed the session under the directory that it ran in, and the transcript does not name that.
@@ -322,7 +322,7 @@ fn leos_pointer_leads_to_leos_directory() {
 }
 
 #[test]
-fn a_pointers_directory_against_the_store_is_not_evidence() {
+fn pointer_directory_contradicting_store_is_not_evidence() {
     let world = World::with_agents();
     let (home_of_session, app) = (world.dir("work"), world.dir("app"));
     world.add(Claude::session(id(1)).in_dir(&home_of_session).turn("x", "y"));
@@ -332,7 +332,7 @@ fn a_pointers_directory_against_the_store_is_not_evidence() {
 }
 
 #[test]
-fn other_keys_in_leos_pointer_survive() {
+fn save_keeps_other_keys_of_leo_pointer() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Leo::pointer(&app, &id(1)));
@@ -396,7 +396,7 @@ fn key(secret: &str) -> Key {
 const UUID: &str = "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
 
 #[test]
-fn a_session_of_jidocode_is_completed_signed_and_verifies() {
+fn saved_jidocode_session_is_signed_and_verifies() {
     let world = World::new();
     let saved: Saved = save(&world, ["jido", "--json"], jido_session(UUID).to_string()).code(0).json();
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
@@ -424,7 +424,7 @@ fn a_session_of_jidocode_is_completed_signed_and_verifies() {
 }
 
 #[test]
-fn the_known_vector_is_written_byte_for_byte() {
+fn saved_session_matches_known_vector() {
     let secret = "00112233445566778899aabbccddeeff".repeat(2);
     let key = derive_key(APP_SALTS[0], &secret, "examplehost");
     let vector = r#"{
@@ -477,7 +477,7 @@ fn the_known_vector_is_written_byte_for_byte() {
 }
 
 #[test]
-fn an_unresumable_session_of_jidocode_is_not_written() {
+fn save_refuses_unresumable_jidocode_session() {
     let world = World::new();
     let sessions = world.home().join(".jido_code/sessions");
     let with = |key: &str, value: Value| {
@@ -523,7 +523,7 @@ fn an_unresumable_session_of_jidocode_is_not_written() {
 }
 
 #[test]
-fn an_id_in_use_is_never_overwritten() {
+fn save_never_overwrites_existing_id() {
     let world = World::new();
     save(&world, ["jido"], jido_session(UUID).to_string()).code(0);
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));
@@ -557,7 +557,7 @@ fn an_id_in_use_is_never_overwritten() {
 }
 
 #[test]
-fn an_unusable_secret_of_jidocode_signs_nothing() {
+fn save_refuses_unusable_jidocode_secret() {
     for secret in ["short", ""] {
         let world = World::new();
         put(&world.home().join(".jido_code/machine_secret"), secret);
@@ -568,7 +568,7 @@ fn an_unusable_secret_of_jidocode_signs_nothing() {
 }
 
 #[test]
-fn a_saved_transcript_has_the_time_of_saving() {
+fn saved_transcript_gets_new_mtime() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
     let path = session.join("transcript.jsonl");

@@ -24,7 +24,7 @@ fn ids(answer: &Search) -> Vec<&str> {
 }
 
 #[test]
-fn messages_are_found_in_the_sessions_of_every_agent() {
+fn search_finds_messages_of_every_agent() {
     let world = World::new();
     let (asked, said) = ("where is the quokka", "the Quokka sleeps");
     world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, said));
@@ -61,7 +61,7 @@ fn messages_are_found_in_the_sessions_of_every_agent() {
 }
 
 #[test]
-fn titles_and_with_all_messages_of_sub_agents_are_searched() {
+fn search_covers_titles_and_optionally_sub_agents() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok").title("The walrus plan"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the walrus", "none"));
@@ -80,7 +80,7 @@ fn titles_and_with_all_messages_of_sub_agents_are_searched() {
 }
 
 #[test]
-fn a_pipe_has_the_order_of_the_json() {
+fn piped_search_has_order_of_json() {
     let world = World::new();
     let session = |number| Claude::session(id(number)).in_dir(APP);
     world.add(session(1).turn("otter otter heron", "ok"));
@@ -94,7 +94,7 @@ fn a_pipe_has_the_order_of_the_json() {
 }
 
 #[test]
-fn roles_limits_and_filters_narrow_it() {
+fn search_respects_roles_limits_and_filters() {
     let world = World::new();
     let long = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z");
     world.add((0..5).fold(long, |session, _| session.turn("the otter swims", "an otter, yes")));
@@ -123,7 +123,7 @@ fn roles_limits_and_filters_narrow_it() {
 }
 
 #[test]
-fn words_are_in_any_message_of_a_session_and_exact_texts_in_one() {
+fn words_match_across_messages_unlike_exact_text() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the heron and the grey otter", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("a heron", "an otter"));
@@ -138,7 +138,7 @@ fn words_are_in_any_message_of_a_session_and_exact_texts_in_one() {
 }
 
 #[test]
-fn forms_accents_and_parts_of_identifiers_are_found() {
+fn search_matches_forms_accents_and_identifiers() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("why was the relay retried?", "the résumé is in `retryBudget`"));
     for words in
@@ -190,7 +190,7 @@ fn phrase_without_a_match_falls_back_to_its_words() {
 }
 
 #[test]
-fn an_unknown_word_is_replaced_by_the_nearest_or_named() {
+fn unknown_word_is_replaced_or_reported() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("ready", "nothing else"));
@@ -227,7 +227,7 @@ fn the_replacement_occurs_with_the_other_words() {
 }
 
 #[test]
-fn a_word_of_hidden_sessions_is_not_suggested() {
+fn word_of_hidden_session_is_not_suggested() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("it is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the relay", "none"));
@@ -239,7 +239,7 @@ fn a_word_of_hidden_sessions_is_not_suggested() {
 }
 
 #[test]
-fn a_word_behind_a_hyphen_leaves_sessions_out() {
+fn hyphen_excludes_sessions_with_word() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "of mails"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("the relay", "of races"));
@@ -260,7 +260,7 @@ fn three_queries_of_half_remembered_words_find_the_lost_mails() {
 }
 
 #[test]
-fn a_regular_expression_matches_and_a_wrong_one_is_refused() {
+fn regex_matches_and_invalid_regex_is_refused() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("error E0425 in line 7", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("no error at all", "ok"));
@@ -273,7 +273,7 @@ fn a_regular_expression_matches_and_a_wrong_one_is_refused() {
 }
 
 #[test]
-fn sessions_with_the_text_in_their_title_come_first() {
+fn title_matches_come_first() {
     let world = World::new();
     let titled = Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("x", "y");
     world.add(titled.title("All about newts"));
@@ -283,7 +283,7 @@ fn sessions_with_the_text_in_their_title_come_first() {
 }
 
 #[test]
-fn an_excerpt_takes_the_width_of_a_terminal_and_is_whole_for_scripts() {
+fn excerpt_fits_terminal_but_not_pipes() {
     let world = World::new();
     let line = format!("{}newt{}", "before it ".repeat(30), " after it".repeat(60));
     world.add(Claude::session(id(1)).in_dir(APP).turn(&format!("first\n{line}\nlast"), "ok"));
@@ -298,7 +298,7 @@ fn an_excerpt_takes_the_width_of_a_terminal_and_is_whole_for_scripts() {
 }
 
 #[test]
-fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
+fn search_shows_sessions_counts_or_context() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("one\ntwo\nthree newt\nfour\nfive", "newt").turn("x", "newt"));
     let line = |args: &[&str]| world.rejoin(["search", "newt"].iter().chain(args)).code(0).stdout();
@@ -316,7 +316,7 @@ fn sessions_counts_and_lines_around_a_match_are_shown_on_demand() {
 }
 
 #[test]
-fn sessions_only_in_the_archive_are_found_there() {
+fn search_archived_finds_archived_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("where is the heron", "at the lake"));
     world.add(Codex::session(id(2)).in_dir(APP).turn("look", "the heron flew"));
@@ -358,7 +358,7 @@ fn search_reports_texts_too_long_to_search() {
 }
 
 #[test]
-fn a_damaged_archive_is_named_and_the_rest_is_looked_through() {
+fn search_reports_damaged_archive_and_continues() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("one heron", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("another heron", "ok"));
@@ -392,7 +392,7 @@ fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
 }
 
 #[test]
-fn on_a_terminal_lines_fit_and_are_harmless() {
+fn terminal_search_lines_fit_and_are_escaped() {
     let world = World::new();
     let long = format!("{} \u{1b}]0;evil\u{7}\u{202e} ibis\tand\n{}", "word ".repeat(60), "more ".repeat(60));
     world.add(Claude::session(id(1)).in_dir(APP).turn(&long, "an ibis"));
@@ -416,7 +416,7 @@ fn on_a_terminal_lines_fit_and_are_harmless() {
 }
 
 #[test]
-fn filters_are_words_of_search_and_list() {
+fn search_and_list_accept_filter_words() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("the relay", "ok"));
     world.add(Pi::session(id(2)).in_dir("/usr/lib").at("2026-02-10T10:00:00Z").turn("the relay", "lost mails"));
@@ -451,7 +451,7 @@ fn filters_are_words_of_search_and_list() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_a_correction() {
+fn search_refuses_wrong_arguments() {
     let world = World::new();
     world.rejoin(["search"]).code(2);
     world.rejoin(["search", ""]).code(2);
@@ -469,7 +469,7 @@ fn a_closed_pipe_ends_search_quietly() {
 }
 
 #[test]
-fn a_slow_regular_expression_is_refused() {
+fn search_refuses_slow_regex() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("the quokka", "ok"));
     let long = world.rejoin(["search", "--regex", &"a".repeat(100_000)]).code(2);
@@ -482,7 +482,7 @@ fn a_slow_regular_expression_is_refused() {
 }
 
 #[test]
-fn words_of_other_roles_replace_no_word() {
+fn replacement_uses_only_words_of_selected_roles() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay of the queue", "ok"));
     let answer = search(&world, &["quueue", "--role", "assistant"]);

@@ -13,7 +13,7 @@ const A: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const B: &str = "aaaaaaaa-0000-4000-8000-000000000002";
 
 #[test]
-fn words_of_a_title_match_in_any_form() {
+fn title_words_match_in_any_form() {
     let world = World::new();
     world.add(Claude::session(id(1)).title("Retried the relay of `mailQueue`").turn("x", "y"));
     world.add(Claude::session(id(2)).title("Other").turn("x", "y"));
@@ -27,7 +27,7 @@ fn words_of_a_title_match_in_any_form() {
 }
 
 #[test]
-fn a_full_id_or_a_unique_beginning_names_a_session() {
+fn full_id_or_unique_prefix_selects_session() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
     world.add(Amplifier::session(B).turn("x", "y"));
@@ -39,7 +39,7 @@ fn a_full_id_or_a_unique_beginning_names_a_session() {
 }
 
 #[test]
-fn an_ambiguous_beginning_is_refused_with_its_candidates() {
+fn ambiguous_prefix_lists_candidates() {
     let world = World::new();
     world.add(Claude::session(A).title("First").turn("x", "y"));
     world.add(Amplifier::session(B).named("Second").turn("x", "y"));
@@ -64,7 +64,7 @@ fn an_ambiguous_beginning_is_refused_with_its_candidates() {
 }
 
 #[test]
-fn the_agent_distinguishes_one_id_of_two_agents() {
+fn agent_prefix_distinguishes_equal_ids() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
     world.add(Amplifier::session(A).turn("x", "y"));
@@ -81,7 +81,7 @@ fn the_agent_distinguishes_one_id_of_two_agents() {
 }
 
 #[test]
-fn the_exact_id_wins_over_longer_ones() {
+fn exact_id_beats_longer_ids() {
     let world = World::new();
     // Older sub-sessions have their parent's whole id as a prefix.
     world.add(Amplifier::session(A).turn("x", "y"));
@@ -106,7 +106,7 @@ fn an_unknown_session_is_not_found() {
 }
 
 #[test]
-fn latest_is_the_newest_after_filters() {
+fn latest_selects_newest_after_filters() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).at("2026-02-01T10:00:00Z").turn("x", "y"));
@@ -127,7 +127,7 @@ fn latest_is_the_newest_after_filters() {
 }
 
 #[test]
-fn latest_is_a_session_of_a_script_only_without_others() {
+fn latest_prefers_interactive_sessions() {
     let world = World::new();
     let script = Claude::session(id(1)).entrypoint("sdk-cli").in_dir("/z").at("2026-02-03T10:00:00Z").turn("x", "y");
     world.add(script);
@@ -140,7 +140,7 @@ fn latest_is_a_session_of_a_script_only_without_others() {
 }
 
 #[test]
-fn the_files_and_directories_of_a_session_name_it() {
+fn path_of_session_file_selects_session() {
     let world = World::new();
     let transcript = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a", "p", "r"));
     let dir = world.add(Amplifier::session(id(2)).turn("x", "y"));
@@ -156,7 +156,7 @@ fn the_files_and_directories_of_a_session_name_it() {
 }
 
 #[test]
-fn a_path_below_home_may_begin_with_a_tilde() {
+fn path_may_start_with_tilde() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).turn("x", "y"));
     let path = format!("~/.amplifier/projects/{}/sessions/{}", amplifier_slug("/home/ana/app"), id(1));
@@ -164,7 +164,7 @@ fn a_path_below_home_may_begin_with_a_tilde() {
 }
 
 #[test]
-fn a_directory_without_a_pointer_says_how_to_list_its_sessions() {
+fn directory_without_pointer_suggests_list() {
     let world = World::new();
     let app = world.dir("my app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -173,7 +173,7 @@ fn a_directory_without_a_pointer_says_how_to_list_its_sessions() {
 }
 
 #[test]
-fn an_app_means_the_session_of_its_pointer() {
+fn app_directory_selects_session_of_pointer() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).turn("x", "y"));
@@ -183,7 +183,7 @@ fn an_app_means_the_session_of_its_pointer() {
 }
 
 #[test]
-fn a_broken_pointer_is_an_error_and_not_another_session() {
+fn broken_pointer_is_an_error() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", &"y".repeat(6000)));
@@ -193,7 +193,7 @@ fn a_broken_pointer_is_an_error_and_not_another_session() {
 }
 
 #[test]
-fn the_file_of_a_sub_agent_names_the_sub_agent() {
+fn file_of_sub_agent_selects_sub_agent() {
     let world = World::new();
     let transcript = world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a", "p", "r"));
     let path = transcript.with_extension("").join("subagents/agent-a.jsonl");
@@ -202,7 +202,7 @@ fn the_file_of_a_sub_agent_names_the_sub_agent() {
 }
 
 #[test]
-fn words_name_a_session_or_list_several_matches() {
+fn words_select_session_or_list_matches() {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     world.add(Claude::session(id(1)).in_dir(&shop).turn("Empty the basket after a login", "Done."));
@@ -227,7 +227,7 @@ fn words_name_a_session_or_list_several_matches() {
 }
 
 #[test]
-fn a_dot_means_the_newest_session_here() {
+fn dot_selects_newest_session_in_current_directory() {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
     world.add(Claude::session(id(1)).in_dir(&shop).turn("First", "Done."));
@@ -243,7 +243,7 @@ fn a_dot_means_the_newest_session_here() {
 }
 
 #[test]
-fn a_typing_error_suggests_the_nearest_sessions() {
+fn typo_suggests_nearest_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("harbour")).turn("x", "y").title("Sort the certificates"));
     world.add(Claude::session(id(2)).in_dir(world.dir("meadow")).turn("x", "y").title("Water the lamps"));
@@ -259,7 +259,7 @@ fn a_typing_error_suggests_the_nearest_sessions() {
 }
 
 #[test]
-fn each_way_to_name_a_session_comes_before_the_next() {
+fn selector_kinds_have_a_precedence() {
     // One session for each way to name one, the strongest first; a number in the list is not a word, and has a separate
     // row below.
     let ways: [&dyn Fn(&World); 6] = [

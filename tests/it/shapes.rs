@@ -34,7 +34,7 @@ fn list_reads_the_files_of_an_amplifier_session() {
 }
 
 #[test]
-fn an_amplifier_session_killed_in_its_first_turn_is_read() {
+fn amplifier_session_killed_in_first_turn_is_read() {
     let session = listed(Amplifier::session(id(1)).events_only().turn("was killed", ""));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.launch_dir.is_none()), (Kind::Main, true));
@@ -63,7 +63,7 @@ fn backups_replace_broken_or_missing_files() {
 }
 
 #[test]
-fn forks_and_sub_sessions_of_amplifier_are_distinguished() {
+fn list_distinguishes_amplifier_forks_and_sub_sessions() {
     let parent = json!(id(9));
     let fork = listed(
         Amplifier::session(id(1))
@@ -98,7 +98,7 @@ fn forks_and_sub_sessions_of_amplifier_are_distinguished() {
 }
 
 #[test]
-fn every_way_of_writing_an_amplifier_project_is_understood() {
+fn amplifier_project_names_match_in_every_form() {
     for (slug, dir) in [
         ("-home-ana-my.app_v2", "/home/ana/my.app_v2"),
         ("-C-w-a b", "C:\\w\\a b"),
@@ -115,7 +115,7 @@ fn every_way_of_writing_an_amplifier_project_is_understood() {
 }
 
 #[test]
-fn an_amplifier_project_reached_through_a_link_is_understood() {
+fn amplifier_project_matches_through_link() {
     let world = World::new();
     let real = world.dir("real");
     let link = world.root().join("link");
@@ -128,7 +128,7 @@ fn an_amplifier_project_reached_through_a_link_is_understood() {
 }
 
 #[test]
-fn inserted_amplifier_messages_are_not_prompts() {
+fn injected_amplifier_messages_are_not_prompts() {
     let transcript = [
         json!({"role": "user", "content": "<system-reminder>context</system-reminder>"}),
         json!({"role": "user", "content": [{"type": "text", "text": "typed\u{2028}here"}], "metadata": {"timestamp": "2026-02-01T10:00:00+00:00"}}),
@@ -166,7 +166,7 @@ fn list_reads_the_records_of_a_claude_session() {
 }
 
 #[test]
-fn the_strongest_title_wins_and_of_each_sort_the_last() {
+fn strongest_then_last_title_wins() {
     let base = || Claude::session(id(1)).turn("x", "y");
     let summary = |session: Claude| session.record("summary", &json!({"summary": "Summed up"}));
     assert_eq!(listed(summary(base())).title.as_deref(), Some("Summed up"));
@@ -217,14 +217,14 @@ fn a_session_without_terminal_is_exec() {
 }
 
 #[test]
-fn a_fork_knows_its_parent() {
+fn fork_has_parent_id() {
     let session = Claude::session(id(1)).fork_of(&id(9)).turn("x", "y").then_on_its_own().turn("more", "z");
     let session = listed(session);
     assert_eq!((session.kind, session.parent_id), (Kind::Fork, Some(id(9))));
 }
 
 #[test]
-fn a_relocated_session_starts_in_its_new_directory() {
+fn relocated_session_starts_in_new_directory() {
     let session = Claude::session(id(1)).in_dir("/w/tree").filed_under("-w-main").turn("x", "y").relocated("/w/main");
     let session = listed(session);
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/w/main"), Some("relocated")));
@@ -233,7 +233,7 @@ fn a_relocated_session_starts_in_its_new_directory() {
 }
 
 #[test]
-fn a_session_resumed_elsewhere_starts_in_its_filed_directory() {
+fn session_resumed_elsewhere_starts_in_filed_directory() {
     // The newer client appends the caller's directory; the older one kept only that in a moved file.
     let session =
         Claude::session(id(1)).in_dir("/w/old").filed_under("-w-new").turn("x", "y").cd("/w/new").turn("x", "z");
@@ -249,7 +249,7 @@ fn a_misfiled_session_is_marked() {
 }
 
 #[test]
-fn a_torn_last_line_is_marked_and_the_rest_counts() {
+fn torn_last_line_is_marked() {
     let session = listed(Claude::session(id(1)).turn("x", "y").turn("more", "never finished").torn());
     assert_eq!(said(&session), (None, Some("x"), Some(2), Some(1)));
     assert!(session.health.contains(&"torn-transcript".to_owned()));
@@ -257,7 +257,7 @@ fn a_torn_last_line_is_marked_and_the_rest_counts() {
 }
 
 #[test]
-fn sub_agents_of_both_layouts_belong_to_their_session() {
+fn sub_agents_of_both_layouts_belong_to_session() {
     let world = World::new();
     let path = world.add(
         Claude::session(id(1))
@@ -299,7 +299,7 @@ fn replies_are_counted_by_message_without_api_errors() {
 }
 
 #[test]
-fn other_files_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let project = world.home().join(".claude/projects/-home-ana-app");
     for name in ["notes.jsonl", "agent-.txt", "11111111-aaaa-4aaa-8aaa-111111111111.json", "journal.jsonl"] {
@@ -314,7 +314,7 @@ fn other_files_are_not_listed() {
 }
 
 #[test]
-fn sessions_right_below_a_project_and_outside_of_all_are_found() {
+fn list_finds_amplifier_sessions_outside_projects() {
     let world = World::new();
     let home = world.home().join(".amplifier");
     let session = world.add(Amplifier::session(id(1)).turn("x", "y"));
@@ -330,7 +330,7 @@ fn sessions_right_below_a_project_and_outside_of_all_are_found() {
 }
 
 #[test]
-fn a_session_is_shown_with_its_sources_and_messages() {
+fn show_has_sources_and_messages() {
     let world = World::new();
     world.add(Claude::session(id(1)).title("Named").turn("first", "one").turn("second", "two"));
     let details: Details = world.rejoin(["show", "latest", "--messages", "3", "--json"]).code(0).json();

@@ -12,7 +12,7 @@ use crate::world::World;
 const HOLE: u64 = 80 * 1024 * 1024;
 
 #[test]
-fn the_end_of_a_long_transcript_is_shown_without_the_rest() {
+fn show_reads_only_end_of_long_transcript() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure"));
     let longer = Claude::session(id(1)).turn("begin", "yes").turn("go on", "sure").turn("is it done?", "it is");
@@ -41,7 +41,7 @@ fn the_end_of_a_long_transcript_is_shown_without_the_rest() {
 }
 
 #[test]
-fn a_directory_in_which_every_record_agrees_is_said_once() {
+fn show_prints_agreeing_directory_once() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -56,7 +56,7 @@ fn a_directory_in_which_every_record_agrees_is_said_once() {
 }
 
 #[test]
-fn show_does_not_name_itself_as_the_way_out() {
+fn show_does_not_suggest_itself() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y").filed_under("-elsewhere"));
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();

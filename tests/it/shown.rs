@@ -77,7 +77,7 @@ fn says_the_same(world: &World, session: &str, at_least: usize) {
 }
 
 #[test]
-fn file_sessions_of_every_agent_read_the_same_from_the_archive() {
+fn archived_file_sessions_read_the_same() {
     let check = |add: &dyn Fn(&World), at_least| {
         let world = World::new();
         add(&world);
@@ -104,7 +104,7 @@ fn file_sessions_of_every_agent_read_the_same_from_the_archive() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn opencode_files_read_the_same_from_the_archive() {
+fn archived_opencode_files_read_the_same() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
@@ -112,7 +112,7 @@ fn opencode_files_read_the_same_from_the_archive() {
 }
 
 #[test]
-fn a_pi_directory_without_projects_is_read_from_the_archive() {
+fn archived_flat_pi_directory_reads_the_same() {
     let world = World::new();
     let dir = world.dir("flat");
     world.add(Pi::session(id(1)).in_dir(APP).sessions(&dir).filed_under("").turn("look", "ok"));
@@ -125,14 +125,14 @@ fn a_pi_directory_without_projects_is_read_from_the_archive() {
 }
 
 #[test]
-fn a_home_with_everything_reads_the_same_from_the_archive() {
+fn archived_full_home_reads_the_same() {
     let world = World::new();
     sample::fill(&world);
     all_say_the_same(&world, 20);
 }
 
 #[test]
-fn sessions_of_real_clients_read_the_same_from_the_archive() {
+fn archived_real_sessions_read_the_same() {
     // Sessions in databases cannot be archived.
     for (_, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
@@ -160,7 +160,7 @@ fn all_say_the_same(world: &World, at_least: u64) {
 }
 
 #[test]
-fn the_answers_keep_to_the_contract() {
+fn archived_show_keeps_to_json_contract() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added.").turn("run it", "Ran."));
     world.rejoin(["archive", "--every"]).code(0);
@@ -208,7 +208,7 @@ assistant  2026-02-01 10:04:00
 }
 
 #[test]
-fn an_older_state_is_shown_as_it_was() {
+fn show_prints_older_archived_state() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).title("First").turn("add a test", "Added."));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -232,7 +232,7 @@ fn an_older_state_is_shown_as_it_was() {
 }
 
 #[test]
-fn the_command_below_an_archived_session_restores_what_is_shown() {
+fn printed_restore_command_restores_shown_state() {
     let world = World::new();
     let archive = world.root().join("the archive");
     let archive = archive.to_str().expect("a path");
@@ -269,7 +269,7 @@ fn lost_world() -> World {
 }
 
 #[test]
-fn a_damaged_chunk_is_named_and_nothing_is_shown() {
+fn damaged_chunk_is_reported() {
     let world = lost_world();
     let blobs = walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter();
     let blobs = blobs.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
@@ -299,7 +299,7 @@ fn a_damaged_chunk_is_named_and_nothing_is_shown() {
 }
 
 #[test]
-fn a_closed_pipe_leaves_nothing_unpacked() {
+fn closed_pipe_leaves_no_unpacked_files() {
     let world = lost_world();
     for args in [&["--transcript"][..], &["--transcript", "--json"], &["--transcript", "--format", "ndjson"]] {
         let args: Vec<&str> = ["show", "latest", "--archived"].iter().chain(args).copied().collect();
@@ -310,7 +310,7 @@ fn a_closed_pipe_leaves_nothing_unpacked() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn files_of_a_killed_show_are_removed_by_the_next_run() {
+fn next_run_removes_files_of_killed_show() {
     let world = lost_world();
     let (gone, before) = (stores(&world), world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout());
     let next = [vec!["show".to_owned(), id(1), "--messages".to_owned(), "1".to_owned()], vec!["undo".to_owned()]];
@@ -381,7 +381,7 @@ fn files_in_use_by_another_run_are_kept() {
 }
 
 #[test]
-fn messages_are_shown_while_another_run_changes_something() {
+fn show_works_during_another_run() {
     let world = lost_world();
     let lock = std::fs::File::options().write(true).open(state(&world).join("lock")).expect("a lock");
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("a lock that is free");
@@ -426,7 +426,7 @@ fn unpacked_files_are_private() {
 }
 
 #[test]
-fn a_link_in_an_archived_session_is_not_read_through() {
+fn archived_link_is_not_followed() {
     let world = World::new();
     let secret = world.root().join("secret.jsonl");
     put(&secret, "{\"role\":\"user\",\"content\":\"the secret\"}\n");
@@ -443,7 +443,7 @@ fn a_link_in_an_archived_session_is_not_read_through() {
 }
 
 #[test]
-fn a_manifest_writing_through_its_own_link_is_refused() {
+fn manifest_writing_through_its_link_is_refused() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
     world.rejoin(["archive", &id(1)]).code(0);
@@ -474,7 +474,7 @@ fn a_manifest_writing_through_its_own_link_is_refused() {
 }
 
 #[test]
-fn an_archived_session_is_refused_with_the_restore_command() {
+fn resume_of_archived_session_suggests_restore() {
     let world = World::with_agents();
     world.add(Jido::session(id(3)).in_dir(APP));
     world.add(Pi::session(id(3)).in_dir(APP).turn("x", "y"));

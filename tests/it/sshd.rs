@@ -301,7 +301,7 @@ fn copy_tree(from: &Path, to: &Path) {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
-fn sessions_of_real_agents_are_the_same_through_ssh() {
+fn real_sessions_are_the_same_over_ssh() {
     let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/corpus"));
     let names = ["claude", "codex", "gemini"];
     if !names.iter().all(|name| corpus.join(name).join("home").is_dir()) {

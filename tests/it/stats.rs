@@ -31,7 +31,7 @@ fn reply(session: Claude, id: &str, usage: &Value) -> Claude {
 }
 
 #[test]
-fn sessions_are_counted_by_agent_project_model_and_week() {
+fn stats_count_by_agent_project_model_and_week() {
     let world = World::new();
     let (a, b) = (world.dir("a"), world.dir("b"));
     world.add(Claude::session(id(1)).in_dir(&a).at("2026-02-02T10:00:00Z").turn("x", "y").turn("z", "w"));
@@ -70,7 +70,7 @@ fn only_recorded_tokens_are_counted() {
 }
 
 #[test]
-fn tokens_of_a_tree_and_of_a_database_are_added_up() {
+fn tokens_of_trees_and_databases_are_summed() {
     let world = World::new();
     let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "stopReason": "stop",
         "usage": {"input": 10, "output": 3, "cacheRead": 20, "cacheWrite": 1}});
@@ -97,7 +97,7 @@ fn tokens_of_a_tree_and_of_a_database_are_added_up() {
 }
 
 #[test]
-fn impossible_numbers_do_no_harm() {
+fn impossible_token_counts_are_ignored() {
     let world = World::new();
     let most = u64::MAX;
     world.add(reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(most, most, most, most)));
@@ -109,7 +109,7 @@ fn impossible_numbers_do_no_harm() {
 }
 
 #[test]
-fn a_pipe_gets_one_line_per_row() {
+fn piped_stats_have_one_line_per_row() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y"));
     let lines = world.rejoin(["stats", "--by", "agent,project"]).code(0).stderr_eq("").stdout();
@@ -141,7 +141,7 @@ fn tables_fit_a_terminal_of_any_width() {
 }
 
 #[test]
-fn a_future_time_is_not_a_day_of_activity() {
+fn future_timestamp_is_not_an_active_day() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr").at("2100-01-01T10:00:00Z").turn("x", "y"));

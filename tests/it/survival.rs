@@ -363,7 +363,7 @@ fn a_directory_swapped_for_a_link_redirects_no_removal() {
 }
 
 #[test]
-fn files_left_by_a_failed_purge_are_reported_and_restorable() {
+fn failed_purge_leaves_reported_and_restorable_files() {
     if !has_strace() {
         return;
     }
@@ -383,7 +383,7 @@ fn files_left_by_a_failed_purge_are_reported_and_restorable() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn the_results_of_a_change_match_the_disk() {
+fn reported_results_match_the_disk() {
     for point in (1..24).step_by(stride(4)) {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
@@ -398,7 +398,7 @@ fn the_results_of_a_change_match_the_disk() {
 }
 
 #[test]
-fn each_tested_change_has_an_effect_without_faults() {
+fn every_scenario_changes_something_without_faults() {
     for change in &CHANGES {
         let (world, before) = prepared(change);
         let own = |world: &World| crate::picture::picture(&world.home());

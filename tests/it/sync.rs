@@ -93,7 +93,7 @@ pub(crate) fn picture(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_session_is_continued_in_turn_on_two_machines() {
+fn sync_continues_session_on_two_machines() {
     let machines = Machines::new();
     let said = machines.sync("ana").code(0).stdout();
     assert!(said.contains("1 archived, 0 brought, 0 updated, 0 unchanged"), "{said}");
@@ -118,7 +118,7 @@ fn a_session_is_continued_in_turn_on_two_machines() {
 }
 
 #[test]
-fn sessions_continued_on_both_machines_are_kept_and_named() {
+fn sync_keeps_and_reports_conflicting_sessions() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -178,7 +178,7 @@ fn a_quiet_sync_reports_a_conflict_once() {
 }
 
 #[test]
-fn the_plan_of_a_sync_names_the_command_that_carries_it_out() {
+fn sync_plan_prints_its_apply_command() {
     let machines = Machines::new();
     let plan = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
     let command = plan.split('`').find(|part| part.contains(" --apply ")).expect("a command");
@@ -188,7 +188,7 @@ fn the_plan_of_a_sync_names_the_command_that_carries_it_out() {
 }
 
 #[test]
-fn a_session_deleted_here_stays_deleted_here() {
+fn sync_does_not_restore_deleted_session() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -205,7 +205,7 @@ fn a_session_deleted_here_stays_deleted_here() {
 }
 
 #[test]
-fn sessions_of_a_missing_store_do_not_count_as_deleted() {
+fn sync_ignores_missing_store() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -230,7 +230,7 @@ fn sessions_of_a_missing_store_do_not_count_as_deleted() {
 }
 
 #[test]
-fn a_session_in_use_is_not_replaced() {
+fn sync_skips_session_in_use() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -246,7 +246,7 @@ fn a_session_in_use_is_not_replaced() {
 }
 
 #[test]
-fn a_session_that_a_process_has_open_is_not_replaced() {
+fn sync_skips_session_that_a_process_has_open() {
     let machines = Machines(Machines::new().0.with_processes());
     let ana = machines.home("ana");
     let session = || Codex::session(id(5)).in_old_words().in_dir(ana.join("app")).turn("one", "1");
@@ -267,7 +267,7 @@ fn a_session_that_a_process_has_open_is_not_replaced() {
 }
 
 #[test]
-fn a_partly_copied_archive_changes_nothing_until_it_is_whole() {
+fn sync_ignores_partly_copied_archive() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -311,7 +311,7 @@ fn a_partly_copied_archive_changes_nothing_until_it_is_whole() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
+fn next_sync_completes_a_killed_one() {
     killed_at_every_point(60, |fault, point| {
         let machines = Machines::new();
         machines.sync("ana").code(0);
@@ -344,7 +344,7 @@ fn a_killed_sync_loses_nothing_and_the_next_one_completes_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_sync_killed_at_any_call_makes_no_conflict() {
+fn killed_sync_makes_no_conflict() {
     for has_it in [false, true] {
         killed_at_every_point(40, |fault, _| {
             let machines = Machines::new();
@@ -412,7 +412,7 @@ fn a_sync_on_a_full_disk_loses_nothing() {
 }
 
 #[test]
-fn an_unmounted_archive_is_refused() {
+fn sync_refuses_unmounted_archive() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     std::fs::rename(machines.archive(), machines.0.root().join("elsewhere/archive")).expect("a move");
@@ -424,7 +424,7 @@ fn an_unmounted_archive_is_refused() {
 }
 
 #[test]
-fn dry_run_changes_nothing_and_undo_restores_the_state() {
+fn dry_run_changes_nothing_and_undo_reverses_sync() {
     let machines = Machines::new();
     let nothing = picture(machines.0.root());
     let plan: Sync = machines.sync_with("ana", &["--dry-run", "--json"]).code(0).json();
@@ -450,7 +450,7 @@ fn dry_run_changes_nothing_and_undo_restores_the_state() {
 }
 
 #[test]
-fn agents_and_directories_are_chosen_and_mapped() {
+fn sync_respects_agent_and_directory_filters() {
     let machines = Machines::new();
     machines.sync_with("ana", &["--agent", "codex"]).code(0);
     let said = machines.sync("bob").code(0).stdout();
@@ -468,7 +468,7 @@ fn agents_and_directories_are_chosen_and_mapped() {
 }
 
 #[test]
-fn a_session_in_a_database_is_archived_and_left_to_its_agent() {
+fn sync_archives_but_does_not_import_database_session() {
     let machines = Machines::new();
     std::fs::remove_file(machines.transcript("ana")).expect("a removal");
     let session = OpenCode::session("ses_1").in_dir(machines.home("ana").join("app")).turn("look", "ok");
@@ -484,7 +484,7 @@ fn a_session_in_a_database_is_archived_and_left_to_its_agent() {
 }
 
 #[test]
-fn sessions_with_a_common_file_come_in_one_sync() {
+fn sync_brings_sessions_with_shared_files() {
     let machines = Machines::new();
     let (ana, app) = (machines.home("ana"), machines.home("ana").join("app"));
     for number in 2..5 {
@@ -505,7 +505,7 @@ fn sessions_with_a_common_file_come_in_one_sync() {
 }
 
 #[test]
-fn equal_sessions_without_a_transcript_are_unchanged() {
+fn sync_ignores_equal_sessions_without_transcript() {
     let machines = Machines::new();
     for name in ["ana", "bob"] {
         let session = Amplifier::session(id(2)).in_dir("/usr/bin").turn("a", "b").write_to(&machines.home(name));
@@ -519,7 +519,7 @@ fn equal_sessions_without_a_transcript_are_unchanged() {
 }
 
 #[test]
-fn a_session_that_was_just_written_gets_its_directory_here() {
+fn sync_maps_directory_of_recent_session() {
     let machines = Machines::new();
     // Its agent keeps no lock, so that a new record alone may mean a use.
     let session = |name: &str| Pi::session(id(5)).in_dir(machines.home(name).join("app")).at(NOW).turn("one", "1");
@@ -534,7 +534,7 @@ fn a_session_that_was_just_written_gets_its_directory_here() {
 }
 
 #[test]
-fn a_saved_chat_of_gemini_stays_one_chat() {
+fn sync_keeps_gemini_checkpoint_as_one_session() {
     let machines = Machines::new();
     let project = machines.home("ana").join(".gemini/tmp/app");
     let dir = machines.home("ana").join("app");
@@ -560,7 +560,7 @@ fn a_saved_chat_of_gemini_stays_one_chat() {
 }
 
 #[test]
-fn imported_rows_of_opencode_are_not_a_continuation() {
+fn sync_ignores_reimported_opencode_rows() {
     let machines = Machines::new();
     std::fs::remove_file(machines.transcript("ana")).expect("a removal");
     let session = |name: &str| OpenCode::session("ses_1").in_dir(machines.home(name).join("app")).turn("look", "ok");
@@ -599,7 +599,7 @@ fn imported_rows_of_opencode_are_not_a_continuation() {
 }
 
 #[test]
-fn a_huge_sparse_file_in_the_archive_is_not_read() {
+fn sync_does_not_read_huge_sparse_file() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     let dir = machines.archive().join("laptop-1a2b3c4d").join("sessions/claude").join(id(9));

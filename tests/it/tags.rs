@@ -145,7 +145,7 @@ fn every_command_finds_sessions_by_tag() {
 }
 
 #[test]
-fn wrong_arguments_of_tag_have_an_example() {
+fn tag_errors_show_an_example() {
     let world = world();
     for (args, expected) in [
         (&["tag"] as &[&str], "the following required arguments were not provided"),
@@ -190,7 +190,7 @@ fn unreadable_tags_are_never_replaced() {
 }
 
 #[test]
-fn tags_filter_in_the_picker_while_they_are_typed() {
+fn picker_filters_by_typed_tag() {
     let world = two_sessions();
     world.rejoin(["tag", &id(1), "+relay"]).code(0);
     let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));

@@ -213,7 +213,7 @@ pub(crate) fn two_sessions() -> World {
 }
 
 #[test]
-fn jidocode_starts_in_the_project_with_the_line_to_type() {
+fn jidocode_starts_in_project_and_prints_command() {
     let world = World::new();
     world.install("jido_code", "");
     let app = world.dir("app");
@@ -227,7 +227,7 @@ fn jidocode_starts_in_the_project_with_the_line_to_type() {
 }
 
 #[test]
-fn escape_codes_in_titles_and_messages_do_not_reach_the_screen() {
+fn escape_codes_do_not_reach_the_screen() {
     let world = World::with_agents();
     let evil = "ok\x1b]52;c;ZXZpbA==\x07\u{9b}2J\u{202e}";
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn(evil, evil).title(evil));
@@ -244,7 +244,7 @@ fn escape_codes_in_titles_and_messages_do_not_reach_the_screen() {
 }
 
 #[test]
-fn the_table_fits_the_terminal() {
+fn list_table_fits_the_terminal() {
     let world = World::with_agents();
     let dir = world.dir("a-directory/with/a/rather/long/name");
     world.add(Claude::session(id(1)).in_dir(dir).turn(&"日本語 and more words ".repeat(9), "Yes."));
@@ -273,7 +273,7 @@ fn the_terminal_is_restored_after_an_agent() {
 }
 
 #[test]
-fn signals_reach_the_agent_and_its_status_is_returned() {
+fn signals_reach_agent_and_status_is_returned() {
     let script = "trap 'exit 7' INT; trap 'exit 9' TERM; trap 'exit 11' HUP; echo READY; while :; do sleep 0.05; done";
     for (sent, expected) in [(None, 7), (Some(Signal::TERM), 9), (Some(Signal::HUP), 11)] {
         let world = two_sessions();
@@ -290,7 +290,7 @@ fn signals_reach_the_agent_and_its_status_is_returned() {
 }
 
 #[test]
-fn a_picked_agent_gets_its_signals_too() {
+fn signals_reach_agent_started_by_picker() {
     let world = two_sessions();
     world.install("claude", "trap 'exit 7' INT; echo READY; while :; do sleep 0.05; done");
     let mut seat = shell(&world, "resume --wait");
@@ -304,7 +304,7 @@ fn a_picked_agent_gets_its_signals_too() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_self_stopped_agent_returns_to_the_shell() {
+fn stopped_agent_returns_to_shell() {
     let world = two_sessions();
     world.install("claude", "echo READY; kill -STOP $$; exit 5");
     let mut seat = shell(&world, "resume --wait latest");
@@ -321,7 +321,7 @@ fn a_self_stopped_agent_returns_to_the_shell() {
 }
 
 #[test]
-fn the_launch_is_the_same_with_and_without_wait() {
+fn wait_does_not_change_the_launch() {
     let world = two_sessions();
     let launch = |args: &[&str]| {
         world.with("CLAUDECODE", "1").with("OLDPWD", "/").rejoin(args).code(0);
@@ -336,7 +336,7 @@ fn the_launch_is_the_same_with_and_without_wait() {
 }
 
 #[test]
-fn it_is_said_when_the_agent_wrote_to_something_else() {
+fn resume_warns_if_agent_wrote_elsewhere() {
     let grow = |world: &World, path: &Path| {
         world.install("claude", &format!("echo '{{}}' >> '{}'", path.display()));
         world.rejoin(["resume", "--wait", "--no-limit", "latest"]).code(0).stderr()
@@ -369,7 +369,7 @@ fn an_interrupt_stops_a_search_with_a_message() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn an_interrupt_of_a_change_says_how_to_undo_it() {
+fn interrupted_change_prints_undo_command() {
     let world = World::new();
     (1..=20).for_each(|n| _ = world.add(Jido::session(id(n))));
     let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -387,7 +387,7 @@ fn an_interrupt_of_a_change_says_how_to_undo_it() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn a_long_cleanup_shows_progress_and_removes_the_line() {
+fn cleanup_shows_and_removes_progress_line() {
     let world = World::new();
     for n in 1..=60 {
         world.add(Jido::session(id(n)));
@@ -409,7 +409,7 @@ fn a_long_cleanup_shows_progress_and_removes_the_line() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn progress_of_reading_is_removed_before_the_answer() {
+fn read_progress_is_removed_before_answer() {
     let world = two_sessions();
     let run = |args: &str, pause: &str| {
         let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));

@@ -68,7 +68,7 @@ fn after(world: &World) -> Picture {
 }
 
 #[test]
-fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
+fn undo_restores_bytes_modes_and_times_once() {
     let world = world();
     let before = stores(&world);
     let done: Backfill = world.rejoin(["backfill", "--every", "--json"]).code(0).json();
@@ -91,7 +91,7 @@ fn undo_brings_back_every_byte_mode_and_time_and_does_it_once() {
 
 /// A script that undoes its clean-up must not lose another change in its place.
 #[test]
-fn undo_takes_no_older_run_in_place_of_one_that_was_deleted_permanently() {
+fn undo_does_not_fall_back_to_older_run() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
@@ -113,7 +113,7 @@ fn undo_takes_no_older_run_in_place_of_one_that_was_deleted_permanently() {
 }
 
 #[test]
-fn a_refused_undo_names_the_way_out() {
+fn refused_undo_suggests_a_remedy() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
     let path = world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("second", "yes"));
@@ -163,7 +163,7 @@ hint: run `rejoin undo --list` to see the runs
 }
 
 #[test]
-fn a_file_changed_since_the_run_is_kept() {
+fn undo_keeps_file_changed_since_the_run() {
     let world = world();
     let session = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1));
     world.rejoin(["backfill", "--every"]).code(0);
@@ -263,7 +263,7 @@ fn a_failing_system_call_loses_nothing() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn an_undo_failing_half_way_reports_its_items() {
+fn partly_failed_undo_reports_its_items() {
     let mut partial = 0;
     for point in (1..).step_by(stride(3)) {
         let (world, fault) = (world(), format!("28:{point}"));
@@ -295,7 +295,7 @@ fn is_temporary(path: &Path) -> bool {
 }
 
 #[test]
-fn a_second_run_waits_and_then_names_the_lock_holder() {
+fn second_run_waits_and_names_lock_holder() {
     let world = world();
     let before = stores(&world);
     let state = world.home().join(".local/state/rejoin");
@@ -340,7 +340,7 @@ fn six_runs_at_once_do_the_work_once() {
 }
 
 #[test]
-fn items_of_a_run_are_shown_undone_one_by_one_and_purged() {
+fn undo_shows_selects_and_purges_items() {
     let world = world();
     let before = stores(&world);
     world.rejoin(["backfill", "--every"]).code(0);
@@ -388,7 +388,7 @@ fn items_of_a_run_are_shown_undone_one_by_one_and_purged() {
 }
 
 #[test]
-fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
+fn trash_works_on_another_file_system() {
     let Some(elsewhere) = other_file_system() else { return };
     let world = world();
     let before = stores(&world);
@@ -401,7 +401,7 @@ fn a_trash_on_another_file_system_gets_a_copy_and_gives_it_back() {
 }
 
 #[test]
-fn a_sparse_file_keeps_its_holes_on_other_file_systems() {
+fn sparse_file_stays_sparse_on_other_file_system() {
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
     const LENGTH: u64 = 1 << 28;
     let Some(elsewhere) = other_file_system() else { return };
@@ -526,7 +526,7 @@ fn undo_restores_into_a_linked_store() {
 }
 
 #[test]
-fn a_session_with_an_unreadable_copy_is_not_restored() {
+fn restore_refuses_session_with_unreadable_copy() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y").filed_under("-elsewhere"));
@@ -594,7 +594,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
 }
 
 #[test]
-fn undo_takes_back_the_last_run_though_the_clock_went_back() {
+fn undo_finds_last_run_after_clock_change() {
     let world = World::new();
     (1..=3).for_each(|n| _ = world.add(Claude::session(id(n)).turn("x", "y")));
     let delete = |n, now| world.with("REJOIN_NOW", now).rejoin(["delete", &id(n), "--yes"]).code(0).stdout();
@@ -612,7 +612,7 @@ fn undo_takes_back_the_last_run_though_the_clock_went_back() {
 }
 
 #[test]
-fn a_wrong_clock_makes_no_trash_old() {
+fn wrong_clock_does_not_expire_trash() {
     let world = World::new();
     let clocks = ["2026-03-01T12:00:00Z", "1970-01-02T12:00:00Z", "2099-01-01T12:00:00Z", "2026-03-02T12:00:00Z"];
     for (n, now) in (1..).zip(clocks) {
@@ -633,7 +633,7 @@ fn a_wrong_clock_makes_no_trash_old() {
 }
 
 #[test]
-fn a_session_in_the_trash_is_found_by_id_and_title() {
+fn trashed_session_is_found_by_id_and_title() {
     let world = World::with_agents();
     let app = world.dir("app");
     let paint = Claude::session(id(1)).in_dir(&app).title("Paint the fence").at("2026-01-01T10:00:00Z");
@@ -693,7 +693,7 @@ fn a_session_in_the_trash_is_found_by_id_and_title() {
 }
 
 #[test]
-fn a_run_is_not_undone_while_a_later_one_depends_on_it() {
+fn undo_refuses_run_with_dependent_run() {
     let at = |world: &World, minute: u32, args: &[&str]| {
         let now = format!("2026-03-01T12:0{minute}:00Z");
         world.with("REJOIN_NOW", &now).rejoin(args)
@@ -726,7 +726,7 @@ fn a_run_is_not_undone_while_a_later_one_depends_on_it() {
 }
 
 #[test]
-fn a_session_restored_elsewhere_is_not_restored_a_second_time() {
+fn session_restored_elsewhere_is_not_restored_twice() {
     let world = World::new();
     let (old, new) = (world.dir("old"), world.dir("new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -741,7 +741,7 @@ fn a_session_restored_elsewhere_is_not_restored_a_second_time() {
 }
 
 #[test]
-fn a_session_that_a_process_writes_to_is_not_replaced() {
+fn undo_skips_session_that_a_process_writes() {
     let world = World::new().with_processes();
     let (old, new) = (world.root().join("old"), world.dir("new"));
     let path = world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
@@ -767,7 +767,7 @@ fn a_session_that_a_process_writes_to_is_not_replaced() {
 
 /// Many programs replace a file by a new one when they write it.
 #[test]
-fn a_file_put_in_place_of_a_new_one_is_kept() {
+fn undo_keeps_file_replaced_by_another_program() {
     let replace = |path: &Path, with: &str| {
         let new = path.with_extension("new");
         std::fs::write(&new, with).expect("a file");

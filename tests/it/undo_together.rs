@@ -60,7 +60,7 @@ fn undo_of_move_waits_for_every_session() {
 }
 
 #[test]
-fn one_session_of_a_move_is_not_undone_alone() {
+fn undo_refuses_single_session_of_move() {
     let world = World::new();
     moved(&world);
     let after = files(&world);
@@ -144,7 +144,7 @@ fn printed_restore_works_after_an_interrupted_one() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn failed_undo_counts_what_is_back_in_part() {
+fn failed_undo_counts_partly_restored_items() {
     let mut partial = 0;
     killed_at_every_point(5, |_, point| {
         let world = World::with_agents();

@@ -67,7 +67,7 @@ fn only(sessions: Vec<Session>) -> Session {
 }
 
 #[test]
-fn no_session_of_every_agent_gets_an_unrecorded_directory() {
+fn unrecorded_directory_of_every_agent_stays_unknown() {
     agent_rules::hold("a session that records no directory gets none", agent_rules::GUIDE, |agent| {
         let mut faults: Vec<String> = Vec::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -119,7 +119,7 @@ fn resume_writes_no_directory_of_the_caller() {
 }
 
 #[test]
-fn sessions_of_a_project_without_a_rule_lend_no_directory() {
+fn sessions_of_named_project_give_no_evidence() {
     let world = World::new();
     // The user named this project, so it may have the sessions of any directory.
     let named = world.home().join(".claude/projects/shared");

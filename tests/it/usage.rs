@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, id};
 use crate::world::World;
 
 #[test]
-fn a_wrong_value_is_refused_in_words_that_say_what_to_type() {
+fn invalid_value_error_says_what_to_type() {
     let world = World::new();
     for (line, expected) in [
         ("list -n three", "invalid value 'three' for '--limit <N>': use a whole number, such as 20"),
@@ -41,7 +41,7 @@ fn a_wrong_value_is_refused_in_words_that_say_what_to_type() {
 }
 
 #[test]
-fn a_number_alone_is_days() {
+fn number_without_unit_means_days() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").at("2026-02-01T10:00:00Z").turn("old", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr").at("2026-02-25T10:00:00Z").turn("new", "y"));
@@ -56,7 +56,7 @@ fn a_number_alone_is_days() {
 }
 
 #[test]
-fn a_word_of_another_program_leads_to_the_command() {
+fn foreign_command_name_suggests_command() {
     let world = World::new();
     for (word, instead) in [
         ("find", "search TEXT"),
@@ -90,7 +90,7 @@ fn a_word_of_another_program_leads_to_the_command() {
 }
 
 #[test]
-fn a_script_gets_wrong_usage_as_json() {
+fn usage_error_is_json_with_json_option() {
     let world = World::new();
     for args in [
         &["list", "--since", "nope", "--json"][..],
@@ -175,7 +175,7 @@ fn help_lists_the_usual_commands_and_names_the_others() {
 }
 
 #[test]
-fn the_guide_names_files_that_exist() {
+fn guide_names_existing_files() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     for page in ["docs/adding-a-command.md", "docs/adding-an-agent.md"] {
         let text = std::fs::read_to_string(root.join(page)).expect("a page");

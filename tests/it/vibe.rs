@@ -51,7 +51,7 @@ fn chunks_are_read_in_the_order_of_the_manifest() {
 }
 
 #[test]
-fn a_killed_prompt_is_only_in_the_journal() {
+fn killed_prompt_is_read_from_journal() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
@@ -101,7 +101,7 @@ fn the_first_prompt_is_the_typed_text() {
 }
 
 #[test]
-fn a_moved_session_keeps_its_origin() {
+fn moved_session_keeps_origin_directory() {
     let session = Vibe::session(id(1)).turn("x", "y").in_dir("/w/new").meta("origin_directory", json!("/w/old"));
     let session = listed(session);
     assert_eq!((session.start_dir.as_deref(), session.last_dir.as_deref()), (Some("/w/old"), Some("/w/new")));
@@ -109,7 +109,7 @@ fn a_moved_session_keeps_its_origin() {
 }
 
 #[test]
-fn a_moved_session_stays_moved_if_vibe_writes_the_old_directory_back() {
+fn moved_session_stays_moved_after_vibe_rewrite() {
     let world = World::new();
     world.install("vibe", "");
     let (old, new) = (world.root().join("old"), world.dir("new"));
@@ -125,7 +125,7 @@ fn a_moved_session_stays_moved_if_vibe_writes_the_old_directory_back() {
 }
 
 #[test]
-fn kinds_follow_from_the_state_and_the_meta_file() {
+fn kind_follows_from_state_and_meta_file() {
     let session = |session: Vibe| listed(session.turn("x", "y"));
     assert_eq!(session(Vibe::session(id(1)).meta("archived_at", json!("2026-02-02T10:00:00Z"))).kind, Kind::Archived);
     let fork = session(Vibe::session(id(1)).meta("parent_session_id", json!(id(9))).identity("fork", &id(9)));
@@ -138,7 +138,7 @@ fn kinds_follow_from_the_state_and_the_meta_file() {
 }
 
 #[test]
-fn the_older_directories_are_read_by_the_id_in_their_meta() {
+fn older_directories_use_id_of_meta_file() {
     let session = OldVibe::session(id(1))
         .turn("fix the parser", "I will.")
         .message(json!({"role": "user", "content": "put in", "injected": true}))
@@ -159,7 +159,7 @@ fn the_older_directories_are_read_by_the_id_in_their_meta() {
 }
 
 #[test]
-fn two_older_sessions_with_the_same_eight_characters_are_two() {
+fn older_sessions_with_same_id_prefix_are_distinct() {
     let world = World::new();
     let (one, two) = (id(1), format!("{}-bbbb-4bbb-8bbb-000000000001", &id(1)[..8]));
     world.add(OldVibe::session(one.clone()).named("session_20260201_100000_00000001").turn("x", "y"));
@@ -171,7 +171,7 @@ fn two_older_sessions_with_the_same_eight_characters_are_two() {
 }
 
 #[test]
-fn a_session_in_both_stores_is_compared_by_its_messages() {
+fn copies_in_both_stores_are_compared() {
     let world = World::new();
     let app = world.dir("app");
     world.add(OldVibe::session(id(1)).in_dir(&app).turn("one", "1"));
@@ -217,7 +217,7 @@ fn resume_passes_the_full_id_in_the_recorded_directory() {
 }
 
 #[test]
-fn a_session_is_live_while_its_lock_is_held() {
+fn session_is_live_while_lock_is_held() {
     let world = World::new();
     world.install("vibe", "");
     world.add(Vibe::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
@@ -244,7 +244,7 @@ fn a_session_is_live_while_its_lock_is_held() {
 }
 
 #[test]
-fn its_own_variable_and_its_settings_lead_to_its_store() {
+fn variable_and_settings_select_the_store() {
     let world = World::new();
     world.install("vibe", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -265,7 +265,7 @@ fn its_own_variable_and_its_settings_lead_to_its_store() {
 }
 
 #[test]
-fn no_file_stops_a_listing() {
+fn list_survives_malformed_files() {
     let texts = [
         "",
         "{",
@@ -334,7 +334,7 @@ fn missing_and_newer_parts_are_reported() {
 }
 
 #[test]
-fn other_files_next_to_sessions_are_not_listed() {
+fn list_ignores_other_files() {
     let world = World::new();
     let root = world.home().join(".vibe/logs/session");
     put(&root.join("unified/.session-index.json"), "{}");

@@ -31,7 +31,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn another_agent_gets_a_briefing_and_the_whole_file() {
+fn other_agent_gets_briefing_and_whole_transcript() {
     let call = |name: &str, input| json!({"type": "tool_use", "id": "t", "name": name, "input": input});
     let (world, app, transcript) = world(|session| {
         session
@@ -100,7 +100,7 @@ fn a_prompt_follows_the_briefing_without_a_terminal() {
 }
 
 #[test]
-fn hostile_text_stays_one_harmless_argument() {
+fn hostile_briefing_is_one_argument() {
     let (world, app, _) = world(|session| {
         let huge = format!("$(touch x) `touch x`\u{1b}]0;y\u{7} @/etc/passwd ``` {}", "ü".repeat(500_000));
         session.title("-rf $(touch x)\u{1b}[31m").turn("'; touch x; '\n# Heading\n\n/clear", &huge)
@@ -129,7 +129,7 @@ fn hostile_text_stays_one_harmless_argument() {
 }
 
 #[test]
-fn a_long_briefing_names_the_file_only() {
+fn long_briefing_only_names_its_file() {
     let escapes = "\u{1b}".repeat(9000);
     let (world, _, _) = world(|session| session.title("Escapes").turn(&escapes, &escapes));
     world.rejoin(["resume", &id(1), "--with", "codex", "--prompt", &"x".repeat(70_000)]).code(0);
@@ -139,7 +139,7 @@ fn a_long_briefing_names_the_file_only() {
 }
 
 #[test]
-fn json_has_the_command_and_the_file() {
+fn json_plan_has_command_and_briefing_file() {
     let (world, app, _) = world(|session| session.turn("one", "two"));
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--with", "codex", "--json"]).code(0).json();
     let file = file(&world, &format!("claude-{}.md", id(1)));
@@ -153,7 +153,7 @@ fn json_has_the_command_and_the_file() {
 }
 
 #[test]
-fn the_new_session_is_linked_to_the_continued_one() {
+fn new_session_is_linked_to_original() {
     let (world, app, _) = world(|session| session.title("Leak").turn("one", "two"));
     world.install("pi", "");
     world.rejoin(["resume", &id(1), "--with", "pi"]).code(0);
@@ -189,7 +189,7 @@ fn the_new_session_is_linked_to_the_continued_one() {
 }
 
 #[test]
-fn an_impossible_start_is_refused_with_a_way_out() {
+fn with_option_refuses_impossible_start() {
     let (world, app, _) = world(|session| session.turn("one", "two"));
     let refused = |args: &[&str], code| {
         let answer = world.rejoin(["resume", &id(1), "--with"].iter().chain(args)).code(code);
@@ -218,7 +218,7 @@ fn an_impossible_start_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn a_session_in_use_is_read_as_it_is() {
+fn briefing_reads_session_in_use() {
     let (world, _, _) = world(|session| session.turn("one", "two"));
     let pid = std::process::id();
     crate::fixtures::put(
@@ -234,7 +234,7 @@ fn a_session_in_use_is_read_as_it_is() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn a_prompt_that_opencode_quotes_is_linked() {
+fn prompt_quoted_by_opencode_is_linked() {
     use crate::fixtures::{OpenCode, opencode_id};
     let (world, app, _) = world(|session| session.turn("one", "two"));
     world.install("opencode", "");
@@ -250,7 +250,7 @@ fn a_prompt_that_opencode_quotes_is_linked() {
 }
 
 #[test]
-fn a_briefing_keeps_16_kib_of_the_last_prompt_and_reply() {
+fn briefing_keeps_16_kib_of_last_messages() {
     let (prompt, reply) = ("p".repeat(16_384), "r".repeat(16_384));
     let (world, _, _) = world(|session| session.turn(&prompt, &reply));
     world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
@@ -260,7 +260,7 @@ fn a_briefing_keeps_16_kib_of_the_last_prompt_and_reply() {
 }
 
 #[test]
-fn a_briefing_on_many_unanswered_prompts_keeps_its_parts() {
+fn briefing_of_unanswered_prompts_keeps_all_parts() {
     let long = "p".repeat(10_000);
     let (world, app, _) = world(|session| {
         let read = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/src/queue.rs"}});
@@ -279,7 +279,7 @@ fn a_briefing_on_many_unanswered_prompts_keeps_its_parts() {
 }
 
 #[test]
-fn only_the_active_branch_is_handed_over() {
+fn briefing_covers_only_active_branch() {
     let (world, _, _) = world(|session| {
         session
             .chained()
@@ -316,7 +316,7 @@ fn cleanup_removes_a_briefing_after_30_days() {
 }
 
 #[test]
-fn the_page_names_the_briefable_agents() {
+fn page_names_agents_that_accept_briefings() {
     let (world, _, _) = world(|session| session.turn("one", "two"));
     let listed = |more: &[&str]| -> Vec<String> {
         let answer = world.rejoin(["resume", &id(1), "--with", "jido"].iter().chain(more)).code(7).stderr();

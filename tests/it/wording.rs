@@ -193,7 +193,7 @@ fn kept_file() -> PathBuf {
 #[test]
 #[ignore = "a report, which .ci/full prints"]
 #[expect(clippy::disallowed_macros, reason = "it is a report")]
-fn patterns_only_become_fewer() {
+fn pattern_counts_never_rise() {
     let (kept, places) = (kept(), find(&files(), &patterns()));
     let counted = count(&places);
     for ((folder, name), found) in &places {
@@ -210,7 +210,7 @@ fn patterns_only_become_fewer() {
 }
 
 #[test]
-fn a_rising_count_is_reported_with_its_places() {
+fn rising_count_is_reported_with_places() {
     let places = |text: &str| find(&[(PathBuf::from("src/scan/mod.rs"), text.to_owned())], &patterns());
     let before = places("/// What is read.\n// Nobody is told.\nfn what_is_read() {}\n");
     let number = |name: &str| before.get(&("src/scan".to_owned(), name.to_owned())).map(Vec::len);
@@ -227,7 +227,7 @@ fn a_rising_count_is_reported_with_its_places() {
 
 #[test]
 #[ignore = "a report, which .ci/full prints"]
-fn pages_keep_within_their_lengths() {
+fn pages_stay_within_length_limits() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = |name: &str| std::fs::read_to_string(root.join("docs").join(name)).expect("a page");
     for (name, most) in [("json.md", 400), ("performance.md", 120), ("../README.md", 150)] {

@@ -99,7 +99,7 @@ fn a_deleted_worktree_is_recreated_on_its_branch() {
 }
 
 #[test]
-fn the_printed_line_makes_the_worktree_and_enters_it() {
+fn printed_command_creates_and_enters_worktree() {
     let Some(trees) = Trees::new("it's a $(tree)") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let line = trees.resume(&["--recreate-worktree", "--print"]).code(0).stdout();
@@ -108,7 +108,7 @@ fn the_printed_line_makes_the_worktree_and_enters_it() {
 }
 
 #[test]
-fn the_user_is_asked_and_may_decline() {
+fn recreate_worktree_asks_for_confirmation() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let mut command = trees.world.from(trees.world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -122,7 +122,7 @@ fn the_user_is_asked_and_may_decline() {
 }
 
 #[test]
-fn a_worktree_unknown_to_git_is_recreated_among_worktrees() {
+fn worktree_unknown_to_git_is_recreated() {
     let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
     trees.git(&["worktree", "remove", trees.worktree.to_str().expect("a path")]);
     std::fs::create_dir_all(trees.worktree.parent().expect("a parent")).expect("a directory");
@@ -131,7 +131,7 @@ fn a_worktree_unknown_to_git_is_recreated_among_worktrees() {
 }
 
 #[test]
-fn a_directory_outside_of_worktrees_is_refused() {
+fn recreate_refuses_directory_outside_worktrees() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     trees.git(&["checkout", "--quiet", "--ignore-other-worktrees", "feature"]);
@@ -149,7 +149,7 @@ fn a_directory_outside_of_worktrees_is_refused() {
 }
 
 #[test]
-fn hooks_run_only_on_trust() {
+fn git_hooks_run_only_on_trust() {
     let Some(trees) = Trees::new("trees") else { return };
     let hooks = trees.world.dir("hooks");
     for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
@@ -177,7 +177,7 @@ fn hooks_run_only_on_trust() {
 }
 
 #[test]
-fn filters_of_the_repository_run_only_on_trust() {
+fn git_filters_of_repository_run_only_on_trust() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::write(trees.repository.join(".git/info/attributes"), "* filter=mine\n").expect("a file");
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
@@ -214,7 +214,7 @@ fn filters_of_the_repository_run_only_on_trust() {
 }
 
 #[test]
-fn a_config_with_programs_is_refused() {
+fn recreate_refuses_git_config_with_programs() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     for key in [

@@ -206,7 +206,7 @@ mod tests {
     use crate::tests::SYSTEM;
 
     #[test]
-    fn a_stamp_shows_every_change_in_a_directory() {
+    fn stamp_detects_every_change_in_a_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let entry = dir.path().join("s");
         std::fs::create_dir_all(entry.join("deep")).expect("a directory");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_refused_and_a_missing_path_has_no_stamp() {
+    fn stamp_refuses_link_and_skips_missing_path() {
         let dir = tempfile::tempdir().expect("a directory");
         std::os::unix::fs::symlink("/etc", dir.path().join("link")).expect("a link");
         let error = take(&SYSTEM, &dir.path().join("link")).expect_err("a refusal");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_in_an_older_journal_is_parsed() {
+    fn stamp_of_older_journal_parses() {
         let text = r#"{"parent":[1,2],"device":1,"inode":3,"is_dir":true,"size":10,"modified":[5,0],"tree":"00ff102030405060708090a0b0c0d0e0"}"#;
         let stamp: Stamp = serde_json::from_str(text).expect("a stamp");
         assert_eq!(stamp.tree.map(u128::from_be_bytes), Some(0x00ff_1020_3040_5060_7080_90a0_b0c0_d0e0));

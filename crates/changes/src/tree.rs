@@ -234,7 +234,7 @@ mod tests {
     use crate::disk::open_parent;
 
     #[test]
-    fn a_link_made_during_a_removal_or_copy_is_not_followed() {
+    fn tree_removal_and_copy_follow_no_new_link() {
         for (swapped, removes) in ["/a/x", "/a/x/sub", "/a/x/sub/deep"].iter().flat_map(|it| [(it, true), (it, false)])
         {
             for at in 1.. {

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_index_with_full_names_lists_tracked_files() {
+    fn only_plain_git_index_lists_tracked_files() {
         assert!(lists_all(b"DIRC\0\0\0\x02\0\0\0\x01....README.md\0"));
         for other in [&b""[..], b"DIRC", b"DIRC\0\0\0\x04\0\0\0\x01", b"DIRC\0\0\0\x02..link\0\0\0\x1c"] {
             assert!(!lists_all(other), "{other:?}");

@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_of_many_lines_is_put_together_as_it_was() {
+    fn prompt_of_several_lines_is_joined() {
         let text = "#### one \ttwo   \n####   \n#### #### four  \n\nDone.\n\n```\n  x\n```\n\n> Tokens: 5 sent, 3 received.  \n";
         assert_eq!(talk(text), [prompt("one \ttwo \n\n#### four"), answer("Done.\n\n```\n  x\n```")]);
     }
 
     #[test]
-    fn lines_of_an_answer_are_neither_prompts_nor_output() {
+    fn reply_lines_are_not_prompts_or_output() {
         let text =
             "#### a  \n\nSteps:\n#### first\n> quoted\nend\n\n> Tokens: 5 sent, 3 received.  \n> Applied edit to x  \n";
         let output = Piece::Output("Applied edit to x".to_owned());
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_of_a_start_holds_no_prompt() {
+    fn command_line_after_start_has_no_prompt() {
         let text = "\n# aider chat started at 2026-02-01 10:00:00\n\n> aider --message x\n#### y  \n# z\n> q  \n> Aider v0.86.2  \n\
                     > Model: p/model-x with whole edit format  \n\n#### x  \n\n# aider chat started at 2026-02-02 11:00:00\n\n> aider  \n";
         let start = |at: &str| Piece::Start(at.to_owned());
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_program_may_hold_raw_lines() {
+    fn program_output_may_contain_unquoted_lines() {
         let text = "#### a  \n\nok\n\n> Tokens: 1 sent.  \n> Commit 12ab fix\nraw\n#### raw\nend  \n\n#### b  \n";
         let output = Piece::Output("Commit 12ab fix\nraw\n#### raw\nend".to_owned());
         assert_eq!(talk(text), [prompt("a"), answer("ok"), output, prompt("b")]);
     }
 
     #[test]
-    fn a_text_without_a_start_has_no_pieces() {
+    fn text_without_start_line_has_no_pieces() {
         for other in
             ["", "#### a  \n\nb\n", "# aider chat started at noon\n> Aider v1  \n#### a  \n", "\u{0}\u{fffd}\n"]
         {

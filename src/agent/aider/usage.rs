@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_cost_of_each_start_counts() {
+    fn usage_adds_last_cost_of_each_start() {
         let text = "# aider chat started at 2026-01-01 10:00:00\n\n\
             > Tokens: 5 sent, 3 received. Cost: $0.01 message, $0.01 session.  \n\
             > Tokens: 5 sent, 3 received. Cost: $0.0012 message, $0.02 session.  \n\

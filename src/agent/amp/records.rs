@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_tools_are_shown_in_each_form() {
+    fn tool_results_are_parsed_in_every_form() {
         let shown = |block: &str| {
             let message = raw(&format!(r#"{{"role":"user","content":[{block}]}}"#));
             let turn = turn(&message).expect("a message");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_local_tree_is_a_directory() {
+    fn directory_needs_exactly_one_local_tree() {
         let of = |initial: &str| directory(Some(&*raw(&format!(r#"{{"initial":{initial}}}"#))));
         assert_eq!(of(r#"{"cwd":"/w/a","trees":[]}"#).as_deref(), Some("/w/a"));
         assert_eq!(of(r#"{"trees":[{"displayName":"a","uri":"file:///w/a%20b"}]}"#).as_deref(), Some("/w/a b"));

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_words_is_a_reply_and_bare_thinking_is_not() {
+    fn tool_call_is_reply_but_thinking_is_not() {
         assert!(
             entry(r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"{}"}}]}"#)
                 .is_reply()
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_of_a_call_are_formatted() {
+    fn tool_calls_are_parsed_in_both_formats() {
         for text in [
             r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"ls"}}]}"#,
             r#"{"role":"assistant","content":[{"type":"tool_call","name":"bash","input":"ls"}],"tool_calls":[{"id":"c","tool":"bash","arguments":"ls"}]}"#,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_found_in_both_places() {
+    fn timestamp_is_read_from_metadata_or_record() {
         let expected = "2026-02-01T10:00:00Z".parse().ok();
         assert_eq!(entry(r#"{"metadata":{"timestamp":"2026-02-01T10:00:00Z"}}"#).time(), expected);
         assert_eq!(entry(r#"{"timestamp":"2026-02-01T10:00:00+00:00"}"#).time(), expected);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_differs_from_a_sub_session() {
+    fn metadata_distinguishes_fork_from_sub_session() {
         let fork: Metadata<'_> = serde_json::from_str(r#"{"parent_id":"p","forked_from_turn":2}"#).expect("metadata");
         assert!(fork.is_fork());
         let child: Metadata<'_> =

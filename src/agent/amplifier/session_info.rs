@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_problems_of_unusable_files_are_distinguished() {
+    fn parser_names_the_problem_of_unusable_file() {
         let cases = [
             ("", Unusable::Corrupt),
             ("{", Unusable::Corrupt),
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tilde_is_expanded_and_a_missing_time_does_no_harm() {
+    fn tilde_is_expanded_and_time_is_optional() {
         let info = parse_plain(r#"{"working_dir": "~/x y"}"#).expect("an info");
         assert_eq!(info, SessionInfo { working_dir: PathBuf::from("/home/ana/x y"), created_at: None });
     }
 
     #[test]
-    fn the_file_is_exactly_two_fields_with_two_spaces() {
+    fn render_writes_two_indented_fields() {
         let at = "2026-02-18T15:00:00Z".parse().expect("a time");
         let text = render(Path::new("/home/u/it's \"my\" prøject"), at, None).expect("a text");
         let expected = "{\n  \"working_dir\": \"/home/u/it's \\\"my\\\" prøject\",\n  \"created_at\": \"2026-02-18T15:00:00.000000+00:00\"\n}";
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_a_valid_creation_time_are_kept() {
+    fn render_keeps_unknown_keys_and_valid_creation_time() {
         let at = "2026-02-18T15:00:00Z".parse().expect("a time");
         let old = br#"{"working_dir": "", "n": 1.10, "big": 12345678901234567890123, "created_at": "2025-01-01T00:00:00+00:00", "o": {"a":  1}}"#;
         let text = render(Path::new("/x"), at, Some(old)).expect("a text");

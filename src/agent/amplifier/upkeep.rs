@@ -84,7 +84,7 @@ mod tests {
     use crate::format::jsonl::MAX_LINE;
 
     #[test]
-    fn only_temporary_files_of_known_writers_are_recognized() {
+    fn temporary_files_are_recognized_by_name() {
         for name in
             [".transcript_ab12_x.tmp", "metadata_k3j4.tmp", "tmpa8f_1z.tmp", "metadata.json.tmp", ".rejoin-Qx.tmp"]
         {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_log_is_known_newer_or_mixed() {
+    fn stray_log_is_duplicate_newer_or_mixed() {
         let dir = tempfile::tempdir().expect("a directory");
         let (from, into) = (dir.path().join("from"), dir.path().join("into"));
         std::fs::create_dir_all(&from).expect("a directory");

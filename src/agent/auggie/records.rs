@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_is_a_prompt_or_answers_of_tools_and_then_a_reply() {
+    fn exchange_has_prompt_or_tool_results_and_reply() {
         let nodes = r#"{"exchange":{"request_message":"no","request_nodes":[{"type":4},{"type":0,"text_node":{"content":"a"}}],
             "response_text":"no","response_nodes":[{"type":0,"content":"b"},{"type":8,"thinking":{"content":"c"}},
             {"type":2,"content":"b"},{"type":5,"content":"","tool_use":{"tool_name":"view","input_json":"{ \"path\": \".\" }"}}]}}"#;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_names_its_workspace_or_none() {
+    fn workspace_is_read_from_an_exchange() {
         let of = |node: &str| workspace(&raw(&format!(r#"{{"exchange":{{"request_nodes":[{{"type":0}},{node}]}}}}"#)));
         let node = |folders: &str| format!(r#"{{"type":4,"ide_state_node":{{"workspace_folders":{folders}}}}}"#);
         assert_eq!(of(&node(r#"[{"repository_root":"/a","folder_root":"/b"}]"#)), Some(Path::new("/a").into()));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_top_level_members_of_the_document_are_found() {
+    fn names_are_read_only_from_top_level_members() {
         assert_eq!(member_of_names(br#"  "title": "a",  "#), Some(r#""title": "a""#));
         let others =
             [&b"    \"title\": \"a\""[..], b"  \"title\": {", b"  \"title\": \"", b"  \"x\": \"a\"", b"  ],", b"\xff"];

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_outside_its_directory_names_no_record() {
+    fn record_name_accepts_only_plain_ids() {
         assert_eq!(file_name("3f2b8c1e-6f0d").as_deref(), Some("3f2b8c1e-6f0d.cwd"));
         assert_eq!(session_id("a_B-9.cwd"), Some("a_B-9"));
         for bad in ["", "-rf", "../x", "a/b", "a.b", "a b", "ä", "a\0", "a\n", &"x".repeat(201)] {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_end_is_stripped_unless_the_directory_has_it() {
+    fn record_strips_newline_unless_directory_name_has_it() {
         let root = tempfile::tempdir().expect("a directory");
         let plain = root.path().join("plain");
         let odd = root.path().join("odd\n");

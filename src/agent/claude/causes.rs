@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accepted_part_is_not_a_cause() {
+    fn part_before_good_reply_is_not_a_cause() {
         let surrogate = ("user", r#""\ud83d""#);
         let mut records = vec![surrogate, ("assistant", r#"[{"type":"text","text":"fine"}]"#), ("user", "\"x\"")];
         assert_eq!(found(&records), []);

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_irrelevant_record_is_skipped_except_for_its_time() {
+    fn irrelevant_records_contribute_only_their_timestamp() {
         let mut ends = Ends::default();
         for line in [r#"{"type":"mode","mode":"normal","cwd":"/w"}"#, r#"{"type":"last-prompt","lastPrompt":"a"}"#] {
             ends.see_from_end(line.as_bytes(), true);
@@ -330,7 +330,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skipping_repeated_members_gives_the_result_of_a_full_read(
+        fn skipping_repeated_members_equals_full_parse(
             lines in prop::collection::vec(record(), 1..12),
             starts: bool,
         ) {

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unmeasured_status_is_unknown() {
+    fn unknown_status_maps_to_unknown_state() {
         let state = |json: &str| {
             let registration: Registration<'_> = serde_json::from_str(json).expect("a registration");
             registration.status.as_ref().map(state_of)

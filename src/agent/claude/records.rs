@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn skimming_a_line_gives_the_parsed_record() {
+    fn skimmed_record_equals_parsed_record() {
         let line = br#" {"type":"user","timestamp":"2026-02-01T10:00:00Z","cwd":"/w/\u00fc","gitBranch":"main",
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
@@ -407,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn messages_are_counted_as_they_are_read(
+        fn fast_message_count_equals_parsed_count(
             kind in "user|assistant|system",
             flags in "|\"isMeta\":true,|\"isSidechain\":true,|\"isCompactSummary\":true,|\"isMeta\":1,|\"type\":\"user\",",
             blocks in prop::collection::vec(
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn most_lines_are_counted_without_a_parser() {
+    fn common_lines_are_counted_without_parsing() {
         for (line, expected) in [
             (r#"{"type":"user","message":{"content":"add a \"test\""}}"#, Some(1)),
             (
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_has_the_id_of_its_message_and_an_api_error_has_none() {
+    fn reply_has_message_id_but_error_has_none() {
         let said = r#"{"type":"assistant","uuid":"u","message":{"id":"m1","model":"a","content":[{"type":"text","text":"x"}]}}"#;
         assert_eq!(record(said).reply_id().as_deref(), Some("m1"));
         let thought =

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs_follow_the_measured_rule() {
+    fn slug_replaces_all_but_letters_and_digits() {
         for (dir, slug) in [
             ("/home/ana/my_app.v2", "-home-ana-my-app-v2"),
             ("/w/ünïcode-名前", "-w--n-code---"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn either_spelling_of_an_accent_is_the_same_directory() {
+    fn both_unicode_forms_of_an_accent_match() {
         let (composed, decomposed) = ("/w/caf\u{e9}", "/w/cafe\u{301}");
         for dir in [composed, decomposed] {
             assert!(is_slug_of("-w-caf-", dir) && is_slug_of("-w-cafe-", dir), "{dir}");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn long_slugs_are_cut_and_hashed() {
+    fn long_slug_is_truncated_and_hashed() {
         assert_eq!(path_hash("hello"), "1n1e4y");
         let dir = format!("/work/{}", "a".repeat(250));
         let cut: String = format!("-work-{}", "a".repeat(194));

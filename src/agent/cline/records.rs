@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_a_reply_and_an_error_is_not() {
+    fn tool_call_is_reply_but_error_is_not() {
         let reply = |text: &str| read(text, false).is_some_and(|turn| turn.is_reply());
         assert!(reply(r#"{"role":"assistant","content":[{"type":"tool_use","name":"run_commands","input":{}}]}"#));
         assert!(reply(r#"{"role":"assistant","content":"plain","modelInfo":{"id":"m"}}"#));

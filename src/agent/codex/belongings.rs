@@ -37,7 +37,7 @@ mod tests {
     use crate::session::Store;
 
     #[test]
-    fn own_files_go_with_a_copy_and_shared_ones_with_the_last_copy() {
+    fn shared_files_belong_only_to_the_last_copy() {
         let dir = tempfile::tempdir().expect("a directory");
         let (root, id) = (dir.path(), "01a1fff5-96db-71a1-b8b1-d7008cddc9ea");
         let put = |name: &str| {

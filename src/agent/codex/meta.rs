@@ -179,7 +179,7 @@ mod tests {
     use crate::agent::codex::records::CodexRecord;
 
     #[test]
-    fn a_truncated_record_gives_the_fields_before_the_cut() {
+    fn truncated_record_keeps_fields_before_the_cut() {
         let whole = r#"{"timestamp":"2026-02-01T10:00:01Z","type":"session_meta","payload":{"id":"i","timestamp":"2026-02-01T10:00:00Z","cwd":"/w","source":"exec","base_instructions":{"text":"aé\nb"},"git":{"branch":"main","commit_hash":"320f209fc4251fe1aed9f44d3b38c37a02a8a25a","repository_url":"git@h:a/b"}}}"#;
         let meta = Meta::parse(whole.as_bytes()).expect("facts");
         assert_eq!(meta.repository.remote.as_deref(), Some("git@h:a/b"));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn no_type_of_a_field_spoils_the_others() {
+    fn field_of_unexpected_type_leaves_others_readable() {
         for other in ["null", "1", "true", "[1,{}]", r#"{"a":[]}"#, r#""""#] {
             let line = format!(
                 r#"{{"type":"session_meta","payload":{{"id":{other},"timestamp":{other},"source":{other},"forked_from_id":{other},"parent_thread_id":{other},"git":{other},"cwd":"/w"}}}}"#
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_a_word_or_an_object() {
+    fn source_may_be_string_or_object() {
         let source = |text: &str| {
             let line = format!(r#"{{"type":"session_meta","payload":{{"source":{text}}}}}"#);
             Meta::parse(line.as_bytes()).expect("facts").source

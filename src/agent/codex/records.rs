@@ -368,14 +368,14 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_member_is_refused_like_by_a_parser() {
+    fn record_with_duplicate_member_is_refused() {
         assert!(CodexRecord::of_line(br#"{"type":"event_msg","type":"event_msg","payload":{}}"#).is_none());
         let twice = r#"{"type":"response_item","payload":{"type":"function_call","name":"a","name":"b"}}"#;
         assert!(!record(twice).is_reply());
     }
 
     #[test]
-    fn a_prompt_sent_to_the_model_is_marked_as_sent() {
+    fn prompt_in_response_item_is_marked_as_sent() {
         for line in [
             r##"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"# AGENTS.md instructions for /w"},{"type":"input_text","text":"x"}]}}"##,
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#,
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_says_or_calls_something() {
+    fn reply_has_text_or_a_tool_call() {
         for (line, expected) in [
             (
                 r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}}"#,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_message_of_a_bare_rollout_has_its_directory() {
+    fn directory_is_read_from_first_message() {
         for line in [
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n  <cwd>/w/a b</cwd>\n</environment_context>"}]}"#,
             r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n\nCurrent working directory: /w/a b\nApproval policy: never\n</environment_context>"}]}"#,

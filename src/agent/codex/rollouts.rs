@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_is_the_end_of_a_rollouts_name() {
+    fn rollout_file_name_ends_with_its_id() {
         let id = "01a1fff5-96db-71a1-b8b1-d7008cddc9ea";
         for name in [format!("rollout-2026-02-01T10-00-00-{id}.jsonl"), format!("rollout-x-{id}.jsonl.zst")] {
             assert_eq!(rollout_id(&name), Some(id), "{name}");

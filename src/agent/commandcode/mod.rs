@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_named_as_slugify_names_it() {
+    fn project_name_matches_slugify() {
         for (dir, project) in [
             ("/home/ana/my_app.v2", "home-ana-my-app-v2"),
             ("/w/MyApp", "w-my-app"),

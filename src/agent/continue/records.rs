@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_has_its_times_as_texts() {
+    fn index_parses_timestamps_from_strings() {
         let index = br#"[{"sessionId":"a","dateCreated":"1769940000000"},{"sessionId":"b","dateCreated":5},7]"#;
         let made = made_at(index).expect("a list");
         assert_eq!(made.len(), 1);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_read_back_as_it_was_written() {
+    fn path_round_trips_through_yaml() {
         for path in
             ["/w/has space", "/w/it's", "/w/a: b", "/w/a #b", "/w/end ", "/w/line\nbreak", "/w/ünï\"q\"", "/w/a:"]
         {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_read_in_each_of_their_styles() {
+    fn strings_are_parsed_in_every_yaml_style() {
         for (text, expected) in [
             ("name: Fix the parser", "Fix the parser"),
             ("name: C:\\x and \"y\"  \r\n", "C:\\x and \"y\""),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_absent_and_bad_lines_are_skipped() {
+    fn null_values_and_bad_lines_are_skipped() {
         for text in ["", "name:", "name: ~", "name: null", "name: ''", "name", " name: x", "na me: x", "name:x"] {
             assert_eq!(one(text), None, "{text:?}");
         }

@@ -96,7 +96,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn only_its_directory_and_lock_belong_to_a_session() {
+    fn session_owns_only_its_directory_and_lock() {
         let root = tempfile::tempdir().expect("a directory");
         let state = root.path().join("session-state");
         let [id, other] = ["aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb"];
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn its_users_are_found_whether_sizes_are_wanted_or_not() {
+    fn lock_files_are_found_with_and_without_sizes() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("deep")).expect("a directory");
         for name in ["inuse.71.lock", "inuse.72.hold", "inuse.x.lock", "deep/inuse.73.lock"] {

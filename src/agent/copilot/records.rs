@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_says_or_calls_something_and_is_not_a_sub_agents() {
+    fn reply_needs_text_or_tool_call() {
         let said = r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
         assert_eq!((reply_id(&event(said)).as_deref(), event(said).model().as_deref()), (Some("m1"), Some("a")));
         let called = r#"{"type":"assistant.message","id":"e","data":{"content":"","toolRequests":[{"name":"bash"}]}}"#;
@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_not_an_event() {
+    fn json_array_is_not_an_event() {
         assert!(record::<Event<'_>>(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
     }
 
     #[test]
-    fn a_context_is_an_absolute_directory() {
+    fn context_needs_an_absolute_directory() {
         let start = r#"{"type":"session.start","data":{"context":{"cwd":"/w","branch":"main"}}}"#;
         let expected = Context { cwd: "/w".to_owned(), branch: Some("main".to_owned()) };
         assert_eq!(event(start).context(), Some(expected));

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn context_around_a_prompt_is_removed() {
+    fn prompt_is_extracted_from_injected_context() {
         let said = |text: &str| {
             let line = serde_json::json!({"role": "user", "message": {"content": [{"type": "text", "text": text}]}});
             parsed(&line.to_string()).prompt()
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_calls_and_ends_are_distinguished() {
+    fn parser_distinguishes_replies_tool_calls_and_turn_ends() {
         let call = r#"{"role":"assistant","message":{"content":[{"type":"tool_use","name":"Shell","input":{"command":"ls"}}]}}"#;
         assert!(parsed(call).is_reply());
         assert!(parsed(r#"{"role":"assistant","message":{"content":"Done."}}"#).is_reply());

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_inserted_and_tool_texts_are_distinguished() {
+    fn parser_distinguishes_typed_injected_and_tool_text() {
         let cases = [
             (r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#, Role::User, "a"),
             (r#"{"role":"user","content":"a"}"#, Role::User, "a"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn inserted_texts_are_removed_from_a_prompt() {
+    fn injected_reminders_are_removed_from_prompt() {
         let cases = [
             ("<system-reminder>x</system-reminder> why? ", "why?"),
             ("why<system-notification>x</system-notification>?", "why?"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_any_shape_are_read_as_far_as_they_go() {
+    fn settings_with_unexpected_types_are_tolerated() {
         let has = |json: &str| serde_json::from_str::<Settings<'_>>(json).unwrap_or_default().has_tag(&["exec"]);
         assert!(has(r#"{"tags":[1,{"name":"other"},{"name":"exec"}]}"#));
         assert!(["{}", "[]", r#"{"tags":{"name":"exec"}}"#, r#"{"tags":["exec"]}"#].iter().all(|json| !has(json)));

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_version_of_a_message_keeps_the_first_place() {
+    fn rewritten_message_keeps_its_first_position() {
         let early = r#"{"id":"b","type":"gemini","content":"","model":"m1"}"#;
         let late = r#"{"id":"b","type":"gemini","content":"","model":"m2","toolCalls":[{"name":"sh","args":{}}]}"#;
         let lines = [user("a", "one"), early.to_owned(), user("c", "two"), late.to_owned()];
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewind_drops_the_message_and_all_later_ones() {
+    fn rewind_drops_message_and_later_ones() {
         let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
         assert_eq!(counted(&[&a, &b, &c, r#"{"$rewindTo":"b"}"#]), (1, 0, Some("one".to_owned())));
         assert_eq!(counted(&[&a, &b, r#"{"$rewindTo":"x"}"#, &c]), (1, 0, Some("three".to_owned())));
@@ -356,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_the_first_prompt_only_without_other_prompts() {
+    fn slash_command_is_first_prompt_only_if_alone() {
         let (command, help, text) = (user("a", "/help"), user("b", "?"), user("c", "fix it"));
         assert_eq!(counted(&[&command, &help]).2.as_deref(), Some("/help"));
         assert_eq!(counted(&[&command, &help, &text, &user("d", "more")]).2.as_deref(), Some("fix it"));
     }
 
     #[test]
-    fn texts_added_by_the_program_are_not_prompts() {
+    fn injected_text_is_not_a_prompt() {
         for other in [
             r#"{"id":"a","type":"user","content":[{"text":"<session_context>\nx"}]}"#,
             r#"{"id":"a","type":"user","content":[{"functionResponse":{"response":{"output":"x"}}}]}"#,

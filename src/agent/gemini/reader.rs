@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_title_of_a_large_document_is_read_from_its_line() {
+    fn summary_is_read_from_a_top_level_line() {
         assert_eq!(summary_line(br#"  "summary": "A \"b\"","#).as_deref(), Some("A \"b\""));
         for other in [r#"    "summary": "deeper""#, r#"  "summary": 7"#, r#"  "summary": """#] {
             assert_eq!(summary_line(other.as_bytes()), None, "{other}");

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn projects_are_named_after_the_last_component_or_the_hash() {
+    fn project_name_is_last_component_or_hash() {
         for (dir, project) in [
             ("/home/ana/has space", "has-space"),
             ("/home/ana/my-app-v1.2", "my-app-v1-2"),

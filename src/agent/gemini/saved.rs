@@ -98,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_decoded_as_far_as_it_is_encoded() {
+    fn checkpoint_tag_is_percent_decoded() {
         for (encoded, tag) in [("draft%20one", "draft one"), ("%E5%90%8D", "名"), ("100%", "100%"), ("%FF", "%FF")] {
             assert_eq!(decoded(encoded), tag);
         }
     }
 
     #[test]
-    fn both_forms_are_read() {
+    fn saved_chat_is_parsed_as_object_or_array() {
         for (text, is_read) in [(r#"{"history":[1,2],"authType":"x"}"#, true), ("\n [1, 2]", true), ("[1, 2", false)] {
             let mut count = 0;
             let whole = each(text.as_bytes(), &mut |_| {

@@ -168,7 +168,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn macos_uses_the_directory_of_other_systems_only_if_it_exists() {
+    fn macos_uses_xdg_directory_only_if_it_exists() {
         let home = tempfile::tempdir().expect("a directory");
         let mut env = fixed();
         env.home = home.path().to_owned();

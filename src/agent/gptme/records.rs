@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_without_a_zone_is_local() {
+    fn timestamp_without_zone_is_local_time() {
         let zone = TimeZone::fixed(jiff::tz::offset(9));
         let at = |text: &str| {
             let line = format!(r#"{{"timestamp":"{text}"}}"#);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_have_workspace_title_model_and_interactive_mode() {
+    fn config_parses_workspace_name_model_and_interactive() {
         let settings = "[chat]\nmodel = \"m\"\ntools = [\"a\", \"b\"]\ninteractive = false\nworkspace = \"~/my app\"\nname = \"A\"\n\n[env]\n";
         let expected = Config {
             workspace: Some("~/my app".into()),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_plain_names_and_a_sub_agent_names_its_parent() {
+    fn parser_accepts_plain_ids_and_finds_parent() {
         for id in ["2026-02-01-a-b-c", "my own", "ü", "a.b", "-x"] {
             assert!(is_id(id), "{id}");
         }

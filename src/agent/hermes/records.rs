@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_origin_of_a_session_is_parsed() {
+    fn parser_distinguishes_branch_delegate_and_own_session() {
         assert_eq!(origin(r#"{"max_tokens": null}"#), Origin::Own);
         assert_eq!(origin(r#"{"_branched_from": "a"}"#), Origin::Branch("a".to_owned()));
         assert_eq!(origin(r#"{"_delegate_from": "b", "_branched_from": "a"}"#), Origin::Delegate("b".to_owned()));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_calls_and_results_are_distinguished() {
+    fn parser_distinguishes_text_tool_calls_and_results() {
         let said = |role: &str, content: &str, tool_calls: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             let columns = Columns {

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_is_named_without_its_domain() {
+    fn short_host_name_drops_the_domain() {
         assert_eq!(short_name("build-7.example.org"), "build-7");
         assert_eq!(short_name("examplehost"), "examplehost");
         assert_eq!(short_name(""), "localhost");

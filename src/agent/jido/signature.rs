@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vector_is_met_byte_for_byte() {
+    fn signature_matches_known_test_vector() {
         assert_eq!(hex(&KEY.0), "8e3c4493ebe0ee774d772b2c09d9c626825dc2b4774ed5f29d196af87da9b299");
         assert_eq!(encoded(&signed()).as_deref(), Ok(UNSIGNED));
         let digest = Sha256::digest(UNSIGNED);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_escapes_and_the_order_of_keys_do_not_matter() {
+    fn signature_ignores_whitespace_escapes_and_key_order() {
         let value: Value = serde_json::from_str(&signed()).expect("JSON");
         let members = value.as_object().expect("an object").iter().rev();
         let members: Vec<_> = members.map(|(key, value)| format!("{}:{value}", json!(key))).collect();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_value_is_noticed() {
+    fn signature_detects_changed_values() {
         for (from, to) in [("demo", "demo "), ("0.7", "0.8"), ("4096", "4096.0"), ("[]", "{}"), ("KrSm", "KrSn")] {
             assert_eq!(outcome(&signed().replace(from, to)), SignatureCheck::Wrong, "{to}");
         }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_uncheckable_signature_is_not_reported_as_wrong() {
+    fn uncheckable_signature_is_unsupported_not_wrong() {
         let unsupported = |reason| SignatureCheck::Unsupported(reason);
         assert_eq!(check(signed().as_bytes(), &[]), Ok(unsupported(Unsupported::NoKey)));
         let object = |keys: usize| {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_two_equal_keys_is_signed() {
+    fn signature_covers_first_duplicate_key() {
         let text = signed().replacen('}', ",\"model\": \"other\"}", 1);
         assert_eq!(outcome(&text), SignatureCheck::Valid);
         let text = signed().replacen('{', "{\"n\\u0061me\": \"other\",", 1);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_laid_out_as_jason_does() {
+    fn encoder_formats_json_like_jason() {
         let text = encoded(r#"{"b":[[],{},[null,true]],"é":0,"a":{"":-1},"B":"\u0000\u007f\u2028\/\b\f"}"#);
         let expected = "{\n  \"B\": \"\\u0000\u{7f}\u{2028}/\\b\\f\",\n  \"a\": {\n    \"\": -1\n  },\n  \"b\": [\n    [],\n    \
                         {},\n    [\n      null,\n      true\n    ]\n  ],\n  \"é\": 0\n}";
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_elixir_writes_them() {
+    fn encoder_formats_numbers_like_elixir() {
         let long = "123456789012345678901234567890";
         for same in ["0", "-1", "18446744073709551616", long, "0.7", "1.0", "-0.0", "123456.789"] {
             assert_eq!(number(same).as_deref(), Ok(same));
@@ -315,13 +315,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_encoding_of_the_encoding_is_itself(value in values(), key in any::<String>()) {
+        fn encoding_is_idempotent(value in values(), key in any::<String>()) {
             let once = encoded(&json!({ key: value.clone() }).to_string()).expect("a text");
             prop_assert_eq!(encoded(&once).expect("a text"), once.clone());
         }
 
         #[test]
-        fn a_signed_document_is_valid(value in values(), key in any::<[u8; 32]>()) {
+        fn signed_document_verifies_with_its_key(value in values(), key in any::<[u8; 32]>()) {
             let text = json!({ "a": value, "signature": "old" }).to_string();
             let signed = sign(text.as_bytes(), &Key(key)).expect("a file");
             prop_assert_eq!(check(&signed, &[Key(key)]), Ok(SignatureCheck::Valid));
@@ -329,7 +329,7 @@ mod tests {
         }
 
         #[test]
-        fn a_float_is_read_back_as_itself(float in any::<f64>()) {
+        fn float_round_trips(float in any::<f64>()) {
             if let Some(text) = short(float) {
                 prop_assert_eq!(text.parse(), Ok(float));
             }

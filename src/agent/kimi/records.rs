@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_a_string_or_a_list_and_not_a_command() {
+    fn prompt_may_be_string_or_list() {
         assert_eq!(event("TurnBegin", r#"{"user_input":"fix it"}"#), WireEvent::Prompt("fix it".to_owned()));
         let list = r#"{"user_input":[{"type":"text","text":"fix"},{"type":"image_url","image_url":{}},{"type":"text","text":"it"}]}"#;
         assert_eq!(event("SteerInput", list), WireEvent::Prompt("fix\nit".to_owned()));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_counts_when_its_tools_have_answered() {
+    fn reply_counts_after_its_tool_results() {
         let (text, call, answer) = (
             WireEvent::Text("x".to_owned()),
             WireEvent::Call("Shell".to_owned()),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_of_directories_may_hold_anything() {
+    fn work_dirs_skip_malformed_entries() {
         let dirs = work_dirs(
             br#"{"work_dirs":[7,{"path":"/a","kaos":"local"},{"path":"/b"},{"path":null},[],{"path":"/c","kaos":"ssh"}]}"#,
         );
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_context_names_the_directory_and_holds_the_conversation() {
+    fn context_record_has_directory_and_messages() {
         let read = |text: &str| {
             let record: ContextRecord<'_> = serde_json::from_str(text).expect("a record");
             (record.directory(), record.prompt(), record.is_reply(), record.messages().len())

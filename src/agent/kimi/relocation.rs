@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_named_after_the_hash_of_its_directory() {
+    fn project_name_is_md5_of_directory() {
         // The first value is from RFC 1321.
         assert_eq!(hash(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
         assert_eq!(

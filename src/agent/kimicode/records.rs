@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_an_origin_was_imported() {
+    fn message_without_origin_is_imported() {
         let record = |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
         let texts = |message: &str| {
             let text = record(message);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_names_are_ids() {
+    fn id_needs_known_prefix_and_plain_characters() {
         assert!(is_id("ses_nosuch") && is_id("ses_two words"));
         assert!(!is_id("ses_") && !is_id("ses_a\u{1b}b"));
         assert!(is_id("session_4d25cf93-d87f-4fe7-bd0d-4c890ea87bdd"));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_without_a_zone_is_local_and_the_name_is_the_apps() {
+    fn pointer_has_local_time_and_app_name() {
         let found = pointer(
             r#"{"session_id":"9c0e4a52-8d0f-4b6e-8f53-0a3b5c7d9e11","app_path":"/workspace/app/Demo/app",
                 "timestamp":"2026-02-01T10:00:00.123456","context":{"app_name":"Demo"},"reprompter_context":{}}"#,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_or_a_missing_id_names_nothing() {
+    fn pointer_with_placeholder_has_no_session_id() {
         assert_eq!(pointer("{}").session_id, None);
         assert_eq!(pointer(r#"{"session_id":"pending","context":[]}"#).session_id, None);
         assert_eq!(pointer(r#"{"session_id":7}"#).session_id, None);

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_named_after_the_id_in_base64() {
+    fn folder_name_is_base64_of_id() {
         assert_eq!(encoded("conversation", "local-conv-1"), "Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ");
         assert_eq!(id_of_folder("Y29udmVyc2F0aW9uOmxvY2FsLWNvbnYtMQ").as_deref(), Some("local-conv-1"));
         let others =

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_is_the_last_text_and_never_a_reminder() {
+    fn prompt_is_last_text_except_reminders() {
         let prompt = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.prompt());
         assert_eq!(prompt(&["<system-reminder>a", "b"]).as_deref(), Some("b"));
         assert_eq!(prompt(&["b"]).as_deref(), Some("b"));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_reminder_names_the_start() {
+    fn start_directory_is_read_only_from_reminder() {
         let start = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.start());
         let notice =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_pi_holds_the_same_message() {
+    fn pi_entry_wraps_the_same_message() {
         let entry = |message: &str| {
             format!(
                 r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-11-25T10:00:00Z","message":{message}}}"#
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invented_time_is_not_a_time() {
+    fn invented_timestamps_are_ignored() {
         let at = |written: &str, role: &str, millis: u64| {
             let text = format!(
                 r#"{{"type":"message","timestamp":"{written}","message":{{"role":"{role}","timestamp":{millis},"content":[]}}}}"#
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_names_a_known_format_or_none() {
+    fn manifest_reports_unknown_format() {
         let unknown =
             |text: &str| record::<Manifest<'_>>(text.as_bytes()).and_then(|manifest| manifest.unknown_format());
         for known in [
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_says_or_calls_something() {
+    fn reply_has_text_or_a_tool_call() {
         let reply = |text: &str| Line::parse(text.as_bytes()).is_some_and(|line| line.is_reply());
         assert!(reply(r#"{"role":"assistant","content":[{"type":"toolCall","name":"Bash","arguments":{}}]}"#));
         for other in [

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_named_after_the_way_from_the_home() {
+    fn project_name_is_path_relative_to_home() {
         let (home, temp) = (Path::new("/home/ana"), Path::new("/tmp"));
         for (dir, project) in [
             ("/home/ana/desk/two words", "-desk-two words"),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn another_directory_is_filed_elsewhere() {
+    fn project_name_rejects_other_directories() {
         for (dir, project) in [
             ("/home/ana/desk/shop", "-desk-sho"),
             ("/home/ana/desk/shop", "-esk-shop"),

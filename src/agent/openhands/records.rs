@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_of_event_is_recognized() {
+    fn parser_recognizes_each_event_type() {
         let typed = r#"{"source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"a\nb"}]}}"#;
         assert_eq!((event(typed).prompt().as_deref(), event(typed).is_reply()), (Some("a\nb"), false));
         let said =
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_is_a_line_of_the_first_event_and_absolute() {
+    fn directory_is_an_absolute_path_in_system_prompt() {
         let first = |text: &str| event(&serde_json::json!({"dynamic_context": {"text": text}}).to_string()).dir();
         assert_eq!(
             first("x\nYour current working directory is: /home/me/my app\nUser"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn events_and_ids_are_recognized_by_their_names() {
+    fn event_files_and_ids_are_recognized_by_name() {
         assert_eq!(number("event-00012-4e14cde2-1202-47c0-8801-cfd7dbf098b0.json"), Some(12));
         for other in [".eventlog.lock", "event-x-y.json", "event-00001.json", "event-00001-a.json.tmp", "event--a.json"]
         {

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn two_directories_share_a_folder_and_only_separators_change() {
+    fn slug_replaces_only_path_separators() {
         for (dir, project) in [
             ("/w/a-b", "--w-a-b--"),
             ("/w/a/b", "--w-a-b--"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_follows_the_time_in_a_file_name() {
+    fn file_name_is_timestamp_and_id() {
         assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_ab-1.jsonl"), Some("ab-1"));
         assert_eq!(id_of_file("2026-02-01T10-00-00-000Z_my_own.id.jsonl"), Some("my_own.id"));
         for other in
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_leads_from_the_last_record_to_its_root() {
+    fn branch_follows_parents_from_last_record() {
         let header = r#"{"type":"session","version":3,"id":"s"}"#;
         let [a, b, c] = [
             r#"{"type":"message","id":"a","parentId":null}"#,
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_tree_is_read_in_the_order_of_the_file() {
+    fn broken_tree_falls_back_to_file_order() {
         let header = r#"{"type":"session","id":"s"}"#;
         let a = r#"{"type":"message","id":"a","parentId":null}"#;
         assert_eq!(branch(&[header, a, "{", r#"{"type":"message","id":"c","parentId":"b"}"#]), [3], "b is lost");

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_named_as_the_package_names_it() {
+    fn project_name_matches_qoder() {
         assert_eq!(project_of("/w/a.b_c"), "-w-a-b-c");
         let long = format!("/work/{}", "a".repeat(250));
         assert_eq!(project_of(&long), format!("-work-{}-fj9ozg", "a".repeat(194)));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_has_a_unit() {
+    fn retention_period_needs_a_unit() {
         assert_eq!(period("2w"), Some(SignedDuration::from_hours(14 * 24)));
         for text in ["", "d", "0d", "30", "30y", "x1d"] {
             assert_eq!(period(text), None, "{text}");

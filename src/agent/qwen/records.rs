@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_keep_letters_and_digits_only() {
+    fn slug_keeps_only_ascii_letters_and_digits() {
         for (dir, slug) in [
             ("/home/ana/a.b", "-home-ana-a-b"),
             ("/home/ana/a_b", "-home-ana-a-b"),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_and_parents_come_from_their_own_records_only() {
+    fn title_and_parent_need_their_record_type() {
         let title = r#"{"type":"system","subtype":"custom_title","systemPayload":{"customTitle":"T"}}"#;
         assert_eq!(parsed(title).title().as_deref(), Some("T"));
         let other =

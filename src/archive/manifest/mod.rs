@@ -229,7 +229,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn homes_that_are_not_below_the_root_map_nothing() {
+    fn manifest_maps_only_homes_below_root() {
         let mut env = crate::system::env::tests::fixed();
         let mut manifest = manifest("a");
         let mut homes = |then: &str, now: &str| {
@@ -245,7 +245,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_manifest_round_trips_with_paths_of_any_bytes() {
+    fn manifest_round_trips_non_utf8_paths() {
         let mut written = manifest("a");
         let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
         let node = Node::Link { target: odd.clone() };

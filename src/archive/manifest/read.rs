@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_outside_a_store_and_odd_chunk_names_are_refused() {
+    fn manifest_refuses_unsafe_paths_and_chunk_names() {
         let refused = |change: &dyn Fn(&mut Manifest)| {
             let mut manifest = manifest("a");
             change(&mut manifest);

@@ -155,7 +155,7 @@ fn no_fault_keeps_the_leftovers_of_a_killed_run() {
 }
 
 #[test]
-fn a_manifest_behind_a_dangling_link_keeps_its_blobs() {
+fn sweep_keeps_blobs_of_dangling_linked_manifest() {
     let (home, memory) = (Home::new(), Memory::new());
     let actor = memory.actor();
     actor.make_dirs("/volume");

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangling_link_for_the_pins_is_an_error() {
+    fn pins_behind_dangling_link_are_an_error() {
         let memory = Memory::new();
         memory.actor().make_dirs("/state");
         memory.actor().symlink("/state/pins.json", "/gone");

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_for_the_project_is_written_with_the_session_time() {
+    fn plan_writes_evidence_with_session_creation_time() {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoMissing), "/x", true), None);
         let created_at = "2026-02-01T10:00:00Z".parse::<Timestamp>().expect("a time");
         assert_eq!(item.action, Action::Write { working_dir: "/x".into(), created_at, source: "metadata" });
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_of_another_project_is_shown_and_does_not_count() {
+    fn plan_refuses_evidence_of_another_project() {
         let item = plan(&with_evidence(amplifier(Health::SessionInfoInvalid), "/y", false), None);
         assert_eq!(item.action, Action::Refuse { wants_dir: true });
         assert_eq!(item.evidence.len(), 1);
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_given_by_the_user_must_encode_to_the_project() {
+    fn plan_refuses_given_directory_of_other_project() {
         let session = amplifier(Health::SessionInfoMissing);
         assert!(matches!(plan(&session, Some((Path::new("/x"), true))).action, Action::Write { source: "option", .. }));
         assert_eq!(plan(&session, Some((Path::new("/x"), false))).action, Action::Refuse { wants_dir: false });
     }
 
     #[test]
-    fn a_good_file_is_kept_and_a_session_in_use_is_left_alone() {
+    fn plan_keeps_valid_file_and_refuses_live_session() {
         assert_eq!(plan(&amplifier(Health::EmptySession), None).action, Action::Keep);
         let mut live = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
         live.copies[0].liveness = Liveness::Maybe { why: "its event log changed 3 s ago".to_owned() };
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_with_undecided_copies_is_left_alone() {
+    fn plan_refuses_session_with_undecided_copies() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
         session.choice = Choice::new("nothing distinguishes it from the next copy", false).into();
         assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_map_file_allows_comments_and_an_error_names_its_line() {
+    fn map_file_allows_comments_and_reports_error_line() {
         let text = "# a remark\n\n \"/w/a b\" -> \"/v/#1 \\\"q\\\"\"  # why\n\"/w/x\"->\"/y\"\n";
         let expected = [("/w/a b".into(), "/v/#1 \"q\"".into()), ("/w/x".into(), "/y".into())];
         assert_eq!(parse(text), Ok(expected.to_vec()));

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_with_shell_code_are_not_offered() {
+    fn completion_omits_values_with_shell_code() {
         for value in [
             "evil$(touch PWN)",
             "a`b`",
@@ -176,7 +176,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
         #[test]
-        fn an_offered_value_is_one_word_of_a_shell(value in ".{1,12}") {
+        fn completed_value_is_one_shell_word(value in ".{1,12}") {
             if is_a_word(&value) {
                 let word = crate::format::shell::word(&value);
                 prop_assert!(word == value || word == format!("'{value}'"), "{}", word);

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_becomes_a_name_without_quoting() {
+    fn title_becomes_safe_file_name() {
         for (title, expected) in [
             ("Renew the mail certificates", "renew-the-mail-certificates"),
             ("  ../../etc/passwd\n", "etc-passwd"),

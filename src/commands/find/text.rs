@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_of_an_id_has_a_digit_and_no_blank() {
+    fn possible_id_has_digit_and_no_space() {
         for (text, expected) in
             [("31c5", true), ("ses_4f0a", true), ("relay", false), ("flush the 2 queues", false), ("deadbeef", false)]
         {

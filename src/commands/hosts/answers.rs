@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_status_is_the_common_one_or_partial() {
+    fn exit_status_of_hosts_is_common_or_partial() {
         let code = |statuses: &[u8]| together(statuses, Exit::Ok).code();
         assert_eq!(code(&[0, 0]), 0);
         assert_eq!(code(&[5, 5]), 5);

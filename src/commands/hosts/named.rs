@@ -69,7 +69,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn a_word_before_a_colon_is_a_host_unless_it_resembles_an_agent() {
+    fn prefix_is_host_unless_it_resembles_agent() {
         let mut env = fixed();
         env.config.hosts.insert("lab".to_owned(), vec!["codexx".to_owned()]);
         let parts = |word| parts(word, &env.config);

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_come_before_equal_names_and_those_before_neighbours() {
+    fn suggestions_rank_typos_before_names_and_neighbours() {
         let known =
             ["/home/ana/work/app", "/home/ana/work/site/docs", "/home/ana/notes", "/srv/shop", "/home/ana/work/app"];
         let known = known.map(Path::new);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_agent_is_known_by_its_name_alone() {
+    fn mistyped_agent_prefix_suggests_nearest_agent() {
         for (text, expected) in
             [("cladue:12", Some("claude:12")), ("Codx:a b:c", Some("codex:a b:c")), ("fix:12", None), ("12", None)]
         {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_an_id_is_mistyped_but_no_word_is_one() {
+    fn typo_in_id_prefix_is_recognized() {
         assert!(begins_nearly("d8c7b6a5-9483", "d8c7c6"));
         assert!(!begins_nearly("d8c7b6a5-9483", "lamp"));
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_redundant_copy_goes_to_the_trash() {
+    fn repair_removes_only_redundant_copy() {
         for (comparison, is_mended) in [
             (Some(Comparison::Identical), true),
             (Some(Comparison::Shorter { common: 2 }), true),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_mended_while_either_copy_may_be_in_use() {
+    fn repair_skips_copies_in_use() {
         for at in [0, 1] {
             let mut session = two(Some(Comparison::Identical));
             session.copies[at].liveness = Liveness::Maybe { why: "it was just written".to_owned() };
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn only_decided_copies_are_repaired() {
+    fn repair_skips_undecided_copies() {
         let mut session = two(Some(Comparison::Identical));
         session.choice = Choice { is_decided: false, ..Choice::clone(&session.choice) }.into();
         let finding = found(session, facts());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_in_an_unused_store_is_left_alone() {
+    fn repair_skips_copy_in_non_default_store() {
         let mut session = two(Some(Comparison::Identical));
         let store = Store { is_default: false, ..(*session.copies[1].place.store).clone() };
         session.copies[1].place.store = store.into();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_agent_able_to_remove_a_copy_is_named() {
+    fn remedy_names_agent_command_that_removes_copy() {
         let own = CopyFacts { belongings: Err("remove it with `agent delete a`".into()), ..facts() };
         let finding = found(two(Some(Comparison::Identical)), own);
         assert!(finding.repair.is_none());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_with_known_and_new_records_is_not_folded() {
+    fn repair_does_not_merge_mixed_log() {
         for (fold, is_mended) in [(Fold::AllKnown, true), (Fold::AllNewer, true), (Fold::Mixed, false)] {
             let mut session = two(None);
             session.copies[1].transcript_bytes = 0;

@@ -328,13 +328,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_worst_comes_first_and_then_the_order_of_the_codes() {
+    fn findings_are_sorted_by_severity_then_code() {
         let expected = [Code::Unreadable, Code::InterruptedRun, Code::MissingDirectory];
         assert_eq!(codes(&damaged(), &Filter::default()), expected);
     }
 
     #[test]
-    fn an_interrupted_run_is_an_error_with_undo_as_remedy() {
+    fn interrupted_run_is_error_with_undo_remedy() {
         let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
         assert_eq!((finding.severity, finding.remedies[0].command.as_str()), (Severity::Error, "rejoin undo r7"));
@@ -343,14 +343,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_file_belongs_to_the_agent_of_its_store() {
+    fn agent_filter_applies_to_files_by_store() {
         let of = |agents: &[AgentKind]| Filter { agents: agents.to_vec(), ..Filter::default() };
         assert_eq!(codes(&damaged(), &of(&[AgentKind::Claude])), [Code::Unreadable, Code::MissingDirectory]);
         assert_eq!(codes(&damaged(), &of(&[AgentKind::Jido])), []);
     }
 
     #[test]
-    fn a_directory_matches_recorded_directories_and_paths() {
+    fn dir_filter_matches_directories_and_paths() {
         let below = |dir: &str| Filter { dirs: vec![dir.into()], ..Filter::default() };
         assert_eq!(codes(&damaged(), &below("/gone")), [Code::MissingDirectory]);
         assert_eq!(codes(&damaged(), &below("/s/projects")), [Code::Unreadable]);
@@ -358,7 +358,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_finding_is_as_serious_as_its_code_may_be() {
+    fn severity_is_one_allowed_by_its_code() {
         for finding in all(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }

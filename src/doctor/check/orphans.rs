@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_old_closed_temporary_file_is_reported() {
+    fn temporary_file_is_reported_if_old_and_closed() {
         for (minutes, is_held, is_busy, is_reported) in [
             (61, false, false, true),
             (59, false, false, false),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn belongings_are_orphans_only_when_their_transcript_is_nowhere() {
+    fn belongings_are_orphans_only_without_any_transcript() {
         let mut gone = survey(Vec::new());
         gone.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &gone));
         assert_eq!(codes(&gone), [(Code::OrphanBelongings, Severity::Warning, true)]);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_agent_in_a_stray_directory_is_reported_with_it() {
+    fn orphaned_sub_agent_is_reported_with_its_directory() {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());

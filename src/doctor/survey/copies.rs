@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_a_beginning_of_itself_and_of_its_continuation() {
+    fn prefix_check_accepts_equal_and_longer_files() {
         let dir = tempfile::tempdir().expect("a directory");
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
         let long = "x".repeat(100_000);

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_with_the_empty_ones() {
+    fn line_numbers_include_empty_lines() {
         let lines = looked("{}\n\nbad\n{}\n[1]\n", false, false);
         assert_eq!(lines.bad, [LineNumber::FromStart(3), LineNumber::FromStart(5)]);
         assert_eq!((lines.bad_count, lines.last, lines.is_whole), (2, LastLine::Ended, true));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_its_reader_accepts_is_sound() {
+    fn line_accepted_by_agent_parser_is_sound() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl");
         let agent = by_kind(AgentKind::Claude).expect("an agent");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_follows_another_one_may_branch() {
+    fn record_with_missing_parent_may_branch() {
         let text = record("a", "gone") + &record("b", "a");
         assert!(looked(&text, false, false).may_branch);
         assert!(!looked(&text, true, false).may_branch, "a sub-agent's session begins in its parent");
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_before_the_last_record_may_be_a_branch() {
+    fn leaf_before_last_record_may_branch() {
         let leaf = |id: &str| format!("{{\"type\":\"last-prompt\",\"leafUuid\":\"{id}\"}}\n");
         let text = "{\"uuid\":\"a\"}\n".to_owned() + &record("b", "a");
         assert!(looked(&(text.clone() + &leaf("a")), false, false).may_branch);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_file_is_read_at_both_ends_or_deep() {
+    fn large_file_is_read_fully_only_with_deep() {
         let mut lines: Vec<String> =
             (0..9_000).map(|number| record(&number.to_string(), "0").replace('\n', &" ".repeat(1_000))).collect();
         for at in [1, 4_000, 8_998] {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inspector_finds_the_same_as_a_separate_look() {
+    fn inspector_equals_separate_read() {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_numbers_are_kept_than_help() {
+    fn bad_line_numbers_are_limited() {
         let lines = looked(&"bad\n".repeat(50), false, false);
         assert_eq!((lines.bad.len(), lines.bad_count), (MAX_NUMBERS, 50));
     }

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_data_is_left_out_and_words_are_kept() {
+    fn condense_replaces_base64_and_keeps_text() {
         let data = "Aa0+/_-=".repeat(1000);
         let line = json!({"a": format!("before {data} after"), "uuid": "x".repeat(RUN), "data": data}).to_string();
         let kept = &data[..RUN];
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_beyond_the_limit_keeps_its_start() {
+    fn long_text_keeps_its_start() {
         let line =
             json!({"a": "word ".repeat(1000), "b": "é".repeat(1000), "c": "2026-02-01", "d": [1, null]}).to_string();
         let short = text(&line, 2000);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_numbers_is_shortened() {
+    fn condense_shortens_list_of_numbers() {
         let numbers = vec!["127"; 3000].join(",");
         for (end, expected) in [("]", json!(127)), (",\"x\"]", json!("x")), (",null]", json!(null))] {
             let line = format!("{{\"data\":[{numbers}{end},\"id\":\"u\"}}");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pair_of_escapes_is_split() {
+    fn condense_splits_no_surrogate_pair() {
         for shift in 0..13 {
             let line = format!("{{\"a\":\"{}{}\"}}", "x".repeat(shift), r"\ud83d\ude00".repeat(300));
             let short = text(&line, 100);
@@ -263,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_names_stays_within_its_bound() {
+    fn line_of_many_members_stays_within_limit() {
         let line = format!("{{{}\"z\":0}}", (0..50_000).map(|n| format!("\"{n}\":0,")).collect::<String>());
         assert!(text(&line, 1000).len() <= 1501 + ROOM);
     }
 
     #[test]
-    fn the_digest_covers_bytes_that_were_left_out() {
+    fn digest_covers_omitted_bytes() {
         let line = |data: &str| format!("{{\"data\":\"{}{data}\"}}", "A".repeat(2 * RUN));
         let of = |data, part| condensed(line(data).as_bytes(), 100, part);
         assert_eq!(of("AB", 3), of("AB", 1000));
@@ -280,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shortened_line_is_valid_and_its_offsets_are_right(
+        fn condensed_line_is_valid_json_with_correct_offsets(
             texts in prop::collection::vec(("[ -~é\\\\\"\n\u{1f680}]{0,40}", 0..3000_usize), 1..6),
             limit in 0..6000_usize,
             part in 1..5000_usize,

@@ -41,7 +41,7 @@ fn all_from_end(path: &Path) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn both_ends_see_the_same_lines() {
+fn forward_and_backward_reads_return_same_lines() {
     let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
     let (_dir, path) = file(text.as_bytes());
     let forward = all_from_start(&path);
@@ -52,7 +52,7 @@ fn both_ends_see_the_same_lines() {
 }
 
 #[test]
-fn lines_across_the_edges_of_windows_are_whole() {
+fn lines_across_window_edges_are_complete() {
     for length in [FIRST_WINDOW - 1, FIRST_WINDOW, FIRST_WINDOW + 1, FIRST_WINDOW * GROWTH + 3] {
         let text = format!("first\n{}\nlast\n", "x".repeat(length));
         let (_dir, path) = file(text.as_bytes());
@@ -65,7 +65,7 @@ fn lines_across_the_edges_of_windows_are_whole() {
 }
 
 #[test]
-fn the_size_of_the_first_tail_does_not_change_the_lines() {
+fn tail_size_does_not_change_lines() {
     let text: String = (0..20_000).map(|number| format!("line {number}\n")).collect();
     for length in [10, 1000, 5000, text.len()] {
         let (_dir, path) = file(&text.as_bytes()[..length]);
@@ -90,7 +90,7 @@ fn the_size_of_the_first_tail_does_not_change_the_lines() {
 }
 
 #[test]
-fn an_unterminated_last_line_is_shown_as_such() {
+fn unterminated_last_line_is_reported() {
     let (_dir, path) = file(b"one\n\ntwo");
     assert_eq!(all_from_start(&path), ["one", "two"]);
     assert_eq!(all_from_end(&path), [("two".to_owned(), false), ("one".to_owned(), true)]);
@@ -108,7 +108,7 @@ fn record(data: usize, end: &str) -> String {
 }
 
 #[test]
-fn an_overlong_line_is_shortened_wherever_it_is() {
+fn overlong_line_is_condensed_at_any_position() {
     let long = record(3 * MAX_LINE, "");
     let text = format!("one\n{long}\nthree\n{long}");
     let (_dir, path) = file(text.as_bytes());
@@ -140,7 +140,7 @@ fn an_overlong_line_is_shortened_wherever_it_is() {
 }
 
 #[test]
-fn a_byte_order_mark_is_skipped_and_bytes_that_are_not_utf8_are_replaced() {
+fn reader_skips_bom_and_replaces_invalid_utf8() {
     let text = b"\xef\xbb\xbf{\"a\":1}\n{\"b\":\"\xff\xfe\",\"c\":2}\n\xef\xbb\xbf\n";
     for packed in [false, true] {
         let (dir, mut path) = file(text);
@@ -162,7 +162,7 @@ fn a_byte_order_mark_is_skipped_and_bytes_that_are_not_utf8_are_replaced() {
 }
 
 #[test]
-fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
+fn compressed_file_has_same_lines_as_plain() {
     let text: String = (0..400_000).map(|number| format!("line {number}\n")).collect();
     for length in [0, 10, 5000, 1_500_000, text.len()] {
         let text = &text.as_bytes()[..length];
@@ -193,7 +193,7 @@ fn a_packed_file_shows_the_same_lines_as_a_plain_one() {
 }
 
 #[test]
-fn a_truncated_packed_file_ends_after_its_readable_part() {
+fn truncated_compressed_file_ends_after_readable_part() {
     // Numbers without a pattern, so that compression makes more than one block of them.
     let text: String =
         (0_u64..300_000).map(|number| format!("{:016x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -208,7 +208,7 @@ fn a_truncated_packed_file_ends_after_its_readable_part() {
 }
 
 #[test]
-fn the_search_for_the_end_of_a_packed_file_is_bounded() {
+fn backward_read_of_compressed_file_is_bounded() {
     let (dir, _) = file(b"");
     let path = dir.path().join("x.jsonl.zst");
     let lines = io::repeat(b'x').take(MAX_UNPACKED).chain(&b"\nlast\n"[..]);
@@ -226,7 +226,7 @@ fn the_search_for_the_end_of_a_packed_file_is_bounded() {
 }
 
 #[test]
-fn a_line_beyond_the_windows_is_found_by_its_content() {
+fn last_line_with_searches_beyond_the_window() {
     for filling in [0, 10, LAST_WINDOW - 12, LAST_WINDOW - 6, LAST_WINDOW, 3 * LAST_WINDOW + 5] {
         let text = format!("first wanted\n{{a wanted one}}\n{}\n", "x".repeat(filling));
         let (_dir, path) = file(text.as_bytes());
@@ -243,7 +243,7 @@ fn a_line_beyond_the_windows_is_found_by_its_content() {
 }
 
 #[test]
-fn about_as_many_bytes_as_the_widest_window_are_shown() {
+fn forward_read_stops_after_the_largest_window() {
     let line = record(10, &" ".repeat(64 * 1024));
     let (_dir, path) = file(format!("{line}\n").repeat(100).as_bytes());
     let mut seen = 0;

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_have_the_same_offset_in_their_page_as_in_the_file() {
+    fn window_keeps_page_offset_of_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("transcript");
         let contents: Vec<u8> = (0..60_000_u32).map(|n| n.to_le_bytes()[usize::from(n % 3 == 0)]).collect();

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusual_object_is_left_to_the_parser() {
+    fn skim_falls_back_to_parser_for_unusual_object() {
         for text in [
             "",
             "{",

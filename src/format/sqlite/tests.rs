@@ -65,7 +65,7 @@ fn reading_an_unused_database_changes_no_file() {
 }
 
 #[test]
-fn the_log_of_a_running_or_killed_writer_is_read_unchanged() {
+fn wal_of_running_or_killed_writer_is_read() {
     let (dir, path, connection) = database("WAL");
     insert(&connection, "two");
     for (_kept, dir, path) in [
@@ -88,7 +88,7 @@ fn the_log_of_a_running_or_killed_writer_is_read_unchanged() {
 }
 
 #[test]
-fn a_log_without_any_record_does_no_harm() {
+fn empty_wal_is_ignored() {
     let (_dir, path, connection) = database("WAL");
     drop(connection);
     std::fs::write(with_suffix(&path, "-wal"), "").expect("a log");
@@ -98,7 +98,7 @@ fn a_log_without_any_record_does_no_harm() {
 }
 
 #[test]
-fn an_uncommitted_change_is_neither_seen_nor_delayed() {
+fn reader_ignores_and_never_blocks_uncommitted_change() {
     for mode in ["WAL", "DELETE"] {
         let (_dir, path, connection) = database(mode);
         connection.execute_batch("BEGIN IMMEDIATE").expect("a transaction");
@@ -111,7 +111,7 @@ fn an_uncommitted_change_is_neither_seen_nor_delayed() {
 }
 
 #[test]
-fn a_read_is_repeated_if_the_log_was_moved_meanwhile() {
+fn read_is_retried_after_a_checkpoint() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -128,7 +128,7 @@ fn a_read_is_repeated_if_the_log_was_moved_meanwhile() {
 }
 
 #[test]
-fn a_database_growing_during_the_opening_is_opened_again() {
+fn database_is_reopened_if_it_grows_meanwhile() {
     for mode in ["DELETE", "WAL"] {
         let (_dir, path, connection) = database(mode);
         let opened = Cell::new(0);
@@ -152,7 +152,7 @@ fn a_database_growing_during_the_opening_is_opened_again() {
 }
 
 #[test]
-fn a_constantly_changing_database_is_finally_read_under_locks() {
+fn constantly_changing_database_is_read_under_locks() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -167,7 +167,7 @@ fn a_constantly_changing_database_is_finally_read_under_locks() {
 }
 
 #[test]
-fn a_constant_writer_is_neither_blocked_nor_misread() {
+fn constant_writer_is_not_blocked_or_misread() {
     let (dir, path, connection) = database("WAL");
     connection.execute_batch("CREATE TABLE pair (a, b, filling); INSERT INTO pair VALUES (0, 0, '')").expect("ok");
     drop(connection);
@@ -211,7 +211,7 @@ fn a_constant_writer_is_neither_blocked_nor_misread() {
 }
 
 #[test]
-fn a_writer_ending_during_a_read_removes_its_files() {
+fn writer_can_remove_wal_during_read() {
     let (dir, path, connection) = database("WAL");
     let mut writer = Some(connection);
     let count = read(&path, |db| {
@@ -226,7 +226,7 @@ fn a_writer_ending_during_a_read_removes_its_files() {
 }
 
 #[test]
-fn a_damaged_or_foreign_file_is_an_error_with_a_reason() {
+fn damaged_or_foreign_file_error_has_reason() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("x.db");
     assert_eq!(ids(&path), Err("no such file or directory".to_owned()));
@@ -253,7 +253,7 @@ fn a_damaged_or_foreign_file_is_an_error_with_a_reason() {
 }
 
 #[test]
-fn a_link_is_read_with_the_log_of_its_target_and_a_fifo_is_not() {
+fn link_uses_wal_of_its_target() {
     let (_dir, path, connection) = database("WAL");
     let elsewhere = tempfile::tempdir().expect("a directory");
     let link = elsewhere.path().join("link.db");
@@ -267,7 +267,7 @@ fn a_link_is_read_with_the_log_of_its_target_and_a_fifo_is_not() {
 }
 
 #[test]
-fn a_locked_database_is_read_or_said_to_be_locked() {
+fn locked_database_is_read_or_reported_as_locked() {
     let (_dir, path, connection) = database("DELETE");
     connection.pragma_update(None, "cache_size", 2).expect("a pragma");
     connection.execute_batch("BEGIN EXCLUSIVE").expect("a transaction");
@@ -276,7 +276,7 @@ fn a_locked_database_is_read_or_said_to_be_locked() {
 }
 
 #[test]
-fn a_missing_column_is_null_and_a_needed_one_is_named() {
+fn missing_required_column_is_named() {
     let (_dir, path, _connection) = database("WAL");
     let found = read(&path, |db| {
         let mut found = Vec::new();
@@ -401,7 +401,7 @@ fn capture_keeps_every_row_and_value_of_one_session_only() {
 }
 
 #[test]
-fn a_damaged_row_of_a_session_is_an_error_and_never_left_out() {
+fn capture_fails_on_damaged_row() {
     let (_dir, path, connection) = sessions();
     connection.execute_batch("BEGIN").expect("a transaction");
     for at in 100..2000 {

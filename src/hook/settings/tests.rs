@@ -21,7 +21,7 @@ fn there_and_back(text: &str) -> String {
 }
 
 #[test]
-fn a_new_file_is_removed_with_the_hooks() {
+fn uninstall_removes_file_created_by_install() {
     let text = install(None, COMMAND).expect("settings");
     let value: Value = serde_json::from_str(&text).expect("JSON");
     let call = json!([{"type": "command", "command": COMMAND, "timeout": 5}]);
@@ -92,7 +92,7 @@ fn hooks_are_added_after_existing_entries() {
 }
 
 #[test]
-fn a_file_of_one_line_stays_one_and_windows_line_ends_stay_too() {
+fn install_keeps_single_line_and_crlf() {
     let with = with_hooks("{\"model\":\"m\"}\n");
     assert_eq!(with.matches('\n').count(), 1, "{with}");
     let with = with_hooks("{\r\n  \"model\": \"m\"\r\n}\r\n");
@@ -147,7 +147,7 @@ fn install_updates_a_command_with_another_path() {
 }
 
 #[test]
-fn unknown_settings_are_left_alone() {
+fn install_refuses_settings_it_cannot_parse() {
     let refused = |text: &str| install(Some(text), COMMAND).expect_err("a refusal").to_string();
     assert_eq!(refused(" \n"), "it is empty, which is not JSON");
     assert!(refused("{\"a\": 1,}").starts_with("it is not JSON"));
@@ -198,7 +198,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn thousands_of_calls_are_updated_and_removed_at_once() {
+fn install_updates_thousands_of_calls_quickly() {
     let call = |program: &str| format!("{{\"command\":\"{program} hook claude\"}}");
     let calls: Vec<String> = (0..20_000).map(|_| call("/old/rejoin")).collect();
     let groups: Vec<String> = (0..20_000).map(|_| format!("{{\"hooks\":[{}]}}", call("/old/rejoin"))).collect();

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_are_read_back_newest_first_and_the_log_stays_small() {
+    fn launch_log_is_newest_first_and_bounded() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/rejoin/launches.jsonl");
         for number in 0..600 {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-    fn lines_of_a_newer_version_are_read_and_never_dropped() {
+    fn launch_log_keeps_lines_of_newer_version() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("launches.jsonl");
         let old = r#"{"at":"2026-03-01T11:00:00Z","agent":"claude","id":"old","path":null,"dir":"/x","argv":[]}"#;

@@ -17,7 +17,7 @@ fn text(input: &str) -> String {
 }
 
 #[test]
-fn a_list_and_lines_give_the_same_file() {
+fn json_array_and_lines_give_same_transcript() {
     let expected = "{\"role\": \"user\", \"content\": \"hi\"}\n{\"role\": \"tool\", \"tool_call_id\": \"c\", \"content\": \"a\"}\n";
     assert_eq!(
         text(r#" [{"role":"user","content":"hi"}, {"role":"tool","tool_call_id":"c","content":"a"}] "#),
@@ -29,7 +29,7 @@ fn a_list_and_lines_give_the_same_file() {
 }
 
 #[test]
-fn messages_of_system_and_developer_are_left_out() {
+fn system_and_developer_messages_are_omitted() {
     let (text, counts) = written(
         r#"[{"role":"system","content":"x"},{"role":"d\u0065veloper"},{"role":"user","content":"hi"},{"role":7},{}]"#,
         false,
@@ -49,7 +49,7 @@ fn text_is_unescaped_and_numbers_are_unchanged() {
 }
 
 #[test]
-fn null_is_left_out_everywhere_but_in_content() {
+fn null_is_omitted_except_in_content() {
     assert_eq!(
         text(
             r#"[{"role":"assistant","content":null,"name":null,"tool_calls":[null,{"id":"c","x":null,"arguments":{"a":null,"b":[]}}]}]"#
@@ -72,14 +72,14 @@ fn only_the_text_of_thinking_is_kept() {
 }
 
 #[test]
-fn deep_nesting_is_cut_off_without_a_stack_overflow() {
+fn deep_nesting_is_truncated_without_stack_overflow() {
     let deep = |levels: usize| format!("[{{\"x\":{}1{}}}]", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(text(&deep(49)), format!("{{\"x\": {}1{}}}\n", "[".repeat(49), "]".repeat(49)));
     assert_eq!(text(&deep(100_000)), format!("{{\"x\": {}{}}}\n", "[".repeat(50), "]".repeat(50)));
 }
 
 #[test]
-fn the_last_of_two_equal_keys_wins() {
+fn last_duplicate_key_wins() {
     assert_eq!(text(r#"[{"role":"user","content":"a","content":"b"}]"#), "{\"role\": \"user\", \"content\": \"b\"}\n");
 }
 

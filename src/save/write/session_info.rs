@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_paths_make_the_round_trip_unchanged() {
+    fn unusual_paths_round_trip() {
         let dir = tempfile::tempdir().expect("a directory");
         let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
         let long = format!("/no/{}", "x".repeat(250));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_writing_and_reading_do_not_panic() {
+    fn read_and_write_errors_do_not_panic() {
         let created_at = "2026-02-01T10:00:00Z".parse().expect("a time");
         assert!(!write_session_info(Path::new("/no/such/session"), Path::new("/x"), created_at));
         assert_eq!(read_working_dir(Path::new("/no/such/session")), None);

@@ -103,7 +103,7 @@ fn check(name: &str, file: &str, old: Option<&str>, run: fn(&Memory) -> anyhow::
 }
 
 #[test]
-fn a_fault_leaves_the_old_or_the_new_file() {
+fn failed_save_leaves_old_or_new_file() {
     for Case { name, file, save } in CASES {
         for old in [None, Some("{\"old\":1}\n")] {
             check(name, file, old, save);
@@ -112,6 +112,6 @@ fn a_fault_leaves_the_old_or_the_new_file() {
 }
 
 #[test]
-fn a_fault_leaves_a_forgotten_record_or_removes_it() {
+fn failed_removal_leaves_or_removes_the_record() {
     check("forgotten record", CASES[6].file, Some("/work/deep"), forget_record);
 }

@@ -59,7 +59,7 @@ mod tests {
     use crate::system::disk::SYSTEM;
 
     #[test]
-    fn input_without_a_byte_makes_no_directory() {
+    fn empty_input_creates_no_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let session = dir.path().join("a/b");
         assert!(matches!(from_reader(&SYSTEM, &session, &mut std::io::empty(), false), Err(Unusable::Empty)));

@@ -4,7 +4,7 @@ use super::*;
 use crate::scan::git::remote_of;
 
 #[test]
-fn a_deleted_worktree_leads_to_its_main_checkout() {
+fn deleted_worktree_suggests_its_main_checkout() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     let (repository, worktree) = (root.join("repo"), root.join("trees/feature"));
@@ -24,7 +24,7 @@ fn a_deleted_worktree_leads_to_its_main_checkout() {
 }
 
 #[test]
-fn a_directory_of_the_same_name_is_found_nearby_or_known() {
+fn moved_directory_is_found_nearby_or_among_known() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     for made in ["work/archive/app/src", "work/archive/.hidden/app/src", "work/a/b/c/d/app/src", "else/app/src"] {
@@ -45,7 +45,7 @@ fn a_directory_of_the_same_name_is_found_nearby_or_known() {
 }
 
 #[test]
-fn a_checkout_of_the_same_remote_is_found_wherever_it_is_now() {
+fn moved_checkout_is_found_by_its_remote() {
     let dir = tempfile::tempdir().expect("a directory");
     let (moved, other) = (dir.path().join("moved"), dir.path().join("other"));
     for (repository, url) in [(&moved, "git@host:ana/app.git"), (&other, "git@host:ana/tool.git")] {
@@ -62,7 +62,7 @@ fn a_checkout_of_the_same_remote_is_found_wherever_it_is_now() {
 }
 
 #[test]
-fn a_renamed_checkout_is_recognised_by_a_commit() {
+fn renamed_checkout_is_found_by_commit() {
     let dir = tempfile::tempdir().expect("a directory");
     let commit = "ab".repeat(20);
     let (gone, renamed, other) = (dir.path().join("app"), dir.path().join("tool"), dir.path().join("other"));
@@ -77,7 +77,7 @@ fn a_renamed_checkout_is_recognised_by_a_commit() {
 }
 
 #[test]
-fn neither_of_two_clones_is_best_unless_one_has_the_name() {
+fn two_clones_are_ambiguous_without_the_same_name() {
     let instead = |dir: &str, why| Instead { dir: dir.into(), why };
     let dir = tempfile::tempdir().expect("a directory");
     let gone = &dir.path().join("app");
@@ -115,7 +115,7 @@ fn a_fork_is_not_a_candidate() {
 }
 
 #[test]
-fn a_directory_of_the_same_name_is_found_below_the_home() {
+fn moved_directory_is_found_below_home() {
     let dir = tempfile::tempdir().expect("a directory");
     let home = dir.path();
     for made in ["work", "code/plain", "a/b/c/plain"] {
@@ -132,7 +132,7 @@ fn a_directory_of_the_same_name_is_found_below_the_home() {
 }
 
 #[test]
-fn last_name_leads_to_candidates_but_not_to_the_best_place() {
+fn directory_name_alone_gives_only_candidates() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     let (home, disk) = (root.join("home"), root.join("disk/work"));

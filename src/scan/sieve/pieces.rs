@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn near_words_are_seen_in_the_bytes_of_json() {
+    fn similar_words_are_found_in_json_bytes() {
         for (word, json) in [
             ("realy", r#"{"text":"the relay is"}"#),
             ("rlay", r#"{"text":"The RELAY"}"#),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn more_pieces_than_a_packed_search_takes_are_found() {
+    fn many_pieces_exceed_packed_search_and_are_found() {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
         let texts: Vec<String> = pairs.take(MOST + 1).collect();
@@ -256,7 +256,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_near_word_is_never_passed_over(
+        fn sieve_never_misses_similar_word(
             word in "[abc]{4,12}",
             edits in prop::collection::vec((0_u8..4, 0_usize..12, "[abcBé]"), 0..3),
             before in "( |\\\\n|Ab|é|. ){0,2}",

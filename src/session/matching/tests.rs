@@ -21,7 +21,7 @@ fn rank(text: &str, title: &str) -> Option<Rank> {
 }
 
 #[test]
-fn every_word_must_be_somewhere_and_whole_words_come_first() {
+fn every_word_must_match_whole_words_first() {
     use Place::{Named, Said};
     use Quality::{Form, Part, Whole};
     for (text, expected) in [
@@ -52,7 +52,7 @@ fn every_word_must_be_somewhere_and_whole_words_come_first() {
 }
 
 #[test]
-fn letters_in_order_match_loosely_if_they_are_close_together() {
+fn fuzzy_match_needs_letters_close_together() {
     for (word, title) in [
         ("plnkill", "Plan to kill the old server"),
         ("worktre", "Work in the linked worktree"),
@@ -75,7 +75,7 @@ fn letters_in_order_match_loosely_if_they_are_close_together() {
 }
 
 #[test]
-fn filters_are_parsed_among_the_words() {
+fn parses_filters_mixed_with_words() {
     for (text, expected) in [
         ("agent:claude", true),
         ("agent:cl fix", true),
@@ -128,7 +128,7 @@ fn filters_are_parsed_among_the_words() {
 }
 
 #[test]
-fn only_counted_messages_are_few() {
+fn message_limit_needs_known_counts() {
     let few = query("").with_most_messages(Some(2));
     let counted = |prompts, replies| {
         let mut copy = copy("5d1f2e8a-aaaa");
@@ -139,7 +139,7 @@ fn only_counted_messages_are_few() {
 }
 
 #[test]
-fn the_places_are_those_of_matching_letters() {
+fn match_positions_are_those_of_matching_letters() {
     let places = |words: &str, text: &str| Matching::default().places(&query(words), text);
     assert_eq!(places("the", "Fix the parser"), [4, 5, 6]);
     assert_eq!(places("fix par", "Fix the parser"), [0, 1, 2, 8, 9, 10]);
@@ -150,7 +150,7 @@ fn the_places_are_those_of_matching_letters() {
 
 proptest! {
     #[test]
-    fn the_quick_check_keeps_every_match(
+    fn fuzzy_prefilter_keeps_every_match(
         word in "[abc]{3,6}", text in "[abcd é]{0,40}", most in 3_usize..20,
     ) {
         let (word, mut matching, mut letters, mut found) = (Word::new(&word), Matching::default(), Vec::new(), Vec::new());

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors_are_distinguished() {
+    fn parser_distinguishes_id_path_and_latest() {
         let id = |agent, text: &str| Selector::Id { agent, text: text.to_owned() };
         for (text, expected) in [
             ("latest", Selector::Latest),

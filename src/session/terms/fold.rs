@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capital_has_the_base_of_its_small_letter() {
+    fn fold_maps_capitals_like_lower_case() {
         for (word, base) in [("Āpple", "apple"), ("ÉTÉ", "ete"), ("Łódź", "lodz"), ("\u{212a}elvin", "kelvin")] {
             assert_eq!(folded(word), base);
         }

@@ -15,7 +15,7 @@ fn found(word: &str, text: &str) -> Option<(String, f32)> {
 }
 
 #[test]
-fn forms_identifiers_and_accents_match() {
+fn word_matches_inflections_identifiers_and_accents() {
     for (word, text, expected) in [
         ("relay", "The Relay.", "Relay"),
         ("relays", "a relay", "relay"),
@@ -38,7 +38,7 @@ fn forms_identifiers_and_accents_match() {
 }
 
 #[test]
-fn a_beginning_and_a_part_are_worth_less() {
+fn prefix_and_substring_matches_score_less() {
     assert_eq!(found("power", "poweroff"), Some(("poweroff".to_owned(), PREFIX)));
     assert_eq!(found("lock", "deadlocks"), Some(("deadlocks".to_owned(), INSIDE)));
     assert_eq!(found("of", "poweroff"), None, "two letters are inside of too many words");
@@ -47,7 +47,7 @@ fn a_beginning_and_a_part_are_worth_less() {
 }
 
 #[test]
-fn a_phrase_is_found_as_it_is() {
+fn phrase_matches_only_in_order() {
     assert_eq!(found("health check", "a Health Check fails"), Some(("Health Check".to_owned(), WORD)));
     assert_eq!(found("health check", "check health"), None);
     assert_eq!(found("retry_budget", "RETRY_BUDGET=1"), Some(("RETRY_BUDGET".to_owned(), WORD)));
@@ -55,7 +55,7 @@ fn a_phrase_is_found_as_it_is() {
 }
 
 #[test]
-fn an_identifier_is_found_in_any_spelling() {
+fn identifier_matches_every_naming_convention() {
     for typed in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET", "RetryBudget"] {
         for text in ["retryBudget", "retry_budget", "retry-budget", "RETRY_BUDGET"] {
             let found = found(typed, &format!("let {text} = 1"));
@@ -68,14 +68,14 @@ fn an_identifier_is_found_in_any_spelling() {
 }
 
 #[test]
-fn a_hyphen_excludes_a_word() {
+fn hyphen_prefix_excludes_word() {
     let words = words(&["relay", "-mail", "relay"]);
     assert_eq!(words.terms.len(), 1);
     assert!(words.excludes("two mails") && !words.excludes("a relay") && !words.excludes("mailbox"));
 }
 
 #[test]
-fn every_match_has_the_common_start_of_the_word() {
+fn matching_forms_share_a_common_prefix() {
     let texts =
         ["relational", "hoping", "hop", "hopping", "skies", "sky", "dying", "generously", "ponies", "happily", "ties"];
     for word in texts {
@@ -89,7 +89,7 @@ fn every_match_has_the_common_start_of_the_word() {
 
 proptest::proptest! {
     #[test]
-    fn only_words_around_the_common_start_can_match(
+    fn prefix_search_equals_full_search(
         text in "([a-cA-C1é]{1,4}[ _./-]{0,2}){0,12}",
         typed in "[a-cA-Ce1]{1,4}",
     ) {

@@ -158,7 +158,7 @@ mod tests {
     use crate::system::env::tests::fixed;
 
     #[test]
-    fn a_tilde_means_the_home_of_this_run() {
+    fn tilde_expands_to_home_of_run() {
         let env = fixed();
         assert_eq!(env.absolute(Path::new("~/x")), Path::new("/home/ana/x"));
         assert_eq!(env.absolute(Path::new("x/../y")), Path::new("/home/ana/work/x/../y"));
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-    fn a_path_is_resolved_as_far_as_it_exists() {
+    fn resolve_follows_links_in_existing_part() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");
         std::fs::create_dir(root.join("real")).expect("a directory");

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_table_names_the_file_and_the_process() {
+    fn proc_locks_line_has_inode_and_pid() {
         let device = rustix::fs::makedev(0xfd, 1);
         let held = |is_exclusive| Some(((device, 1_234_567), Held { pid: 4193, is_exclusive }));
         assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), held(true));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_program_may_hold_anything() {
+    fn proc_stat_parses_any_program_name() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("7")).expect("a directory");
         let rest = (4..=52).map(|field| (field * 100).to_string()).collect::<Vec<_>>().join(" ");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_boot_time_is_a_line_among_statistics() {
+    fn boot_time_is_read_from_proc_stat() {
         let dir = tempfile::tempdir().expect("a directory");
         let booted_at = |text: &str| {
             std::fs::write(dir.path().join("stat"), text).expect("a file");

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_counts_only_while_it_is_held() {
+    fn lock_counts_only_while_held() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.lock");
         assert_eq!(Locks::read().holder(&path), Lock::Free, "there is none");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_seen_while_it_is_held_and_not_kept() {
+    fn lock_check_does_not_keep_the_lock() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("hold");
         assert_eq!(is_locked(&path), None);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
-    fn an_agent_gets_its_lock_during_a_check() {
+    fn lock_check_does_not_block_agent() {
         if !native().locks().is_whole {
             println!("skipped: from here not every lock is seen, so locks are tried");
             return;

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_writers_of_a_file_count() {
+    fn writers_exclude_processes_with_read_only_handles() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.jsonl");
         for (redirection, writes) in [(">>", true), ("<>", true), ("<", false)] {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_open_in_another_process_is_held() {
+    fn open_file_of_other_process_is_detected() {
         let dir = tempfile::tempdir().expect("a directory");
         let (open, own) = (dir.path().join("open"), dir.path().join("own"));
         for path in [&open, &own] {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_identified_by_its_start_on_macos_too() {
+    fn macos_process_is_identified_by_start_time() {
         let own = std::process::id();
         let started = StartTime::parse("Sun Nov 22 15:08:03 2026");
         let mac = Fake { started: BTreeMap::from([(own, started.expect("a start"))]), ..Fake::default() };
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unsupported_system_rules_nothing_out() {
+    fn unsupported_system_reports_unknown_instead_of_idle() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "x").expect("a file");

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_several_pages_is_read_until_two_reads_agree() {
+    fn multi_page_table_is_reread_until_stable() {
         assert_eq!(read(&[("a\n", true)]), Some(("a\n".to_owned(), true)), "one page is of one moment");
         assert_eq!(read(&[("a\n", false)]), Some(("a\n".to_owned(), true)));
         // The second lock moved into the page that had been read.

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_start_is_read_as_both_systems_note_it() {
+    fn start_time_parses_linux_and_macos_format() {
         assert_eq!(StartTime::parse("8242109"), Some(StartTime::Ticks(8_242_109)));
         let seconds = "2026-11-02T15:08:03Z".parse::<Timestamp>().expect("a time").as_second();
         for text in ["Mon Nov  2 15:08:03 2026", "Mon Nov  2 15:08:03 2026    ", "Mon Nov 02 15:08:03 2026"] {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_a_time_if_the_boot_time_is_known() {
+    fn ticks_convert_to_time_with_boot_time() {
         let at = |text: &str| Some(text.parse::<Timestamp>().expect("a time"));
         let boot = at("2026-11-02T15:00:00Z").map(Timestamp::as_second);
         assert_eq!(StartTime::Ticks(12_345).instant(boot), at("2026-11-02T15:02:03Z"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_start_is_the_same_process() {
+    fn process_identity_needs_equal_start_time() {
         use Presence::{Ended, Running, Unknown};
         let (ticks, seconds) = (|at| Some(StartTime::Ticks(at)), |at| Some(StartTime::Seconds(at)));
         let see = |started, exists, own| Sighting { started, exists, own };

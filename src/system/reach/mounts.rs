@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_linux_table_names_servers_and_disks() {
+    fn linux_mount_table_distinguishes_network_and_disk() {
         let table = b"27 1 254:0 / / rw - fuse.root x rw\n28 27 0:25 / /mnt/a\\040b rw,relatime shared:1 - nfs4 s:/x rw\n\
             29 27 0:26 / /data rw - ext4 /dev/sdb rw\n30 27 0:27 / /net rw - autofs auto rw\n31 27 0:28 / /top rw - nfs x rw\n\
             32 27 0:29 / /top rw - tmpfs x rw\n33 27 0:30 / /new rw - unheard-of x rw\nnonsense\n";
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_macos_table_names_servers_and_disks() {
+    fn macos_mount_table_distinguishes_network_and_disk() {
         let table = b"/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\ndevfs on /dev (devfs, local, nobrowse)\n\
             /dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)\nmap auto_home on /home (autofs, automounted)\n\
             //ana@nas/share on /Volumes/my share (x) (smbfs, nodev, nosuid, mounted by ana)\n";

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_click_chooses_and_the_next_one_on_the_same_session_takes() {
+    fn second_click_on_session_chooses_it() {
         let mut state = at(80, 24);
         // The first row is highlighted from the beginning, but not by a click.
         assert_eq!(click(&mut state, 5, 2), Step::Stay);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wheel_moves_in_the_list_and_scrolls_the_preview() {
+    fn wheel_scrolls_list_or_preview() {
         for (columns, rows, preview) in [(80, 24, (5, 20)), (200, 24, (150, 5))] {
             let mut state = at(columns, rows);
             let wheel = |down, (column, row)| {

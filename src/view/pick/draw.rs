@@ -98,7 +98,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_usual_terminal_shows_every_column_and_hindrance() {
+    fn draw_shows_every_column_and_problem() {
         let mut state = listed(&LIST);
         state.items[0].marks.push(super::super::item::Mark { word: "dir gone".to_owned(), is_in_the_way: true });
         state.press(Key::Down);
@@ -119,7 +119,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn nothing_is_wider_or_higher_than_the_terminal() {
+    fn frame_never_exceeds_the_terminal() {
         let previews =
             [None, Some(messages()), Some(Preview::TooLarge(1 << 40)), Some(Preview::Unreadable("no".repeat(99)))];
         let way = Ready { line: "rejoin resume x".repeat(20), why: "why ".repeat(50), how: None };
@@ -145,7 +145,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_tiny_terminal_still_shows_the_highlighted_session() {
+    fn tiny_terminal_shows_highlighted_session() {
         let mut state = listed(&LIST);
         assert_eq!(drawn(&mut state, 20, 1, None), [">"]);
         state.press(Key::Down);
@@ -154,7 +154,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_end_of_the_typed_text_is_visible() {
+    fn long_query_shows_its_end() {
         let mut state = listed(&LIST);
         typed(&mut state, "one two three");
         assert_eq!(drawn(&mut state, 20, 1, None), ["> one two three"]);

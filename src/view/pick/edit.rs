@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_edited_at_the_cursor() {
+    fn edit_keys_change_text_at_cursor() {
         let mut edit = Edit::new("fix日 the");
         for (change, expected) in [
             (Edit::erase as fn(&mut Edit), "fix日 th|"),

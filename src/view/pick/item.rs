@@ -107,7 +107,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn hindrances_to_a_resume_come_first() {
+    fn marks_that_prevent_resume_come_first() {
         let mut session = titled("a", "Title", "/no/such/place");
         session.is_pinned = true;
         session.copies[0].kind = crate::session::SessionKind::Exec;
@@ -120,7 +120,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn titles_and_directories_are_harmless() {
+    fn titles_and_directories_have_no_control_characters() {
         let item = Item::of(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
         assert_eq!((item.title.as_str(), item.dir.as_str()), ("ok\\u{1b}]52;c;x\\u{7}\\u{202e}", "/d\\u{1b}[2J"));
     }

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_decoded_from_the_bytes_of_terminals() {
+    fn decoder_knows_every_key_sequence() {
         for (bytes, expected) in [
             (b"\x1b[A".as_slice(), Key::Up),
             (b"\x1bOA", Key::Up),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_come_in_pieces() {
+    fn decoder_joins_split_key_sequences() {
         let mut keys = Keys::default();
         for (piece, expected) in [
             (b"\x1b".as_slice(), None),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lone_escape_is_a_key_and_not_other_beginnings() {
+    fn incomplete_sequence_is_dropped_except_escape() {
         for (bytes, expected) in [(b"\x1b".as_slice(), Some(Key::Escape)), (b"\x1b[1", None), (b"\xe6", None)] {
             let mut keys = Keys::default();
             keys.push(bytes);

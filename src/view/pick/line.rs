@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_and_padded_by_its_width_on_a_screen() {
+    fn line_is_cut_and_padded_by_display_width() {
         let bold = Style::new().bold();
         let mut line = Line::with_places("日本語 text", &[0, 4], Style::new(), bold);
         line.push(Style::new(), "!");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_are_broken_between_words() {
+    fn wrapped_message_breaks_between_words() {
         assert_eq!(wrapped("one two three", 7, 3), ["one two", "three"]);
         assert_eq!(wrapped("abcdefghij", 4, 3), ["abcd", "efgh", "ij"]);
         assert_eq!(wrapped("one two three four five", 7, 2), ["one two", "three …"]);

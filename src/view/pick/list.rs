@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_title_fills_its_room_and_shows_the_match() {
+    fn truncated_title_shows_the_match() {
         let text = "Summarise the log of last night in five lines for the morning mail";
         let at = text.find("mail").unwrap_or_default();
         let (shown, places) = around(text, vec![at], 40);

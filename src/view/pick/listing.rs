@@ -123,7 +123,7 @@ mod tests {
     use crate::session::AgentKind;
 
     #[test]
-    fn the_window_follows_the_cursor() {
+    fn visible_rows_follow_the_cursor() {
         let mut state = many(5);
         state.fit(2);
         for (key, expected) in [
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_and_groups_keep_the_cursor_on_its_session() {
+    fn sorting_and_grouping_keep_cursor_on_session() {
         let mut state = listed(&[("a", "/z"), ("b", "/y"), ("c", "/z")]);
         state.items[2].size = Some(9);
         state.fit(9);

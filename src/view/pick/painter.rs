@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_and_titles_cannot_command_the_terminal(
+        fn frame_never_contains_injected_escape_codes(
             title in ".{0,60}", pasted in ".{0,60}", columns in 1_usize..150, rows in 1_usize..30,
         ) {
             let mut state = listed(&[(&title, &pasted)]);

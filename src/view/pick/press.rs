@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_a_yes() {
+    fn deletion_needs_y_key() {
         for key in [Pressed::Enter, Pressed::Char('n'), Pressed::Char('x'), Pressed::Escape] {
             let mut state = many(1);
             state.mode = Mode::Sure { items: vec![0], bytes: 1 };
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_returns_after_the_choice_of_an_action() {
+    fn list_returns_after_choosing_action() {
         let mut state = many(2);
         let key = state.items[0].key.clone();
         let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn other_agents_are_offered_and_both_keys_go_back() {
+    fn escape_and_ctrl_c_close_agent_list() {
         let mut state = many(2);
         assert_eq!(state.press(Pressed::With), Step::AskForAgents(0));
         let key = state.items[0].key.clone();
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_outside_the_footer_does_nothing(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        fn keys_without_action_do_nothing(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
             // Enter, ^Y, ^X, ^T, ^O, ^R, and the keys that leave.
             const KEYS: [u8; 9] = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b, 0x9b];
             let mut keys = Keys::default();

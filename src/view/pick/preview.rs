@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_messages_are_kept_and_they_are_harmless() {
+    fn preview_keeps_last_messages_and_escapes_them() {
         let lines: String = (0..100).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
         let Preview::Messages(messages) = preview(&lines, 1, true) else { panic!("no messages") };
         assert_eq!(messages.len(), MAX_MESSAGES);
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn large_and_abandoned_transcripts_are_not_read_to_the_end() {
+    fn preview_stops_reading_large_or_abandoned_transcript() {
         assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
         let two = [said("user", "x"), said("assistant", "y")].concat();
         assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![line("x")]));
     }
 
     #[test]
-    fn problems_are_described_in_words() {
+    fn preview_describes_problems() {
         let mut session = super::super::item::tests::titled("a", "Title", "/no/such/place");
         session.launch_dir_exists = Some(false);
         session.copies[0].git_branch = Some(crate::session::Fact::new("main", "t"));

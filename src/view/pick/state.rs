@@ -295,7 +295,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_reloaded_list_keeps_the_cursor_and_the_marks() {
+    fn reload_keeps_cursor_and_marks() {
         let mut state = many(3);
         state.fit(9);
         state.press(Pressed::Mark);

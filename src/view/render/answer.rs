@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_divided_into_a_header_its_items_and_a_summary() {
+    fn ndjson_has_header_items_and_summary() {
         assert_eq!(
             written(Format::Ndjson, 2),
             concat!(
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn many_items_come_in_order_and_each_once() {
+    fn many_items_are_written_once_in_order() {
         for count in [1, 64, 65, 4096, 4097, 10_000] {
             let object: serde_json::Value = serde_json::from_str(&written(Format::Json, count)).expect("JSON");
             let numbers = object["numbers"].as_array().expect("a list");

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_commands_come_from_the_calls_of_tools() {
+    fn briefing_lists_files_and_commands_of_tool_calls() {
         let digest = digest(&[
             r#"Read {"file_path":"/a/x.rs"}"#,
             "→ Edit {\"file_path\":\"/a/quoted.rs\"}",
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_is_cut_between_characters_and_every_line_is_marked() {
+    fn briefing_quote_is_truncated_and_marks_every_line() {
         let mut out = String::new();
         quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(50_000)), MAX_QUOTE);
         assert!(out.starts_with("\n## Reply\n\n> # x\\u{1b}[31m ＠a\n>\n> ```\n> ü"), "{out}");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_api_is_not_a_reply() {
+    fn api_error_is_not_a_reply() {
         let mut digest = Digest::default();
         let said = |role, text: &str| Message::new(role, text.to_owned(), None);
         let error = said(Role::Assistant, "limit reached").into_error();

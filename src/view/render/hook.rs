@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_has_changed_lines_and_their_context() {
+    fn diff_has_changed_lines_and_context() {
         let old = "1\n2\n3\n4\n5\n6\n";
         assert_eq!(difference(old, "1\n2\n3\nnew\n4\n5\n6\n"), [" 2", " 3", "+new", " 4", " 5"]);
         assert_eq!(difference(old, "1\n2\n3!\n4\n5\n6\n"), [" 1", " 2", "-3", "+3!", " 4", " 5"]);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_hosts_are_added_and_lists_name_the_host() {
+    fn summary_adds_counts_of_hosts() {
         let one = report("a", json!({ "sessions": 2, "hidden": 1, "problems": [{ "path": "/x" }], "cut": false }));
         let two = report("b", json!({ "sessions": 3, "hidden": 0, "problems": [{ "path": "/y" }], "cut": true }));
         let problems = json!([{ "host": "a", "path": "/x" }, { "host": "b", "path": "/y" }]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_whole_in_both_forms() {
+    fn document_is_valid_as_json_and_ndjson() {
         let reports = [report("a", json!({ "sessions": 1, "hidden": 0, "beyond_limit": 1 }))];
         let written = |format, rows: &[&str]| {
             let mut out = Vec::new();

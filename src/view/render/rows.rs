@@ -180,7 +180,7 @@ mod tests {
     const HEADER: &str = r#"{"format_version":"1.0","kind":"k"}"#;
 
     #[test]
-    fn each_item_is_a_row_with_the_fields_in_their_order() {
+    fn rows_have_fields_of_items_in_order() {
         let items = format!(
             "{HEADER}\n{}\n{}\n{}\n",
             r#"{"b":"x\ty","a":1,"none":null,"dir":{"path":"/p"},"list":["m","n"]}"#,

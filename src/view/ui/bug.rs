@@ -54,7 +54,7 @@ mod tests {
     const HERE: &str = "REJOIN_TEST_OF_A_BUG";
 
     #[test]
-    fn a_bug_is_one_error_on_the_restored_terminal() {
+    fn panic_restores_terminal_and_prints_one_error() {
         if std::env::var_os(HERE).is_some() {
             tell_of_bugs();
             let _screen = Screen::take().expect("a terminal");
@@ -63,7 +63,7 @@ mod tests {
         let (mut pty, other_end) = open().expect("a terminal");
         let kept = rustix::io::dup(&pty).expect("the terminal");
         let program = std::env::current_exe().expect("this program");
-        let name = "view::ui::bug::tests::a_bug_is_one_error_on_the_restored_terminal";
+        let name = "view::ui::bug::tests::panic_restores_terminal_and_prints_one_error";
         let mut child = Command::new(program)
             .args(["--exact", name, "--nocapture", "--test-threads=1"])
             .env(HERE, "1")

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_at_the_width_until_it_is_unset() {
+    fn fold_wraps_lines_only_while_width_is_set() {
         let mut fold = Fold::new(Vec::new());
         fold.write_all(b"one two three\n").expect("a write");
         fold.set_width(Some(8)).expect("a width");

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_tabs_and_own_colours_pass() {
+    fn gate_passes_lines_tabs_and_own_colors() {
         let text = format!("{0}a{0:#}\tb\n日本\n", crate::cli::colors::HIGHLIGHT);
         assert_eq!(through(&text, true), text);
         assert_eq!(through(&text, false), "\\u{1b}[1m\\u{1b}[38;5;163ma\\u{1b}[0m\tb\n日本\n");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_character_is_found_at_any_offset() {
+    fn gate_finds_control_character_at_any_offset() {
         for before in 0..70 {
             for (c, is_shown) in
                 [('~', true), ('é', true), ('日', true), ('\u{7f}', false), ('\r', false), ('\u{9b}', false)]
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn terminal_commands_do_not_pass() {
+    fn gate_escapes_terminal_commands() {
         for (text, expected) in [
             ("a\x1b[2Jb", "a\\u{1b}[2Jb"),
             ("\x1b[8mhidden", "\\u{1b}[8mhidden"),

@@ -377,7 +377,7 @@ mod tests {
     use crate::error::CandidateTexts;
 
     #[test]
-    fn a_line_identifies_its_session_and_fits() {
+    fn candidate_line_identifies_session_and_fits() {
         let one = |id: &str, title: &str| Candidate {
             agent: "claude".to_owned(),
             select: id.to_owned(),

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_height_counts_wrapped_lines_and_ignores_codes() {
+    fn height_counts_wrapped_lines_without_escape_codes() {
         for (text, columns, expected) in
             [("", 10, 0), ("a\n", 10, 1), ("a\n\nb", 10, 3), ("\x1b[1mabcde\x1b[0mfghij\n", 10, 1), ("日本語\n", 5, 2)]
         {

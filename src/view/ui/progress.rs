@@ -344,14 +344,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_never_grows_beyond_its_end() {
+    fn progress_bar_never_exceeds_its_width() {
         assert_eq!(line("Removing", 5, 10), format!("Removing [{}{}] 5/10", "#".repeat(15), " ".repeat(15)));
         assert!(line("Removing", 11, 10).ends_with(&format!("[{}] 10/10", "#".repeat(WIDTH))));
         assert!(line("Removing", 0, 0).ends_with("0/0"));
     }
 
     #[test]
-    fn counts_of_threads_never_decrease_or_exceed_the_total() {
+    fn progress_counts_never_decrease_or_exceed_total() {
         let (tally, paper) = tally(ALWAYS);
         for round in 1..=3 {
             tally.begin(1000);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_before_the_first_pause_is_over() {
+    fn progress_is_hidden_until_first_delay() {
         let (tally, paper) = tally(Pauses { first: Duration::MAX, ..ALWAYS });
         tally.begin(2);
         tally.done(2);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_lines_is_the_other_pause() {
+    fn progress_is_redrawn_after_the_interval() {
         let (tally, paper) = tally(Pauses { next: Duration::MAX, ..ALWAYS });
         tally.begin(2);
         tally.done(1);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_stays_removed_after_the_end() {
+    fn progress_line_stays_removed_after_end() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(2);
         tally.done(1);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_phase_starts_a_new_count() {
+    fn progress_restarts_count_for_each_phase() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(1);
         tally.done(1);
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shows_its_line_sooner_than_a_read() {
+    fn progress_of_change_appears_sooner_than_of_read() {
         let usual = Pauses::default();
         assert!(usual.first > usual.next);
         let progress = Progress::new("Removing", 1, usual, true, None, &Elsewhere::default());
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_shows_its_best_result_in_one_line() {
+    fn progress_shows_best_search_result() {
         let (tally, paper) = tally_on(46, ALWAYS);
         tally.begin(3);
         for (worth, title) in [(0.5, "Another page"), (1.0, "Find out why cron mails stopped"), (1.0, "Mails")] {
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_cleared_for_a_message_and_redrawn_after() {
+    fn progress_line_is_cleared_for_messages() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(2);
         tally.done(1);

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_begins_with_a_page_and_is_reused() {
+    fn buffer_is_page_aligned_zeroed_and_reused() {
         let buffers: Vec<Buffer> = (1..40).map(|length| Buffer::new(length * 7777)).collect();
         assert!(buffers.iter().all(|buffer| buffer.as_ptr().addr() % PAGE == 0));
         assert_eq!(buffers[2].len(), 3 * 7777);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_keeps_few_buffers_and_no_long_one() {
+    fn thread_caches_few_buffers_and_no_long_one() {
         drop((0..10).map(|_| Buffer::new(100)).collect::<Vec<_>>());
         drop(Buffer::new(LONGEST_KEPT));
         drop(Buffer::default());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gives_every_byte_once() {
+    fn buf_reader_returns_each_byte_once() {
         let mut reader = BufReader::with_capacity(4, &b"abcdef"[..]);
         let mut next = |used: usize| {
             reader.consume(used);

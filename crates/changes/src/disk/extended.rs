@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_macros, reason = "the output of the tests shows that this one did nothing")]
-    fn a_copy_has_each_attribute_of_its_original() {
+    fn copy_keeps_extended_attributes() {
         let dir = tempfile::tempdir().expect("a directory");
         let make = |name| File::create_new(dir.path().join(name)).expect("a file");
         let (from, to) = (make("from"), make("to"));

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_point_has_another_device_than_its_parent() {
+    fn look_detects_mount_point_by_its_device() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("plain")).expect("a directory");
         let root = std::fs::File::open(dir.path()).expect("a directory");

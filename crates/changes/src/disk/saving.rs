@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_only_if_it_comes_out_different() {
+    fn update_replaces_file_only_if_content_differs() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         let long: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_uncommitted_file_leaves_only_the_old_one() {
+    fn dropped_update_removes_its_temporary_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "old").expect("a file");
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_never_put_over_another() {
+    fn save_new_never_overwrites_existing_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         let save = |text: &[u8]| save_new(&SYSTEM, &path, text);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_both_keep_their_times() {
+    fn replace_keeps_mode_and_times() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("info.json");
         std::fs::write(&path, "old").expect("a file");
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_private() {
+    fn replace_creates_private_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("new.json");
         replace(&SYSTEM, &path, b"{}").expect("a file");
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_not_replaced() {
+    fn replace_refuses_symbolic_link() {
         let dir = tempfile::tempdir().expect("a directory");
         let (target, link) = (dir.path().join("target"), dir.path().join("link"));
         std::fs::write(&target, "x").expect("a file");

@@ -65,7 +65,7 @@ fn a_journal_round_trips_and_continues_after_a_torn_line() {
 }
 
 #[test]
-fn an_invalid_line_is_an_error_and_never_skipped() {
+fn journal_with_invalid_line_is_an_error() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
     let lines: [&[u8]; 10] = [
@@ -90,7 +90,7 @@ fn an_invalid_line_is_an_error_and_never_skipped() {
 }
 
 #[test]
-fn a_journal_of_another_version_or_another_run_is_an_error() {
+fn journal_refuses_other_version_or_run() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
     let (_, _, path) = begun(&state_dir);

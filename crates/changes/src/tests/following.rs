@@ -40,7 +40,7 @@ fn with_files() -> Memory {
 }
 
 #[test]
-fn item_after_one_that_was_left_alone_is_left_alone() {
+fn item_is_skipped_if_its_prerequisite_was_skipped() {
     let memory = with_files();
     let (_, done) = remove_both(&memory, &|number| (number == 0).then(|| "it is in use".to_owned()));
     assert_eq!(done[1], ItemResult::Skipped("it needs one, which was not done".to_owned()));

@@ -259,7 +259,7 @@ fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
 }
 
 #[test]
-fn changes_of_another_program_are_left_alone_on_every_disk() {
+fn run_skips_items_changed_by_other_programs() {
     Place::on_both(|place| {
         let change = place.change();
         for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
@@ -294,7 +294,7 @@ fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
 }
 
 #[test]
-fn deep_trees_are_copied_compared_and_removed_with_few_handles() {
+fn deep_trees_need_few_open_handles() {
     Place::on_both(|place| {
         let disk = &*place.disk;
         let (root, _) = disk::open_parent(disk, &place.base.join("x")).expect("a directory");
@@ -318,7 +318,7 @@ fn deep_trees_are_copied_compared_and_removed_with_few_handles() {
 }
 
 #[test]
-fn an_agent_writing_at_any_call_loses_nothing() {
+fn concurrent_writes_at_any_call_are_kept() {
     for at in 1..400 {
         for act in 0..4 {
             let (place, memory) = Place::in_memory(at % 2 == 0);
@@ -355,7 +355,7 @@ fn an_agent_writing_at_any_call_loses_nothing() {
 }
 
 #[test]
-fn an_actor_sees_the_disk_and_acts_like_another_process() {
+fn actor_changes_memory_disk_like_another_process() {
     let memory = Memory::new();
     let actor = memory.actor();
     actor.put("/a/b/f", "one");

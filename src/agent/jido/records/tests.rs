@@ -43,7 +43,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[test]
-fn a_good_session_is_read_in_full() {
+fn parser_reads_every_field_of_valid_session() {
     let session = parse(good().to_string().as_bytes()).expect("a session");
     assert_eq!(session.name, "demo");
     assert_eq!(session.id, "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50");
@@ -57,7 +57,7 @@ fn a_good_session_is_read_in_full() {
 }
 
 #[test]
-fn deviations_tolerated_by_jidocode_are_accepted() {
+fn parser_accepts_what_jidocode_tolerates() {
     let session = changed("/config", Some(json!({"provider": null}))).expect("a session");
     assert_eq!(session.model.as_deref(), Some(DEFAULT_MODEL));
     for absent in ["/config/provider", "/language", "/prompt_history"] {
@@ -79,7 +79,7 @@ fn deviations_tolerated_by_jidocode_are_accepted() {
 }
 
 #[test]
-fn each_refusal_names_the_reason_of_jido_code() {
+fn refusal_codes_match_jidocode() {
     let table = [
         ("/version", json!("1"), "invalid-version"),
         ("/version", json!(1.0), "invalid-version"),
@@ -109,7 +109,7 @@ fn each_refusal_names_the_reason_of_jido_code() {
 }
 
 #[test]
-fn a_wrong_message_or_todo_is_pointed_at() {
+fn refusal_names_invalid_message_or_todo() {
     let few = json!({"role": "user"});
     let table = [
         ("/conversation/1", json!(1), "message 2: not_a_map"),
@@ -133,7 +133,7 @@ fn a_wrong_message_or_todo_is_pointed_at() {
 }
 
 #[test]
-fn the_version_is_checked_after_types_and_before_contents() {
+fn version_is_checked_between_types_and_contents() {
     let text = good().to_string().replace("\"version\":1", "\"version\":2");
     let refused = |from, to| parse(text.replace(from, to).as_bytes()).expect_err("a refusal");
     assert_eq!(refused("\"role\":\"user\"", "\"role\":0").code(), "unsupported-version");
@@ -141,7 +141,7 @@ fn the_version_is_checked_after_types_and_before_contents() {
 }
 
 #[test]
-fn all_missing_fields_are_listed_in_the_order_of_jido_code() {
+fn missing_fields_are_listed_in_jidocode_order() {
     let refusal = parse(br#"{"todos":null,"id":1,"name":"","closed_at":1}"#).expect_err("a refusal");
     assert_eq!(refusal.code(), "missing-fields");
     assert_eq!(
@@ -152,7 +152,7 @@ fn all_missing_fields_are_listed_in_the_order_of_jido_code() {
 }
 
 #[test]
-fn other_json_values_and_other_texts_are_refused() {
+fn parser_refuses_non_objects_and_invalid_json() {
     let table: [(&[u8], &str); 8] = [
         (b"[1]", "not-a-map"),
         (b" null ", "not-a-map"),
@@ -169,13 +169,13 @@ fn other_json_values_and_other_texts_are_refused() {
 }
 
 #[test]
-fn the_first_of_two_equal_keys_wins() {
+fn first_duplicate_key_wins() {
     let text = good().to_string().replacen('{', r#"{"name":"first","na\u006de":3,"#, 1);
     assert_eq!(parse(text.as_bytes()).expect("a session").name, "first");
 }
 
 #[test]
-fn ten_mebibytes_are_allowed_and_one_byte_more_is_not() {
+fn parser_refuses_files_over_10_mib() {
     let mut bytes = good().to_string().into_bytes();
     bytes.resize(10_485_760, b' ');
     assert!(parse(&bytes).is_ok());
@@ -184,14 +184,14 @@ fn ten_mebibytes_are_allowed_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn deep_nesting_in_an_unknown_field_is_skipped_without_a_crash() {
+fn deep_nesting_in_unknown_field_does_not_overflow() {
     let deep = format!("{{\"deep\":{}{},", "[".repeat(1_000_000), "]".repeat(1_000_000));
     let text = good().to_string().replacen('{', &deep, 1);
     assert!(parse(text.as_bytes()).is_ok());
 }
 
 #[test]
-fn times_are_taken_as_elixir_takes_them() {
+fn timestamps_parse_like_elixir() {
     // The results of DateTime.from_iso8601/1 in Elixir 1.14.
     let table = [
         ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),

@@ -225,7 +225,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 10))]
 
         #[test]
-        fn a_file_reads_back_and_only_its_beginnings_are_continued(
+        fn content_round_trips_and_continues_only_prefixes(
             seed in any::<u32>(),
             size in prop_oneof![0..300_usize, CHUNK_BYTES - 2..CHUNK_BYTES + 3, 2 * CHUNK_BYTES - 2..2 * CHUNK_BYTES + 300],
             kept in any::<prop::sample::Index>(),

@@ -58,7 +58,7 @@ fn verdicts(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Verdict> {
 }
 
 #[test]
-fn a_sub_agent_goes_with_its_session_and_keeps_it() {
+fn recent_sub_agent_keeps_its_session() {
     let subagent = |at| Candidate {
         kind: SessionKind::Subagent,
         parent_id: Some("a"),
@@ -74,7 +74,7 @@ fn a_sub_agent_goes_with_its_session_and_keeps_it() {
 }
 
 #[test]
-fn a_record_without_a_time_is_as_old_as_its_file() {
+fn record_without_timestamp_uses_file_time() {
     let changed = |hours| Candidate { undated_at: Some(before(hours)), ..candidate("a") };
     assert_eq!(verdicts(&[changed(800)], &policy()), [Verdict::Goes(Go::Old)]);
     assert_eq!(verdicts(&[changed(700)], &policy()), [Verdict::Stays(Keep::NewerFile)]);
@@ -86,7 +86,7 @@ fn a_record_without_a_time_is_as_old_as_its_file() {
 }
 
 #[test]
-fn a_kept_fork_keeps_its_origins_but_not_the_reverse() {
+fn kept_fork_keeps_its_parents_not_reverse() {
     let fork = |id, of, at| Candidate {
         kind: SessionKind::Fork,
         parent_id: Some(of),
@@ -102,7 +102,7 @@ fn a_kept_fork_keeps_its_origins_but_not_the_reverse() {
 }
 
 #[test]
-fn the_oldest_go_until_the_rest_fits_and_no_more() {
+fn size_limit_removes_oldest_sessions_first() {
     let policy = Policy { cutoff: None, max_total: Some(25), ..policy() };
     let aged = |id, hours| Candidate { active_at: Some(before(hours)), ..candidate(id) };
     let goes = Verdict::Goes(Go::OverTotal);
@@ -117,7 +117,7 @@ fn the_oldest_go_until_the_rest_fits_and_no_more() {
 }
 
 #[test]
-fn a_rule_keeps_recent_sessions_and_the_last_of_its_matches() {
+fn keep_rule_keeps_recent_and_last_matches() {
     let aged =
         |id, hours, rules| Candidate { active_at: Some(before(hours)), rules: Cow::Borrowed(rules), ..candidate(id) };
     let ids = [
@@ -137,7 +137,7 @@ fn a_rule_keeps_recent_sessions_and_the_last_of_its_matches() {
 }
 
 #[test]
-fn a_future_time_takes_no_place_among_the_newest() {
+fn keep_last_does_not_count_future_timestamps() {
     let policy = Policy { keep_last: 1, ..policy() };
     let planted = Candidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
     let expected = [Verdict::Stays(Keep::AmongNewest), Verdict::Stays(Keep::Future)];
@@ -145,7 +145,7 @@ fn a_future_time_takes_no_place_among_the_newest() {
 }
 
 #[test]
-fn the_cutoff_itself_and_the_full_hour_stay_and_go() {
+fn cutoff_and_recent_hour_have_exact_boundaries() {
     let at = |time| Candidate { active_at: Some(time), recorded_at: None, ..candidate("a") };
     let second = SignedDuration::from_secs(1);
     assert_eq!(verdicts(&[at(before(720))], &policy()), [Verdict::Stays(Keep::Newer)]);
@@ -157,7 +157,7 @@ fn the_cutoff_itself_and_the_full_hour_stay_and_go() {
 }
 
 #[test]
-fn an_archived_session_counts_as_kept() {
+fn guards_count_archived_sessions_as_kept() {
     let candidates = [candidate("a")];
     let families = decide(&candidates, &policy());
     let archived = BTreeSet::from([(AgentKind::Claude, "a".to_owned())]);
@@ -292,7 +292,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
     #[test]
-    fn a_single_reason_to_stay_keeps_a_session(
+    fn any_reason_to_keep_keeps_the_session(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -321,7 +321,7 @@ proptest! {
     }
 
     #[test]
-    fn each_session_has_one_family_and_origins_of_kept_ones_stay(
+    fn every_session_is_in_exactly_one_family(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -340,7 +340,7 @@ proptest! {
     }
 
     #[test]
-    fn the_last_of_each_project_stay(
+    fn keep_last_applies_per_project(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -361,7 +361,7 @@ proptest! {
     }
 
     #[test]
-    fn rules_only_ever_keep_more(
+    fn keep_rules_never_remove_more(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
         rules in prop::collection::vec((prop::option::of(0..100_i64), prop::option::of(0..4_usize)), 2),
@@ -385,7 +385,7 @@ proptest! {
     }
 
     #[test]
-    fn a_size_limit_holds_unless_other_reasons_keep_sessions(
+    fn size_limit_holds_unless_sessions_are_kept(
         all in prop::collection::vec(any_session(), 0..16),
         most in 0..8000_u64,
     ) {
@@ -404,7 +404,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unguarded_plan_leaves_part_of_each_agent_and_half_of_all(
+    fn plan_without_guards_keeps_half_of_sessions(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
@@ -440,7 +440,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_set_back_removes_no_more_than_the_right_clock(
+    fn clock_set_back_removes_nothing_extra(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
         hours in 1..100_000_i64,
@@ -457,7 +457,7 @@ proptest! {
     }
 
     #[test]
-    fn the_calendar_plays_no_part(
+    fn decision_is_independent_of_calendar_date(
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
         minutes in -20_000_000..20_000_000_i64,

@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_of_any_type_comes_back_to_the_last_bit(value in any_value()) {
+        fn values_of_every_type_round_trip(value in any_value()) {
             let mut json = Vec::new();
             borrowed(&value).write(&mut json).expect("JSON");
             let raw: &RawValue = serde_json::from_slice(&json).expect("JSON");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_an_unknown_version_or_form_are_refused() {
+    fn reader_refuses_rows_of_unknown_version() {
         struct Nobody;
         impl Reader for Nobody {
             fn table(&mut self, _: &Table) -> io::Result<()> {

@@ -24,7 +24,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_of_the_code_is_lost_or_becomes_markup(code in "[ -~\n\u{e4}'\"`#/*]{0,200}") {
+        fn escape_keeps_code_and_adds_no_markup(code in "[ -~\n\u{e4}'\"`#/*]{0,200}") {
             let html = escaped(&code);
             prop_assert!(!html.contains('<') && !html.contains('"'));
             let text = html.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&");

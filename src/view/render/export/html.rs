@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_becomes_html_and_html_stays_text() {
+    fn markdown_is_rendered_and_html_is_escaped() {
         for (said, expected) in [
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Head", "<h3>Head</h3>\n"),

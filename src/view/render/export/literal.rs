@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_is_longer_than_any_in_the_text() {
+    fn code_fence_is_longer_than_any_in_text() {
         assert_eq!(fenced("a\n````\nb", "text"), ["`````text", "a", "````", "b", "`````"]);
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_text() {
+    fn title_is_escaped() {
         assert_eq!(literal("# *a* <b> [c](d)", false), "# \\*a\\* &lt;b> \\[c\\](d)");
     }
 }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_tools_go_to_the_call_before_them() {
+    fn tool_results_follow_their_tool_call() {
         let mut calls = Calls::default();
         let mut ended = Vec::new();
         let said = [
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_pages_and_mailboxes_are_links() {
+    fn only_http_and_mailto_become_links() {
         for (address, is_safe) in [
             ("https://a.example/x", true),
             ("HTTP://a.example", true),

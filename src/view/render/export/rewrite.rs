@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_written_as_it_was_meant() {
+    fn rewrite_keeps_meaning_of_markdown() {
         for (reply, expected) in [
             ("a **b** `<i>` *c* ~~d~~", "a **b** `<i>` *c* ~~d~~"),
             (
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_images_and_references_become_text() {
+    fn rewrite_turns_scripts_images_and_references_into_text() {
         for (reply, expected) in [
             ("x <script>y</script>", "x &lt;script>y&lt;/script>"),
             ("<script>\n\n\nalert(1)\n</script>", "&lt;script>\n\nalert(1)\n&lt;/script>"),

@@ -209,13 +209,13 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 12 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_message_runs_loads_or_swallows_anything(said in conversation()) {
+        fn exported_page_runs_and_loads_nothing(said in conversation()) {
             let fault = fault(&said, &fixed());
             prop_assert!(fault.is_none(), "{}\n{said:?}", fault.unwrap_or_default());
         }
 
         #[test]
-        fn no_letter_of_a_prompt_is_lost(said in conversation()) {
+        fn export_keeps_every_letter_of_prompt(said in conversation()) {
             for (_, said) in said {
                 // The language of a fence is not among the letters.
                 let mut prompt = visible(&said);
@@ -229,7 +229,7 @@ mod tests {
         }
 
         #[test]
-        fn no_letter_of_a_reply_is_lost(said in conversation()) {
+        fn export_keeps_every_letter_of_reply(said in conversation()) {
             for (_, said) in said {
                 let reply = visible(&said);
                 let Some(rewritten) = rewrite(&reply) else { continue };

@@ -49,7 +49,7 @@ fn nothing_is_lost_in_any_schedule_of_faults() {
 }
 
 #[test]
-fn a_broken_rule_is_found_and_its_schedule_fails_on_replay() {
+fn explorer_finds_and_replays_every_broken_rule() {
     for rule in [Rule::SyncFiles, Rule::SyncDirs, Rule::KeepWhatIsThere, Rule::RemoveEmptyOnly] {
         let is_found = Start::small().iter().any(|start| {
             start.memory.break_rule(rule);
