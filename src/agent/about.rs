@@ -55,7 +55,7 @@ pub(crate) struct About {
     pub program: Option<&'static str>,
     /// The newest version that was measured, or whose code was read if none was measured.
     pub tested_version: Option<&'static str>,
-    /// Cleared if nobody measured the files of the agent, so that rejoin reads its sessions and changes none.
+    /// False if the files of the agent were never measured: rejoin reads its sessions and changes none.
     pub measured: bool,
     /// The default root of its sessions, below the home.
     pub root: &'static str,

@@ -19,11 +19,11 @@ pub(crate) struct AgentManaged {
     pub removal: &'static [&'static str],
     /// Set if the command was tested with the real program, and asks no question.
     pub removes_unasked: bool,
-    /// The way to import a session, if there is one.
+    /// The command that imports a session, if the agent has one.
     pub import: Option<Import>,
 }
 
-/// The way in which an agent imports a session from a file.
+/// The command and the file format with which an agent imports a session.
 #[derive(Debug)]
 pub(crate) struct Import {
     /// The command, which is run in the directory of the session; the file is appended.

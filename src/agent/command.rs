@@ -82,7 +82,7 @@ pub(super) fn refuse_subagent(copy: &SessionCopy) -> Result<(), Unable> {
     if copy.kind == SessionKind::Subagent { Err(why.into()) } else { Ok(()) }
 }
 
-/// Returns a prompt as the last argument, in a form that the program cannot take for an option.
+/// Returns a prompt as the last argument, in a form that the program cannot parse as an option.
 pub(super) fn as_last_argument(prompt: Option<&str>) -> Vec<String> {
     match prompt {
         Some(prompt) if prompt.starts_with('-') => vec!["--".to_owned(), prompt.to_owned()],

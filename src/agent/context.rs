@@ -15,7 +15,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
 
-/// The extent to which a copy is read.
+/// Which parts of a copy to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// The minimum that `list` needs.
@@ -50,7 +50,7 @@ pub(crate) struct ReadContext<'a> {
     pub env: &'a Env,
     /// The facts from the store's small files.
     pub notes: &'a StoreNotes,
-    /// The extent of the read.
+    /// Which parts of the copy to read.
     pub depth: Depth,
     /// Set if the total size of a copy is needed, which requires the metadata of every file that belongs to it.
     pub sizes: bool,

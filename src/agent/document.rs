@@ -99,7 +99,7 @@ pub(super) struct Document {
     pub shape: Shape,
     /// Parses an element of the list, which may contain a prompt and its reply; `None` if it is not a message.
     pub turns: ParseTurns,
-    /// Parses the first element of the list, if it means something else there.
+    /// Parses the first element of the list, if its meaning differs from the others.
     pub first: Option<ParseTurns>,
 }
 
@@ -279,7 +279,7 @@ mod tests {
         let (a, b) = (path("a", whole), path("b", r#"{"messages":[{"a":1}]}"#));
         assert!(document.compare(&a, &b).is_some());
         assert!(document.messages(&a, &mut |_| ControlFlow::Continue(())).is_ok());
-        // The truncated document looks like the beginning of the other one.
+        // The truncated document would compare as a prefix of the other one.
         for cut in [20, whole.len() - 1] {
             let cut = path("cut", &whole[..cut]);
             assert!(document.compare(&a, &cut).is_none());

@@ -135,7 +135,7 @@ pub(super) trait Log: Sync + 'static {
     /// Stores the facts of a record during a count of all records.
     fn see_counted(_record: &Self::Record<'_>, _copy: &mut SessionCopy) {}
 
-    /// The way to reach other branches in the agent itself, for a note.
+    /// The agent's command that opens other branches, for a note.
     const WAY_TO_BRANCHES: Option<&'static str> = None;
 }
 

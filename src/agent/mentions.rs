@@ -27,7 +27,7 @@ pub(crate) struct ListAt {
     pub names: [&'static str; 4],
 }
 
-/// A session that a list names.
+/// A session that is recorded in a list of its agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Mention {
     pub agent: AgentKind,
@@ -63,7 +63,7 @@ pub(super) fn in_lists(agent: AgentKind, lists: &[ListAt], store: &Store) -> Vec
     mentions
 }
 
-/// Returns the paths of a list; only a list in several directories is known to exist.
+/// Returns the paths of a list; existence is checked only for a list in several directories.
 fn paths(root: &Path, path: &str) -> Vec<PathBuf> {
     match path.split_once("/*/") {
         Some((dir, name)) => Found::default().dirs(&root.join(dir)).into_iter().map(|dir| dir.join(name)).collect(),

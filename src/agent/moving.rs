@@ -22,7 +22,7 @@ pub(crate) fn leads_back(place: &Located, dir: &Path) -> Option<bool> {
     by_kind(place.agent())?.is_filed_under(place.project.as_deref()?, dir)
 }
 
-/// Returns whether a directory that a session records counts: it is not known to lead elsewhere.
+/// Returns whether a recorded directory counts as evidence: it is not known to belong to another project.
 pub(crate) fn counts(place: &Located, dir: &Path) -> bool {
     leads_back(place, dir) != Some(false)
 }

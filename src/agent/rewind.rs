@@ -30,7 +30,7 @@ pub(crate) struct NewCopy {
     pub dir: Option<PathBuf>,
     /// Its files, the transcript first.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// The parts that it has no more.
+    /// The parts that were removed from it.
     pub removed: Removed,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn check(copy: &SessionCopy) -> Result<(), PathError> {
 
 /// Copies a log line by line without large parts; the records whose `type` is one of `headers` get the new id.
 ///
-/// A line that is no JSON is copied as it is: the agent passes over it in the old log, too.
+/// Copies a line that is not JSON unchanged: the agent skips it in the old log, too.
 pub(super) fn slim_log(
     copy: &SessionCopy,
     log: &Path,
@@ -93,7 +93,7 @@ fn kind(record: &str) -> Option<String> {
     serde_json::from_str::<Record>(record).ok().map(|record| record.r#type)
 }
 
-/// Returns the path of a new session's file beside that of another one, whose name has its id.
+/// Returns the path of a new session's file: next to the old one, with the new id in its name.
 pub(super) fn beside(path: &Path, old: &str, new: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(name.trim_end_matches(".zst").replace(old, new))

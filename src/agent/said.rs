@@ -1,4 +1,4 @@
-//! Requests for the messages of records, and the responses.
+//! Requests for the messages of a record: their number or their text.
 
 use crate::session::Message;
 

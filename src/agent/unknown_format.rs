@@ -58,7 +58,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
     }
 }
 
-/// The texts that are left of a session whose log has no conversation.
+/// The texts in other files of a session whose log has no conversation.
 struct Left(Vec<String>);
 
 impl Left {

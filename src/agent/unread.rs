@@ -82,7 +82,7 @@ const CHATS: &[&str] = &[
 
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
-/// Every known agent that is not read. None of them was measured.
+/// Every known agent that rejoin does not read. None of them was measured.
 pub(crate) static UNREAD: [Unread; 4] = [
     Unread {
         name: "Kiro CLI",

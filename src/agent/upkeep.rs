@@ -24,7 +24,7 @@ pub(crate) const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
 pub(crate) struct Orphan {
     /// The agent of the store.
     pub agent: AgentKind,
-    /// The kind of stray.
+    /// The kind of orphan.
     pub kind: OrphanKind,
     /// The session that it belonged to, if its name shows that.
     pub session_id: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) enum OrphanKind {
     Debris,
 }
 
-/// The results of a search for strays.
+/// The results of a search for orphaned files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strays {
     /// The strays.
@@ -169,7 +169,7 @@ pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
 }
 
 /// Reads the members with these names in a record that a parser would accept; `None` if only a parser can decide that.
-/// The last name may be empty.
+/// `leaf_name` may be empty, if there is no such member.
 pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]: [&str; 3]) -> Option<Link<'l>> {
     let (mut id, mut parent, mut leaf, mut is_plain) = (None, None, None, true);
     skim::sound_members(line, |name, value| {

@@ -13,7 +13,7 @@ use crate::session::usage::{Tokens, Usage};
 /// The members of a record with the tokens and the cost of a reply. A path is empty if there is no such member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageAt {
-    /// A text in every line with these members.
+    /// A substring of every line with these members, to skip other lines without parsing.
     pub mark: &'static str,
     /// The path of the object with the numbers of tokens and the cost.
     pub usage: &'static [&'static str],

@@ -104,7 +104,7 @@ impl MachineDir {
         self.sessions().join(agent.name()).join(dir_name(id))
     }
 
-    /// Returns metadata of a path in the archive; `None` if nothing is there.
+    /// Returns the metadata of a path in the archive; `None` if it does not exist.
     pub(super) fn look(&self, path: &Path) -> io::Result<Option<Look>> {
         match disk::open_parent(self.disk(), path) {
             Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
@@ -139,7 +139,7 @@ impl MachineDir {
         sessions.iter().flat_map(|session| self.manifests_in(session, problems)).collect()
     }
 
-    /// Reads a manifest and checks it against its name; `None` if it is gone.
+    /// Reads a manifest and checks it against its name; `None` if it does not exist.
     pub(super) fn read(&self, path: PathBuf) -> Result<Option<Snapshot>, Problem> {
         let fail = |reason: String| Problem { path: path.clone(), reason };
         let bytes = match disk::read_if_present(self.disk(), &path, MAX_MANIFEST) {

@@ -29,7 +29,7 @@ use changes::state_dir::{READY, StateDir};
 /// A planned restore.
 #[derive(Debug)]
 pub(crate) struct Restore<'a> {
-    /// The planned change; without items if everything is there already.
+    /// The planned change; without items if every file already exists.
     pub change: Change,
     archive: &'a Archive,
     env: &'a Env,
@@ -114,7 +114,7 @@ impl<'a> Restore<'a> {
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
         let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &Entry)>, _) =
             (HashSet::new(), Vec::new(), None);
-        // The files that the agent looks for come last, so that it never finds a partial session.
+        // Restore the files that the agent lists last, so that it never finds a partial session.
         let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
         // Only the agent adds rows to its database.
         entries.retain(|entry| !matches!(entry.node, Node::Rows { .. }));
@@ -260,11 +260,11 @@ pub(crate) struct Present<'r> {
 
 /// Occupancy of an entry's target path.
 enum Occupancy {
-    /// Nothing is there; these parent directories are missing.
+    /// The path does not exist; these parent directories are missing.
     Free { missing: Vec<PathBuf> },
-    /// The same entry is there.
+    /// The same entry already exists.
     Same,
-    /// Something else is there, or a parent is not a directory.
+    /// A different entry exists, or a parent is not a directory.
     Taken(String),
 }
 
@@ -339,7 +339,7 @@ pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
     names.iter().filter_map(|name| dir.content(name).err()).collect()
 }
 
-/// Refuses a session with an entry at a place that its agent uses for other things, such as its settings.
+/// Refuses a session with an entry at a path that its agent uses for other data, such as its settings.
 ///
 /// The manifest is not trusted: the agent itself lists the belongings of the session, unpacked in a private directory.
 pub(crate) fn check_places(
@@ -429,15 +429,15 @@ impl Restore<'_> {
             let (above, name) = disk::open_parent(disk, ready)?;
             take_owner(disk, (&above, name.as_os_str()), target)?;
         }
-        // Adding an entry changes the time of its directory, so directories come after their contents.
+        // Adding an entry changes the mtime of its directory, so set the times of directories after their contents.
         self.parts.iter().rev().try_for_each(|part| take_attributes(disk, part))
     }
 }
 
-/// Gives a prepared entry the owner of the nearest directory at its target path.
+/// Changes the owner of a prepared entry to that of the nearest directory of its target path.
 fn take_owner(disk: &dyn Disk, at: At<'_>, target: &Path) -> io::Result<()> {
     if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
-        // Only root may give a file away; for other users the best possible owner is themselves.
+        // Only root may chown a file; for other users the owner is the user.
         let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
     }
     Ok(())

@@ -25,7 +25,7 @@ const AT_ONCE: usize = 64;
 /// Reason why the rows of a session cannot be read.
 #[derive(Debug)]
 pub(super) enum RowsError {
-    /// The session is gone.
+    /// The database no longer has the session.
     Missing,
     /// The database cannot be read, or only in part.
     Unread(PathError),

@@ -53,7 +53,7 @@ impl Archive {
 
     /// Sets the name of this machine, which got it just now.
     pub(crate) fn set_own(&self, own: String) {
-        // A name that is known stays.
+        // Keep the recorded name.
         let _ = self.own.set(own);
     }
 
@@ -158,7 +158,7 @@ impl Archive {
             }
         }
         for snapshots in sessions.values_mut() {
-            // The states of this machine come last, so that its newest one is the newest.
+            // Sort the states of this machine last, so that its newest state is the last one.
             let order = |it: &Snapshot| (self.is_own(&it.manifest), it.manifest.number);
             snapshots.sort_by(|a, b| (order(a), &a.path).cmp(&(order(b), &b.path)));
         }

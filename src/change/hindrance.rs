@@ -1,4 +1,4 @@
-//! Reasons why a copy must not be changed: a link leads out of its store to it, a process holds it, or its agent was never
+//! Reasons why a copy must not be changed: a link in its store points to it, a process holds it, or its agent was never
 //! measured.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) fn only_read(place: &Located) -> Option<String> {
     agent::about(place.agent()).only_read()
 }
 
-/// Returns a reason if a link out of the store leads to a copy: such files are read, but belong to more than the store.
+/// Returns a reason if a link in the store points to a copy outside: such files are read, but other stores may share them.
 pub(crate) fn out_of_store(place: &Located) -> Option<String> {
     behind_link(&place.store, &place.path)
 }

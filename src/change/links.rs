@@ -90,7 +90,7 @@ fn name(token: &str) -> String {
     format!("{token}.json")
 }
 
-/// Returns a prompt without the mark that `opencode run` and `kilo run` put before a prompt of several words.
+/// Strips the quotation mark that `opencode run` and `kilo run` add before a prompt of several words.
 fn bare(prompt: &str) -> &str {
     let prompt = prompt.trim_start();
     prompt.strip_prefix('"').unwrap_or(prompt)

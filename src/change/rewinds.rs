@@ -45,7 +45,7 @@ impl Rewound {
 pub(crate) struct Rewinds(Vec<Rewound>);
 
 impl Rewinds {
-    /// Reads the links; a file that is not understood is no link.
+    /// Reads the links; a file that cannot be parsed is skipped.
     pub(crate) fn read(env: &Env) -> Self {
         let entries = reach::read_dir(&links::dir(env)).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path());

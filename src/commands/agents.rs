@@ -35,7 +35,7 @@ pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let not_read = if args.agents.agent.is_empty() { unread::found(env) } else { Vec::new() };
     let answer = Agents { stores, pointers, not_read };
     ui.answer(args.format, env, &answer)?;
-    // As in `list`: giving each session's memory back takes longer than it is worth.
+    // As in `list`: freeing each session's memory costs more than it saves.
     std::mem::forget(scan);
     Ok(Exit::Ok)
 }

@@ -84,7 +84,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
     sessions.retain(|session| known.insert(session.key()));
-    // The agent looks for them by their parent's name.
+    // The agent finds them by the name of their parent.
     let mut rest: Vec<Session> =
         others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
     rest.retain(|session| !inner.contains(&session.key()));

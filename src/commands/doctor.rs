@@ -84,7 +84,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let counts = |severity| severity != Severity::Note || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
-    // As in `list`: freeing the memory of each session takes longer than it is worth.
+    // As in `list`: freeing each session's memory costs more than it saves.
     std::mem::forget(survey);
     Ok(if has_found { Exit::Findings } else { Exit::Ok })
 }

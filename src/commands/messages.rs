@@ -179,7 +179,7 @@ impl<E> From<PathError> for Stopped<E> {
     }
 }
 
-/// Maximum branches whose fork is searched for; each takes one more pass over the transcript.
+/// Maximum branches whose fork is searched; each needs one more pass over the transcript.
 const MOST_FORKS: usize = 50;
 
 /// Returns every branch with the counts of its messages, the active one first.
@@ -204,7 +204,7 @@ pub(super) fn branches(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
         })?;
         branch.after = before.map(|message| message.text);
     }
-    // A tool's result between two branches says nothing of either.
+    // A tool's result between two branches is not a message of either.
     branches.retain(|branch| branch.number == ACTIVE || branch.messages > 0);
     Ok(branches)
 }

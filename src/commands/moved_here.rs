@@ -1,4 +1,4 @@
-//! Mentions the sessions of directories that are gone and may be the requested one, which was moved.
+//! Suggests sessions of missing directories that may be the old path of the requested directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

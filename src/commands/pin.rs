@@ -34,11 +34,11 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
 
 /// The sessions that have a label of the user, as `pin --list` and `tag --list` show them.
 pub(super) struct Label {
-    /// The mark of these sessions.
+    /// The name of the mark: pinned or tagged.
     pub mark: &'static str,
     /// The fields of the list; empty for the usual ones.
     pub fields: &'static [Field],
-    /// The option that takes it from a session that is gone, if there is one.
+    /// The option that removes the mark from a deleted session, if there is one.
     pub forget: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn list(
         ui.note(&format!("Nothing is {}.", label.mark));
         return Ok(Exit::Ok);
     }
-    // A session that is gone has no directory and passes only without one.
+    // A deleted session has no directory and passes only without a directory filter.
     if !filter.is_narrow() {
         let is_there = |key: &(AgentKind, &str)| there.iter().any(|session| (session.agent, session.id()) == *key);
         for (agent, id) in own.iter().filter(|key| !is_there(key)) {

@@ -190,7 +190,7 @@ fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::R
     let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify_for_change(&mut scan.sessions);
-    // With `--agent`, the records of other agents stay, too.
+    // With `--agent`, keep the records of other agents, too.
     let chosen = if named.is_empty() { &scan.sessions } else { &named };
     let only: BTreeSet<(AgentKind, String)> = chosen.iter().map(Session::key).collect();
     let is_all = named.is_empty() && args.agents.agent.is_empty();

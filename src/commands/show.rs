@@ -109,7 +109,7 @@ fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyho
     let session = find::Finder::new(filter, Wanted::RESUME, env, ui).one("print path", &selector)?.session()?;
     let session = find::with_a_copy(session, args.copy.as_ref(), "show --path", env, ui)?;
     let path = &session.copy().place.path;
-    // Callers take this line for the path itself, so print exactly that or nothing.
+    // Scripts read this line as the path, so print exactly the path or nothing.
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     carry_out(&which, |record| items.contains(&record.item), &how, args.format, env, ui)
 }
 
-/// Undoes the wanted items of a run, or only shows what that would do.
+/// Undoes the selected items of a run, or prints the plan of that with `--dry-run`.
 pub(super) fn carry_out(
     which: &Which,
     wanted: impl Fn(&ItemRecord) -> bool,
@@ -62,7 +62,7 @@ pub(super) fn carry_out(
     Ok(exit(&report))
 }
 
-/// Names what to do about refused items: until they are undone, a bare `undo` takes this run again.
+/// Suggests remedies for refused items: until they are undone, `undo` without a run selects this run again.
 fn way_out(report: &Report, env: &Env) -> Option<String> {
     if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
         return None;

@@ -80,7 +80,7 @@ impl<'t> Table<'t> {
         Self { at, text, name, rest, known: Vec::new(), said: Vec::new() }
     }
 
-    /// Takes the value of a key, if it is set.
+    /// Removes and returns the value of a key, if it is set.
     pub(super) fn take<T>(
         &mut self,
         key: &'static str,
@@ -91,7 +91,7 @@ impl<'t> Table<'t> {
         self.read(key, at, &value, read).map(Some)
     }
 
-    /// Takes the values of all keys, regardless of their names.
+    /// Removes and returns the values of all keys.
     pub(super) fn take_all<T>(
         &mut self,
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
@@ -107,7 +107,7 @@ impl<'t> Table<'t> {
         Ok(values)
     }
 
-    /// Takes a table below this one.
+    /// Removes and returns a nested table.
     pub(super) fn table(&mut self, key: &'static str) -> Result<Option<Self>, Mistake> {
         self.known.push(key);
         let Some((at, value)) = self.remove(key) else { return Ok(None) };
@@ -118,7 +118,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Takes the tables of a list.
+    /// Removes and returns the tables of an array.
     pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<Self>, Mistake> {
         self.known.push(key);
         let Some((at, value)) = self.remove(key) else { return Ok(Vec::new()) };

@@ -29,7 +29,7 @@ const LOG: &str = "events.jsonl";
 pub(crate) struct Repairs {
     /// The change.
     pub change: Change,
-    /// Findings whose repair could not be planned.
+    /// Findings without a planned repair, each with the reason.
     pub failed: Vec<Unplanned>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
-    // A fold changes the log, so the session looks used. Repairs that need it unchanged come first.
+    // A fold changes the log, so the session counts as recently used. Plan repairs that need it unchanged first.
     ordered.sort_by_key(|(_, repair)| matches!(repair, Repair::Fold { .. }));
     for (finding, repair) in ordered {
         let about = about(finding);

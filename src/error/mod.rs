@@ -32,7 +32,7 @@ pub enum Exit {
     CannotRun,
     /// The agent's program is not found.
     ProgramNotFound,
-    /// The user left without an answer.
+    /// The user left a prompt without an answer.
     Interrupted,
     /// A signal ended the run: 128 plus the signal's number.
     Signal(u8),

@@ -50,7 +50,7 @@ pub(super) fn to_ask(destination: &str, words: &[String], manner: Manner) -> Vec
     ssh.map(str::to_owned).chain(remote).collect()
 }
 
-/// Returns the command that hands the terminal to `rejoin` on a host.
+/// Returns the ssh command that runs `rejoin` on a host in this terminal.
 pub(crate) fn to_enter(destination: &str, words: &[String], has_terminal: bool) -> Vec<String> {
     let ssh = ["ssh", if has_terminal { "-t" } else { "-T" }, "--", destination];
     ssh.into_iter().map(str::to_owned).chain(remote(destination, "", words)).collect()

@@ -29,7 +29,7 @@ pub(super) struct Gate {
     freed: Condvar,
 }
 
-/// A place in the gate, which dropping frees.
+/// A permit for one connection, released on drop.
 #[derive(Debug)]
 pub(super) struct Place(Arc<Gate>);
 

@@ -1,4 +1,4 @@
-//! Talks with one host in a thread: runs a command, passes its output on, and ends it in time.
+//! Runs a command on one host in a thread: forwards its output, and kills it at the deadline.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -162,7 +162,7 @@ enum Heard {
     Nothing,
     /// The whole answer.
     All,
-    /// A part, and then nothing for too long.
+    /// A part of the answer, then silence until the timeout.
     Silence,
     /// All that the caller listened to.
     Enough,

@@ -1,6 +1,6 @@
 //! Reads fields of messages in the wire format of protobuf, without a schema.
 
-/// The value of a field.
+/// The value of a field in its wire type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'a> {
     Number(u64),
@@ -59,12 +59,12 @@ pub(crate) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the contents of the field that nested numbers lead to.
+/// Returns the bytes of the field at this path of field numbers.
 pub(crate) fn bytes<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a [u8]> {
     numbers.iter().try_fold(message, |message, number| all(message, *number).next())
 }
 
-/// Returns the text that nested numbers lead to, if it is not blank.
+/// Returns the text at this path of field numbers, if it is not blank.
 pub(crate) fn text<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a str> {
     str::from_utf8(bytes(message, numbers)?).ok().filter(|text| !text.trim().is_empty())
 }

@@ -17,7 +17,7 @@ pub(crate) fn word(word: &str) -> Cow<'_, str> {
     if is_plain(word) {
         return Cow::Borrowed(word);
     }
-    // Inside single quotes, fish takes a backslash before one of these two as an escape.
+    // Inside single quotes, fish parses a backslash before one of these two as an escape.
     let is_single = !word.contains(ends_single) && !word.contains("\\\\") && !word.ends_with('\\');
     if is_single {
         return Cow::Owned(format!("'{word}'"));

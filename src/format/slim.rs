@@ -1,6 +1,6 @@
 //! Replaces what makes a record large by a line of text: images and files in base64, and long results of tools.
 //!
-//! Everything else stays byte for byte. A large value that is neither is left alone: it may be what somebody wrote.
+//! Everything else stays byte for byte. Other large values are kept, because they may be text that a user wrote.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::format::text;
 
-/// Maximum size in bytes of an image, a file or a tool's result that stays.
+/// Maximum size in bytes of an image, a file or a tool's result that is kept.
 pub(crate) const LARGE: usize = 16 * 1024;
 
 /// Maximum depth of a part that is looked into, which is far deeper than any client writes one.
@@ -41,7 +41,7 @@ pub(crate) struct Shape {
     pub images: &'static [&'static str],
 }
 
-/// What was replaced.
+/// The numbers of the replaced parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
     /// Number of images and files.
@@ -252,7 +252,7 @@ mod tests {
         ] {
             assert_eq!(slim(&record), (record.clone(), Removed::default()));
         }
-        // What stays is not even written anew.
+        // Records without a replaced part keep their bytes.
         let mut removed = Removed::default();
         let record = format!("{{ \"b\": 1.00, \"a\": \"\\u0041\", \"toolUseResult\": \"{long}\"}}");
         let slim = removed.slim(&record, &SHAPE).expect("a slimmer record");

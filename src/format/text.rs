@@ -110,7 +110,7 @@ pub(crate) fn truncated_path(path: &str, width: usize) -> Cow<'_, str> {
         let (head, tail) = (parts[..head].join("/"), parts[parts.len() - tail..].join("/"));
         if head.is_empty() { format!("…/{tail}") } else { format!("{head}/…/{tail}") }
     };
-    // An absolute path begins with an empty part, which alone says nothing.
+    // An absolute path begins with an empty component, which alone identifies nothing.
     let first = if path.starts_with('/') { 2 } else { 1 };
     let fits = |head: usize, tail: usize| head + tail < parts.len() && joined(head, tail).width() <= width;
     let mut tail = 1;

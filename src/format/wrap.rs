@@ -15,7 +15,7 @@ pub(crate) fn broken(line: &str, width: usize, margin: usize) -> Vec<String> {
 /// Wraps a line of an answer; continuation lines are indented to its last column. A command is not split.
 pub(crate) fn folded(line: &str, width: usize) -> Vec<String> {
     let (whole, (from, margin)) = (command(line), last_column(line, width));
-    // The rest of a line below an item must not look like the next command.
+    // Indent the rest of a wrapped line, so that it does not look like the next command.
     let more = if whole.start == margin && !whole.is_empty() { whole.start } else { 0 };
     split(line, width, (from, margin + more), whole)
 }
@@ -35,7 +35,7 @@ fn widths(text: &str) -> impl Iterator<Item = (usize, char, usize)> {
     })
 }
 
-/// Like [`broken`]; breaks neither before the offset `from`, where it would gain nothing, nor inside the range `whole`.
+/// Like [`broken`]; breaks neither before the offset `from`, where a break would not help, nor inside the range `whole`.
 fn split(line: &str, width: usize, (from, margin): (usize, usize), whole: Range<usize>) -> Vec<String> {
     let margin = margin.min(width / 2);
     let mut lines = Vec::new();

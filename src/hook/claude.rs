@@ -18,7 +18,7 @@ pub(crate) const MAX_INPUT: u64 = 64 * 1024 * 1024;
 /// Maximum UTF-16 units that the client passes to the model; longer text goes to a file.
 const MAX_CONTEXT: usize = 10_000;
 
-/// A request from an event.
+/// A parsed event that needs an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// The session, an id that can be part of a file name.

@@ -26,11 +26,11 @@ pub(crate) struct AgentCommand<'a> {
     pub argv: &'a [String],
     /// The directory to start in.
     pub dir: &'a Path,
-    /// The store, to which variables lead the program.
+    /// The store, which environment variables select for the program.
     pub store: &'a Store,
 }
 
-/// The reason why an errand failed.
+/// The reason why an agent command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentCommandError {
     /// There is no such program.

@@ -25,7 +25,7 @@ pub(crate) fn resume(session: &Session) -> String {
     format!("rejoin resume {}{copy}", name(session))
 }
 
-/// Refuses to take over a session that a running process holds.
+/// Refuses to resume a session that a running process has open.
 pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusal> {
     match &session.copy().liveness {
         Liveness::Idle => Ok(None),
@@ -156,7 +156,7 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
 /// ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::about(session.agent).asks_elsewhere;
-    // A link leads the agent to another directory than the recorded one, even under the same name.
+    // Through a link, the agent starts in another directory than the recorded one, even under the same name.
     let Ok(real) = reach::canonicalize(dir) else { return Ok(None) };
     let Some(own) = session.launch_dir().filter(|own| asks && *own != real) else { return Ok(None) };
     let message = format!(

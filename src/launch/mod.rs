@@ -188,7 +188,7 @@ impl Plan {
             let message = format!("the launch directory {} was changed just now", dir.display());
             return Err(Refusal::new(RefusalCode::DirectoryChanged, message).hint("check it and try again").into());
         }
-        // Links are not resolved: a launcher may read the name that it was called by.
+        // Links are not resolved: a launcher may depend on its argv[0].
         let program = std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = Command::new(&program);

@@ -319,7 +319,7 @@ impl Resume {
         self.identity = Identity::of(dir);
         let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
         checks::check_dir(movable, dir, env).map_err(|refusal| match refusal.code {
-            // The user mistyped it; nothing is known about that directory.
+            // The user typed the directory, so there are no facts about it.
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
                 Refusal { hint: None, ..refusal }
             }

@@ -77,7 +77,7 @@ fn ended(status: WaitStatus) -> Option<Ended> {
 /// Stops this process after the agent stopped itself, so that the shell gets the terminal back; then continues both.
 fn stop_too(pid: Pid) -> io::Result<()> {
     kill_process(getpid(), Signal::STOP)?;
-    // The sender of the continue signal may not know of the agent.
+    // SIGCONT may have been sent only to rejoin, so forward it to the agent.
     let _ = kill_process(pid, Signal::CONT);
     Ok(())
 }

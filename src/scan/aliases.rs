@@ -1,4 +1,4 @@
-//! Copies that are one file or directory, to which several ways lead through links: they are one copy.
+//! Merges copies that are the same file or directory, reached through different links.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;

@@ -16,7 +16,7 @@ const NAMES: usize = HEAD.len() + 256 * 4;
 const MAX_PACKS: usize = 1000;
 const MAX_NAMES: usize = 100_000;
 
-/// The objects of a main checkout, as far as they have been looked at.
+/// The objects of a main checkout, cached as they are read.
 #[derive(Debug)]
 pub(crate) struct Objects {
     dir: PathBuf,

@@ -1,4 +1,4 @@
-//! Sessions that their agent will delete.
+//! Finds sessions that their agent will delete by its retention rules.
 
 use std::ffi::OsString;
 
@@ -51,7 +51,7 @@ impl<'e> Retentions<'e> {
     }
 }
 
-/// Returns whether a deletion of a copy is reported: a sub-agent goes with its session, and an empty one holds nothing.
+/// Returns whether the deletion of a copy is reported: not that of a sub-agent or of an empty session.
 pub(crate) fn is_own(copy: &SessionCopy) -> bool {
     copy.kind != SessionKind::Subagent && copy.kind != SessionKind::Empty
 }

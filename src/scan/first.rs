@@ -21,7 +21,7 @@ use crate::system::env::Env;
 const FEW: usize = 1_024;
 /// If more than one place in this many has to be read, all are.
 const AT_MOST_ONE_IN: usize = 4;
-/// The first batch has this many times the wanted sessions, and at least `FEWEST`.
+/// Size of the first batch as a multiple of the requested sessions; at least `FEWEST`.
 const MARGIN: usize = 4;
 const FEWEST: usize = 64;
 
@@ -195,7 +195,7 @@ mod tests {
         changed: Option<i64>,
         /// Times of its records; empty in a file without times.
         records: Vec<i64>,
-        /// The sort of session.
+        /// The kind of session.
         sort: u8,
     }
 

@@ -79,7 +79,7 @@ pub(crate) struct Scan {
     pub problems: Vec<Problem>,
 }
 
-/// The longest transcript that is counted without a request: 64 MiB take 0.33 seconds.
+/// Maximum transcript that is counted by default, in bytes: 64 MiB need 0.33 seconds.
 pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 
 /// The parts that a scan reads.
@@ -87,7 +87,7 @@ pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 pub(crate) struct Wanted {
     /// The part of each copy that is read.
     pub depth: Depth,
-    /// Set to measure each copy with its belongings, which looks at every file of them.
+    /// Set to measure each copy with its belongings, which needs a stat of every file.
     pub sizes: bool,
     /// Set to count prompts and replies, which reads whole files.
     pub counts: bool,
@@ -112,7 +112,7 @@ pub(crate) fn locate(env: &Env, agents: &[AgentKind]) -> Places {
     locate_with(env, agents, |agent, store| agent.locate(store, None))
 }
 
-/// Finds every copy of one full id without looking at other sessions.
+/// Finds every copy of one full id without reading other sessions.
 pub(crate) fn locate_id(env: &Env, agents: &[AgentKind], id: &str) -> Places {
     locate_with(env, agents, |agent, store| agent.locate(store, Some(id)))
 }

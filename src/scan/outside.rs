@@ -115,7 +115,7 @@ impl Scan {
 
 /// Returns the directories that `filter` asks about, and the caller's own.
 pub(super) fn asked_dirs<'a>(env: &'a Env, filter: &'a Filter) -> Vec<&'a Path> {
-    // The home may be another machine's, where the caller's directory means nothing.
+    // The home may be another machine's, where the caller's directory is unrelated.
     let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
     filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect()
 }

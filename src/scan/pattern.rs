@@ -36,13 +36,13 @@ pub(crate) struct Pattern {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Every one of these texts must be there.
+    /// Every one of these texts must occur.
     All(Vec<Needle>),
     Regex(Regex),
 }
 
 impl Pattern {
-    /// Looks for messages that have every one of these texts, as they are typed.
+    /// Matches messages that contain every one of these literal texts.
     pub(crate) fn of_texts(texts: &[String], case: Case) -> Self {
         let text = texts.join(" ");
         let is_exact = is_exact(&text, case);
@@ -51,7 +51,7 @@ impl Pattern {
         Self { kind: Kind::All(texts.iter().map(needle).collect()), text, is_exact }
     }
 
-    /// Looks for a regular expression; the error describes the fault in it.
+    /// Matches a regular expression; fails with the syntax error.
     pub(crate) fn of_regex(text: &str, case: Case) -> Result<Self, String> {
         if text.chars().nth(MOST_LETTERS).is_some() {
             return Err(format!("the regular expression is longer than {MOST_LETTERS} characters"));

@@ -1,4 +1,4 @@
-//! A quick look at the bytes of a transcript: decides before any parsing whether its messages can contain a text.
+//! Prefilter on the bytes of a transcript: decides without parsing whether its messages can contain a text.
 //!
 //! JSON keeps letters and digits of ASCII, and blanks between them, unless a writer escapes them. So the longest run of
 //! these in a text is in the bytes of every file that contains the text. A file without that run need not be parsed.
@@ -59,7 +59,7 @@ impl Probes {
 }
 
 impl Probe {
-    /// Looks for the beginning that all forms of a word have, whatever its accents; `None` if that excludes nothing.
+    /// Builds a probe for the prefix that all forms of a word share, without accents; `None` if that excludes nothing.
     pub(crate) fn for_term(term: &Term) -> Option<Self> {
         match term.word() {
             Some(_) => Self::for_run(term.start().as_bytes()),
@@ -67,7 +67,7 @@ impl Probe {
         }
     }
 
-    /// Takes the longest run of letters and digits of a text; `None` if it would exclude nothing.
+    /// Builds a probe for the longest run of letters and digits of a text; `None` if it would exclude nothing.
     pub(crate) fn of(needle: &Needle) -> Option<Self> {
         // Small letters that are the lower case of capitals beyond ASCII, such as the Kelvin sign and the dotted I,
         // prove nothing.
@@ -144,7 +144,7 @@ pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut
     if metadata.len() > most {
         return true;
     }
-    // A text at the end of a window is seen again in the next one.
+    // Windows overlap, so a text at the end of one is complete in the next.
     let kept = longest.max(ESCAPE.len() + 2) - 1;
     let length = usize::try_from(metadata.len()).unwrap_or(WINDOW);
     let before = kept.next_multiple_of(PAGE);
@@ -167,7 +167,7 @@ pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut
     }
 }
 
-/// Returns whether readers put a blank before a word themselves, between the name of a tool and its arguments.
+/// Returns whether readers insert a blank before a word, between the name of a tool and its arguments.
 fn is_own_argument(word: &[u8]) -> bool {
     let is_literal = |literal: &[u8]| literal.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     word[0].is_ascii_digit() || [&b"true"[..], b"false", b"null"].into_iter().any(is_literal)

@@ -1,4 +1,4 @@
-//! The processes that use sessions.
+//! Finds the processes that have sessions open, and their state.
 
 use std::ops::ControlFlow;
 

@@ -34,7 +34,7 @@ pub(crate) struct Tally {
     counts: Vec<f32>,
     /// Worth of the best match of each word.
     best: Vec<f32>,
-    /// Length of the transcript, and its agent: a message takes more bytes in a format than in another.
+    /// Length of the transcript, and its agent: the same message has different lengths in different formats.
     bytes: u64,
     agent: Option<AgentKind>,
     is_excluded: bool,
@@ -162,7 +162,7 @@ impl Tally {
     fn see_text(&mut self, text: &Text, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) {
         let mut best = Best::new();
         for (number, (role, at, text)) in (1..).zip(text.messages()).take_while(|_| is_wanted()) {
-            // Folding letters beyond ASCII takes far longer than looking for the words.
+            // Folding letters beyond ASCII is much slower than searching the words.
             if text.is_ascii() || sieve.may_be_in(text.as_bytes()) {
                 self.see_message((number, role, at), text, sieve.words, wish, &mut best);
             }
@@ -223,7 +223,7 @@ impl Tally {
         self.is_excluded
     }
 
-    /// Returns the numbers of the words that are there.
+    /// Returns the indexes of the words that occur.
     pub(crate) fn terms(&self) -> impl Iterator<Item = usize> {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0).map(|(term, _)| term)
     }
@@ -259,7 +259,7 @@ fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
     best
 }
 
-/// Ranks the sessions with most of the words among `searched` ones. If two have the same score, the earlier one comes first.
+/// Ranks the sessions with most of the words among `searched` ones. Equal scores keep their order.
 /// Sessions without any of the words may be left out, which changes no score.
 pub(crate) fn rank(
     tallies: &[&Tally],

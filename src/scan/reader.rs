@@ -80,7 +80,7 @@ impl Notes {
         self.stores.get(place.store.root.as_os_str()).is_some_and(|notes| notes.copies.contains_key(&*place.path))
     }
 
-    /// Like [`Reader::digests`]. The copies in the notes come first, and are dropped before the rest is read.
+    /// Like [`Reader::digests`]. Reads the copies in the notes first, and drops them before the rest is read.
     #[expect(clippy::too_many_arguments, reason = "a reading of all copies needs all of these")]
     pub(super) fn read<T: Send>(
         &mut self,

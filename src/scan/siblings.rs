@@ -1,4 +1,4 @@
-//! Takes directories from other sessions if a session itself does not record one.
+//! Finds the launch directory of a session that records none from other sessions of its project.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::session::{AgentKind, Evidence, Located, SessionCopy};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
-/// Lets sessions that record no usable directory take it from the others of their project.
+/// Adds evidence from other sessions of the project to sessions that record no valid directory.
 pub(super) fn add_project_evidence(
     env: &Env,
     copies: &mut [Vec<SessionCopy>],
@@ -28,7 +28,7 @@ pub(super) fn add_project_evidence(
         return;
     }
     let mut dirs = ProjectDirs::default();
-    // A directory of which the agent's project is unknown says nothing about the others of that project.
+    // A directory without a known project is not evidence for other sessions.
     let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
     copies.iter().flatten().for_each(&mut note);
     let projects: BTreeSet<(&Path, &Arc<str>)> = copies
@@ -45,7 +45,7 @@ pub(super) fn add_project_evidence(
         .cloned()
         .collect();
     watcher.begin(siblings.len());
-    // An unreadable sibling gives no evidence; that is not a problem here.
+    // An unreadable sibling gives no evidence, and is not a problem of this session.
     let siblings = Reader { env, notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
         siblings,
         &mut Vec::new(),

@@ -1,4 +1,4 @@
-//! Stuck conversations.
+//! Finds stuck conversations: those whose last messages are API errors that a retry does not fix.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -34,7 +34,7 @@ pub(crate) fn database_ends(sessions: &[Session]) -> Vec<(usize, SessionEnd)> {
     let mut by_database: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (at, session) in sessions.iter().enumerate() {
         let place = &session.copy().place;
-        // No other agent takes messages back in a database, or records errors in it.
+        // No other agent deletes messages from a database, or records errors in it.
         let agent = agent::by_kind(session.agent).filter(|agent| agent.about().api_error.is_some());
         if agent.is_some_and(|agent| agent.agent_managed(place).is_some()) {
             by_database.entry((session.agent, &place.path)).or_default().push(at);

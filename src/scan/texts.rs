@@ -84,7 +84,7 @@ impl Texts {
     }
 }
 
-/// Takes the sizes and times of the files with the messages of a copy. A database is changed in its log first.
+/// Returns the sizes and mtimes of the files with the messages of a copy. A database is written to its WAL first.
 fn stamp(place: &Located) -> Stamp {
     let mut files = agent::by_kind(place.agent()).map(|agent| agent.written(place)).unwrap_or_default();
     if files.is_empty() {
@@ -113,7 +113,7 @@ impl Text {
         });
         text.all.shrink_to_fit();
         text.messages.shrink_to_fit();
-        // A file that is gone has no messages; it may come back.
+        // A missing file has no messages; it may be created again.
         let is_whole = read.is_ok() && text.bytes() <= most && !text.messages.is_empty();
         is_whole.then_some(text)
     }

@@ -82,7 +82,7 @@ impl Mark {
             Self::Kind(SessionKind::Archived) => copy.is_closed(),
             Self::Expiring => session.expires_at.is_some(),
             Self::Stuck => session.is_stuck,
-            // `resume --with` takes another agent.
+            // `resume --with` starts another agent.
             Self::Rewound => session.continues.as_ref().is_some_and(|origin| origin.agent == session.agent),
             Self::Kind(kind) => copy.kind == *kind,
             Self::Pointer(agent) => session.pointers.iter().any(|pointer| pointer.agent == *agent),

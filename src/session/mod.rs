@@ -96,7 +96,7 @@ pub(crate) enum Liveness {
         /// Its process id.
         pid: u32,
     },
-    /// A use cannot be ruled out.
+    /// The session may be in use.
     Maybe {
         /// The reason for this assumption.
         why: String,
@@ -146,7 +146,7 @@ pub(crate) struct Evidence {
 /// A file elsewhere that names a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Pointer {
-    /// Whose file it is.
+    /// The program that wrote the file.
     pub agent: AgentKind,
     /// The file.
     #[serde(serialize_with = "lossy")]
@@ -159,7 +159,7 @@ pub(crate) struct Pointer {
     pub cwd: Option<PathBuf>,
     /// The id that it names; `null` when it names none that could be one.
     pub session_id: Option<String>,
-    /// The name of what it is about.
+    /// The name of the app.
     pub name: Option<String>,
     /// When it was written.
     pub written_at: Option<Timestamp>,

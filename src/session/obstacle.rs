@@ -11,7 +11,7 @@ pub(crate) struct Obstacle {
     pub is_mendable: bool,
     /// Set if its size is the cause.
     pub is_size: bool,
-    /// Set if a part of the session is lost, so that no cleanup may take the rest of it.
+    /// Set if a part of the session is lost; cleanup then keeps the rest.
     pub is_damage: bool,
 }
 

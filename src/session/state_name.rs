@@ -1,4 +1,4 @@
-//! The name of an archived state of a session, as `--state` takes it.
+//! The name of an archived state of a session, the value of `--state`.
 
 use std::fmt;
 use std::str::FromStr;

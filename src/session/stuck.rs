@@ -59,7 +59,7 @@ const LOST: u64 = 5;
 const LOST_FOR: SignedDuration = SignedDuration::from_hours(1);
 /// Size of a transcript from which its request may be too large for a connection: the API takes 32 MB.
 const LARGE: u64 = 8 * 1024 * 1024;
-/// Words of an error without an answer of the API.
+/// Texts of connection errors, without a response of the API.
 const CONNECTION: [&str; 4] = ["econnreset", "epipe", "socket hang up", "connection reset"];
 
 impl Watch {

@@ -9,7 +9,7 @@ use crate::system::disk::{self, Disk};
 
 /// The version of the documents that this program writes.
 const VERSION: u32 = 1;
-/// Maximum size; an entry takes between one and four hundred bytes.
+/// Maximum size in bytes; an entry has between 100 and 400.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Deserialize)]

@@ -91,7 +91,7 @@ pub(crate) enum Event {
     Typed(Vec<u8>),
     /// The size has changed.
     Resized,
-    /// A signal arrived that ends programs.
+    /// A terminating signal arrived.
     Signal(i32),
     /// Another thread has a message.
     Woken,
@@ -126,7 +126,7 @@ impl Waker {
 }
 
 impl Screen {
-    /// Takes over the screen and the keys; standard input and standard error must be terminals.
+    /// Enters raw mode and the alternate screen; standard input and standard error must be terminals.
     pub(crate) fn take() -> io::Result<Self> {
         let settings = Settings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
         let (woken, waker) = UnixStream::pair()?;

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::disk::{self, Disk};
 
-/// Checks whether the program of this name is known: whether its data is in use can be found out.
+/// Checks whether the program of this name is supported, so that a run can detect that its data is in use.
 pub type IsKnown = fn(&str) -> bool;
 
 /// Returns whether a name is that of a temporary file.
@@ -16,7 +16,7 @@ pub fn is_own_temporary(name: &str) -> bool {
     name.starts_with(".rejoin-") && name.ends_with(".tmp")
 }
 
-/// The limits of a run.
+/// The paths that a run may change, and the programs that it may name.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     /// Directories with everything in them, and single files; their links are resolved.

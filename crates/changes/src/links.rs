@@ -1,4 +1,4 @@
-//! Symbolic links on the way to a path: those to files of the same user are followed.
+//! Symbolic links in the components of a path: those to files of the same user are followed.
 
 use std::fs::Metadata;
 use std::io;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// Fails for a path that must not be touched now, such as one on a mount that does not answer.
 pub type MayTouch = fn(&Path) -> io::Result<()>;
 
-/// Maximum number of links on the way to a path; Linux follows no more.
+/// Maximum number of links in the components of a path, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Returns the real path to which a link leads, and its metadata.
+/// Returns the resolved path of a link, and its metadata.
 ///
 /// # Errors
 ///

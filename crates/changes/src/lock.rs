@@ -23,7 +23,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock in a directory, `dir`, waiting at most `patience` for another run to end.
+    /// Acquires the lock in a directory, `dir`, waiting at most `patience` for another run to end.
     pub fn take(
         disk: &dyn Disk,
         dir: (&Handle, &Path),

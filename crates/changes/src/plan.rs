@@ -90,7 +90,7 @@ impl Step {
         }
     }
 
-    /// Returns the size of the entries that go to the trash for good, in bytes.
+    /// Returns the size of the entries that the change removes, in bytes.
     pub fn freed_bytes(&self) -> u64 {
         match self {
             Self::Trash { stamp, .. } => stamp.size,

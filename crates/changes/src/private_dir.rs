@@ -22,7 +22,7 @@ pub struct PrivateDir {
     disk: System,
     base: Handle,
     name: OsString,
-    /// The directory; while it is locked, no other run takes it for a leftover.
+    /// The directory; while it is locked, no other run removes it as a leftover.
     dir: Handle,
 }
 

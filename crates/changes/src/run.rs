@@ -117,7 +117,7 @@ impl Work<'_> {
             });
         }
         self.journal.sync()?;
-        // Sync the names of the journal and of its trash, which a loss of power may take otherwise.
+        // Sync the directory entries of the journal and of its trash, or a power loss may drop them.
         for dir in [&self.state_dir.runs, &self.state_dir.trash] {
             let synced = self.context.disk.sync(dir);
             synced.map_err(|error| PathError::new("write", self.state_dir.path(), error))?;

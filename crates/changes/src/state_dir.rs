@@ -62,7 +62,7 @@ impl StateDir {
         &self.path
     }
 
-    /// Removes prepared entries that were not put in place.
+    /// Removes prepared entries that were not renamed into place.
     pub fn clear_ready(&self) -> io::Result<()> {
         tree::remove(self.disk(), (&self.state, OsStr::new(READY)))
     }

@@ -35,7 +35,7 @@ impl Run {
 /// Result of a purge.
 #[derive(Debug, Default)]
 pub struct Purged {
-    /// The runs whose trash is gone; they can no longer be undone.
+    /// The runs without trash, which can no longer be undone.
     pub runs: Vec<String>,
     /// The bytes freed.
     pub freed_bytes: u64,
@@ -59,7 +59,7 @@ pub fn preview(history: &History, which: &Purge) -> Purged {
     purged
 }
 
-/// Deletes the trash of the selected runs for good.
+/// Deletes the trash of the selected runs permanently.
 ///
 /// Everything still in the trash afterwards is reported, for whatever reason.
 pub fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purged, PathError> {

@@ -84,7 +84,7 @@ fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
 
 /// Sets owner, mode and times to those of another entry; a link keeps its mode.
 pub fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
-    // Only root may give a file away; for other users the best possible owner is themselves.
+    // Only root may chown a file; for other users the owner is the user.
     let _ = disk.set_owner(at, look.owner);
     if look.kind != Kind::Symlink {
         disk.set_mode(at, look.mode)?;

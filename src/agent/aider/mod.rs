@@ -228,7 +228,7 @@ fn in_project(dir: &Path, found: &mut Found) {
         return found.problem(&path, "its path is not UTF-8, so it cannot be an id");
     };
     if !metadata.is_file() {
-        // A link may have come with the directory, and lead to one of the user's files.
+        // A link may be part of a cloned repository, and point to one of the user's files.
         let is_link = metadata.is_symlink();
         let why = if is_link { "it is a link in a project, which is not followed" } else { "it is not a regular file" };
         return found.problem(&path, why);

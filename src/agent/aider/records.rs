@@ -51,7 +51,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes the next line, without its end.
+    /// Parses the next line, without its newline.
     pub(super) fn line(&mut self, line: &str, see: &mut dyn FnMut(Piece)) {
         self.is_head &= line.starts_with('>');
         if let Some(at) = line.strip_prefix(START).filter(|at| at.starts_with(|c: char| c.is_ascii_digit())) {

@@ -50,7 +50,7 @@ fn result(block: &RawValue) -> String {
     inner::<Text<'_>>(Some(value)).get().map_or_else(|| compact(value.get()), str::to_owned)
 }
 
-/// Returns the directory of a thread: `cwd`, or its only tree. Of several trees none is known to be the directory.
+/// Returns the directory of a thread: `cwd`, or its only tree. `None` with several trees, which are ambiguous.
 pub(super) fn directory(env: Option<&RawValue>) -> Option<String> {
     let initial = member(env, "initial");
     if let Some(cwd) = text_in(initial, "cwd").filled() {

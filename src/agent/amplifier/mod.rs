@@ -35,7 +35,7 @@ pub(super) struct Amplifier;
 
 impl Reading for Amplifier {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        // An id that is not a plain file name could lead out of the directory of sessions.
+        // An id that is not a plain file name could be a path outside the directory of sessions.
         if only.is_some_and(|id| Path::new(id).components().ne([Component::Normal(id.as_ref())])) {
             return Found::default();
         }
@@ -144,7 +144,7 @@ impl Resuming for Amplifier {
         if id.starts_with('-') || id.contains(['\\', '\n']) {
             return Err("its id could be taken for an option".into());
         }
-        // Only `run` takes a prompt; `session resume` always opens a conversation.
+        // Only `run` accepts a prompt; `session resume` is always interactive.
         let words =
             if prompt.is_some() { ["amplifier", "run", "--resume"] } else { ["amplifier", "session", "resume"] };
         Ok(Command::new(&[&words[..], &[id]].concat(), as_last_argument(prompt)))

@@ -5,7 +5,7 @@ use crate::agent::prelude::*;
 pub(crate) const ABOUT: About = About {
     program: Some("agy"),
     title: "Antigravity CLI",
-    // Never run: the version whose databases the source describes.
+    // Never measured: the version whose databases the source describes.
     tested_version: Some("1.1.16"),
     measured: false,
     root: ".gemini/antigravity-cli",

@@ -11,7 +11,7 @@ const USER_INPUT: i64 = 14;
 const RESPONSE: i64 = 15;
 const GENERIC_TOOL: i64 = 132;
 
-/// A step, as far as it is read.
+/// The parsed fields of a step.
 #[derive(Default)]
 pub(super) struct Step {
     pub at: Option<Timestamp>,

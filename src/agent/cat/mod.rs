@@ -8,7 +8,7 @@ pub(crate) mod record;
 use super::upkeep::{CwdRecord, CwdRecords, modified_at};
 use crate::agent::prelude::*;
 
-/// A record contains one path.
+/// Maximum size of a record, which contains one path.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// The program.

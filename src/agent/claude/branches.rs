@@ -80,7 +80,7 @@ impl Tree {
         Self { counts_sidechains, nodes, places, named: None, lines: 0, bridges, times }
     }
 
-    /// Returns the record that the agent takes for a missing parent, the nearest earlier one.
+    /// Returns the record that the agent substitutes for a missing parent: the nearest earlier one.
     fn substitute(&self, record: &ClaudeRecord<'_>) -> Option<Id> {
         let (longest, at) = (self.bridges?, record.at()?);
         let ages = self.times.iter().filter_map(|(id, time)| Some((at.duration_since((*time)?), *id)));

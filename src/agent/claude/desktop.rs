@@ -25,7 +25,7 @@ pub(super) const TITLE: &str = "desktop-app";
 /// The record of a task also contains the system prompt.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
-/// Returns the directories in a directory whose names are wanted.
+/// Returns the subdirectories whose names match a predicate.
 fn dirs(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut dirs = Found::default().dirs(dir);
     dirs.retain(|dir| dir.file_name().and_then(OsStr::to_str).is_some_and(&is_wanted));

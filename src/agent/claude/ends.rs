@@ -256,7 +256,7 @@ fn tells_nothing(kind: &[u8], line: &[u8]) -> bool {
         b"tools-used",
     ];
     static TIME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(br#""timestamp""#));
-    // None of these has a time, but if one had, it would count.
+    // These records have no timestamp in known versions; if one had, it would count.
     SORTS.contains(&kind) && TIME.find(line).is_none()
 }
 

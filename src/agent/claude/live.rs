@@ -6,7 +6,7 @@ use crate::agent::prelude::*;
 use crate::session::process::State;
 use crate::system::process::{self, Presence, StartTime};
 
-/// A registration has a few hundred bytes.
+/// Maximum size of a registration, which has a few hundred bytes.
 const MAX_REGISTRATION: u64 = 64 * 1024;
 
 /// Calls a function with each registration of a client: its file, its session, and its process.

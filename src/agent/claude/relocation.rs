@@ -18,7 +18,7 @@ use crate::system::names;
 
 /// Maximum size of the client's settings and data per directory: megabytes if there are thousands of directories.
 const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
-/// A record of CAT contains one path.
+/// Maximum size of a CAT record, which contains one path.
 const MAX_RECORD: u64 = 64 * 1024;
 
 impl Moving for Claude {

@@ -15,9 +15,9 @@ use crate::format::json::dollars;
 use crate::format::jsonl::each_line;
 use crate::session::usage::{Cost, Tokens};
 
-/// A text in each record with tokens.
+/// A substring of each record with tokens, to skip other records without parsing.
 const TOKENS: &[u8] = b"\"usage\"";
-/// A text in each record with a cost.
+/// A substring of each record with a cost, to skip other records without parsing.
 const COST: &[u8] = b"ostUSD\"";
 
 #[derive(Deserialize)]

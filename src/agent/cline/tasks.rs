@@ -123,7 +123,7 @@ pub(in crate::agent) fn command(
     Ok(Command::new(&[program, "."], Vec::new()))
 }
 
-/// Returns the way to open the task in the editor: no option does that.
+/// Returns instructions for opening the task in the editor, because the program has no option for it.
 pub(in crate::agent) fn warning(extension: &Extension, copy: &SessionCopy) -> String {
     let prompt = copy.first_prompt.as_ref().map_or("", |prompt| &*prompt.value);
     let prompt = text::truncated(prompt, 60);

@@ -99,7 +99,7 @@ struct Reading {
     meta: Meta,
 }
 
-/// Takes the members of the line, or of the envelope's payload.
+/// Parses the members of the line, or of the envelope's payload.
 struct Members<'m> {
     reading: &'m mut Reading,
     is_payload: bool,

@@ -53,7 +53,7 @@ impl Reading for Codex {
         let mut stores = stores::of(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
-                // If a home was named, neither variable may lead the agent away from it.
+                // With `--home`, neither variable may select another store for the agent.
                 (true, _) => vec!["CODEX_HOME", "CODEX_SQLITE_HOME"],
                 (false, false) => vec!["CODEX_HOME"],
                 (false, true) => Vec::new(),
@@ -326,9 +326,9 @@ fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
     Ok(ends)
 }
 
-/// Implements [`About::list_anew`](super::about::About::list_anew).
+/// Advises how to rebuild Codex's list; implements [`About::list_anew`](super::about::About::list_anew).
 fn list_anew(root: &Path) -> Option<String> {
-    // A variable may lead Codex to another directory, which is unknown here.
+    // A variable may select another directory, which is unknown here.
     let list = threads::of_store(root)?;
     let root = list.parent()?;
     let former = root.join("former");

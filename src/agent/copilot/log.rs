@@ -29,7 +29,7 @@ impl Log for Copilot {
     /// By github/copilot-cli #4325 and github/app #2309: "Cannot create a string longer than 0x1fffffe8 characters".
     const MAX_BYTES: u64 = MAX_NODE_TEXT;
     const DIR: &'static str = "session-state";
-    /// The last resume can be far from the end.
+    /// No limit, because the last resume can be far from the end.
     const TAIL: usize = usize::MAX;
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;

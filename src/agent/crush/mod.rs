@@ -106,7 +106,7 @@ impl Reading for Crush {
         for dir in with_parents(asked, worked_in, env) {
             let database = dir.join(".crush").join(FILE);
             if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
-                // The link may have come with the directory, and lead to one of the user's files.
+                // The link may be part of a cloned repository, and point to one of the user's files.
                 found.problem(&database, "it is a link in a project, which is not followed");
                 continue;
             }

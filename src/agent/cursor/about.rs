@@ -5,7 +5,7 @@ use crate::agent::prelude::*;
 pub(crate) const ABOUT: About = About {
     program: Some("cursor-agent"),
     title: "Cursor CLI",
-    // Never run: the version whose files the sources describe.
+    // Never measured: the version whose files the sources describe.
     tested_version: Some("2026.09.02"),
     measured: false,
     root: ".cursor",

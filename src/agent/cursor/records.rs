@@ -5,7 +5,7 @@ use crate::agent::prelude::*;
 use crate::format::content::blocks;
 use crate::format::json::epoch;
 
-/// `meta.json`, as far as it is read.
+/// The parsed fields of `meta.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Meta<'a> {

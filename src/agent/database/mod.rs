@@ -33,12 +33,12 @@ pub(super) const MAX_BYTES: u32 = 8 * 1024 * 1024;
 /// Number of messages in memory at a time. Reading also stops after `PAGE_BYTES`.
 const PAGE: usize = 100;
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
-/// The fewest sessions that one connection reads, because opening one takes time.
+/// Minimum sessions per connection, because opening a connection is slow.
 const SMALLEST_SHARE: usize = 256;
 
 /// The layout of one kind of database.
 pub(super) trait Schema: Sync {
-    /// Checks the tables of a database and prepares the queries; the error says what is missing.
+    /// Checks the tables of a database and prepares the queries; fails with the missing table or column.
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
     /// Fills a copy from its row.

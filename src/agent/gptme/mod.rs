@@ -20,7 +20,7 @@ use records::{GptmeRecord, is_id};
 
 /// The variable that selects another directory of conversations.
 const VARIABLE: &str = "GPTME_LOGS_HOME";
-/// The lock contains the id of its process.
+/// Maximum size of a lock, which contains the id of its process.
 const MAX_LOCK: u64 = 64;
 
 /// The agent.
@@ -151,7 +151,7 @@ impl Log for Gptme {
     }
 }
 
-/// Returns the workspace in its settings; a fork takes the directory in which it is first resumed.
+/// Returns the workspace in its settings; a fork is bound to the directory in which it is first resumed.
 fn workspace(copy: &SessionCopy) -> Option<&Path> {
     copy.last_dir.as_ref().filter(|dir| dir.source != "system-prompt").map(|dir| &*dir.value)
 }

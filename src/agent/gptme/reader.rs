@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use crate::agent::gptme::records::{Config, parent};
 use crate::agent::prelude::*;
 
-/// The file has a few settings.
+/// Maximum size of the settings.
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
 /// The maximum length of a path on all systems.
 const MAX_LINK: u64 = 4096;

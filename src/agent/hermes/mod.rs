@@ -180,7 +180,7 @@ fn other_profile(store: &Store) -> Result<Option<String>, PathError> {
     }
     let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME)?.unwrap_or_default();
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
-    // Only a profile with a separate home leads elsewhere.
+    // Only a profile with its own home needs the variable.
     let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
     Ok((is_name && reach::is_dir(&store.root.join("profiles").join(&name)) == Some(true)).then_some(name))
 }

@@ -183,7 +183,7 @@ impl Housekeeping for Kimi {
 
 /// Finds the sessions with an id.
 fn locate_id(store: &Arc<Store>, id: &str) -> Found {
-    // An id that is not a plain file name could lead out of the project.
+    // An id that is not a plain file name could be a path outside the project.
     if id.starts_with('.') || Path::new(id).components().ne([Component::Normal(id.as_ref())]) {
         return Found::default();
     }

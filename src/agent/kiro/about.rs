@@ -5,7 +5,7 @@ use crate::agent::prelude::*;
 pub(crate) const ABOUT: About = About {
     program: Some("kiro-cli"),
     title: "Kiro CLI",
-    // Never run: the newest version whose files the sources describe.
+    // Never measured: the newest version whose files the sources describe.
     tested_version: Some("2.20"),
     measured: false,
     root: ".kiro",

@@ -79,7 +79,7 @@ fn add_part(part: &RawValue, turn: &mut Turn) {
     }
 }
 
-/// `<id>.json` of the first layout, as far as it is read.
+/// The parsed fields of `<id>.json` of the first layout.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct CliFile<'a> {
@@ -106,7 +106,7 @@ impl CliFile<'_> {
     }
 }
 
-/// `session.json` of the second layout, as far as it is read.
+/// The parsed fields of `session.json` of the second layout.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct WorkspaceFile<'a> {
@@ -120,7 +120,7 @@ impl WorkspaceFile<'_> {
     pub(super) fn describe(&self, copy: &mut SessionCopy, modified: Option<Timestamp>) {
         copy.model = self.model_id.filled().map(|model| Fact::new(model, "session"));
         set_times(copy, &self.created_at, &self.last_modified_at, modified);
-        // Of several directories none is known to be the one in which it was started.
+        // With several directories, the start directory is unknown.
         if let [dir] = list(self.workspace_paths).as_slice() {
             copy.set_dir(inner::<Text<'_>>(Some(*dir)).filled(), "workspacePaths of session.json");
         }

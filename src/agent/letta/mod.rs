@@ -24,7 +24,7 @@ use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
 /// The file with the format of the messages, and with their migration.
 const MANIFEST: &str = "manifest.json";
-/// The file lists the ids of all messages.
+/// Maximum size of the file, which lists the ids of all messages.
 const MAX_META: u64 = 16 * 1024 * 1024;
 /// Number of bytes at the end that are searched for the last start.
 const MAX_SEARCH: u64 = 16 * 1024 * 1024;
@@ -87,7 +87,7 @@ impl Reading for Letta {
 
 impl Resuming for Letta {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        // A text that looks like an option would be taken as one.
+        // The program would parse a text that looks like an option as one.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
         Ok(Command::new(&["letta", "--backend", "local", "--conversation", &copy.place.id], last))

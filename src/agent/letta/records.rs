@@ -24,7 +24,7 @@ const REMINDER: &str = "<system-reminder>";
 pub(super) const DIRECTORY: &str = "**Current working directory**: ";
 const REPOSITORY: &str = "**Git repository**: Yes (branch: ";
 
-/// The day of all invented times.
+/// The date of all placeholder timestamps, which a migration writes.
 const INVENTED: Range<Timestamp> = Timestamp::constant(1_767_225_600, 0)..Timestamp::constant(1_767_312_000, 0);
 
 /// The known versions and formats of messages.jsonl.

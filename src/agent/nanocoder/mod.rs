@@ -1,4 +1,4 @@
-//! Nanocoder: `<data>/sessions/<id>.json`, one document per session, and an index that it rebuilds by itself.
+//! Nanocoder: `<data>/sessions/<id>.json`, one document per session, and an index that Nanocoder rebuilds if it is missing.
 //!
 //! Facts: measured on 1.25.2 and 1.30.0; settings by its code.
 

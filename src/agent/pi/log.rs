@@ -12,11 +12,11 @@ use crate::session::branches::Branches;
 pub(in crate::agent) trait Dialect: Sync + 'static {
     /// The program's name.
     const NAME: &'static str;
-    /// Set if a line with the title comes before the header.
+    /// Set if a title record precedes the header.
     const HAS_TITLE_LINE: bool;
     /// The note for a file without a header.
     const HEADLESS: &'static str;
-    /// The way to reach the branches of a session that a resume does not continue.
+    /// The agent's command that opens the inactive branches of a session.
     const BRANCHES: &'static str;
 
     /// Finds every copy in a store, or every copy of one full id.

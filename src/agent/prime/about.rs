@@ -7,7 +7,7 @@ use crate::agent::upkeep;
 pub(crate) const ABOUT: About = About {
     program: Some("prime-agent"),
     title: "Prime Agent",
-    // Never run: the version of the package whose code was read.
+    // Never measured: the version of the package whose code was read.
     tested_version: Some("0.8.0"),
     measured: false,
     root: ".prime/agent",

@@ -56,7 +56,7 @@ impl Reading for Qwen {
             add(runtime, Some("QWEN_RUNTIME_DIR"), &[]);
         }
         let base = home.as_deref().unwrap_or(&default);
-        // The settings lead the client there by themselves, if no variable selects another directory.
+        // The settings already select this directory, unless a variable selects another one.
         if let Some(set) = runtime_of_settings(base, env) {
             add(&set, Some("QWEN_RUNTIME_DIR"), &[]);
         }

@@ -5,11 +5,11 @@ use crate::agent::prelude::*;
 pub(crate) const ABOUT: About = About {
     program: Some("roo"),
     title: "Roo Code",
-    // Never run: the version of the extension whose code was read.
+    // Never measured: the version of the extension whose code was read.
     tested_version: Some("3.52.1"),
     measured: false,
     root: ".vscode-mock/global-storage",
-    // Its command line looks for a task among those of the current directory.
+    // Its command line searches only the tasks of the current directory.
     needs_own_dir: true,
     is_state: |name| name == super::HISTORY_ITEM,
     ..About::NONE

@@ -44,7 +44,7 @@ const ROO: Extension = Extension {
     fill,
 };
 
-/// `history_item.json`, as far as it is read.
+/// The parsed fields of `history_item.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Item<'a> {

@@ -7,7 +7,7 @@ use crate::agent::vibe::records::{Entry, entries, history};
 use crate::format::content::plain_text;
 use crate::format::json::{list, record};
 
-/// A record of the journal, as far as it affects the conversation.
+/// The fields of a journal record that affect the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// A prompt was accepted, but may not be part of the conversation yet.

@@ -42,7 +42,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Parses a manifest; names that would lead elsewhere are ignored.
+    /// Parses a manifest; ignores file names with path separators.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [projection, segment] = members(Some(record(bytes)?), ["projection_state", "recovery_journal_segment"]);
         let names = member(projection, "chunks").map(|names| {

@@ -35,7 +35,7 @@ struct Parts {
     journal: Vec<PathBuf>,
     /// Set if a newer version wrote it.
     is_newer: bool,
-    /// The missing part.
+    /// Description of the missing part, if there is one.
     problem: Option<&'static str>,
 }
 

@@ -29,7 +29,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses paths that lead out of a store, and chunk names that are not digests.
+    /// Refuses paths outside a store, and chunk names that are not digests.
     fn check(&self) -> Result<(), String> {
         let copies = self.copies.iter().map(|copy| (copy.store, &copy.path));
         for (store, path) in copies.chain(self.entries.iter().map(|entry| (entry.store, &entry.path))) {

@@ -18,7 +18,7 @@ use crate::session::{AgentKind, Located, Session, SessionCopy};
 use crate::system::env::Env;
 use changes::path_text::PathText;
 
-/// The archive as the machines left it.
+/// The archive before this sync.
 pub(crate) struct Shared<'a> {
     pub(crate) archive: &'a Archive,
     pub(crate) holdings: &'a Holdings,
@@ -52,7 +52,7 @@ impl<'a> Shared<'a> {
         heads
     }
 
-    /// Checks whether the newest state that this machine archived is there, with all its blobs.
+    /// Checks whether the archive has the newest state of this machine, with all its blobs.
     fn is_archived(&self, agent: AgentKind, id: &str, number: u64) -> bool {
         let Some(own) = self.own(agent, id).filter(|own| own.manifest.number == number) else { return false };
         let list = || self.archive.own().iter().flat_map(blobs).map(|(_, name)| name).collect();

@@ -22,13 +22,13 @@ pub(crate) struct Decision<'a> {
     pub(crate) contained: Vec<String>,
     /// Set if its state here is not in the archive.
     pub(crate) is_sent: bool,
-    /// The state of another machine to bring here.
+    /// The state of another machine to restore here.
     pub(crate) brought: Option<Brought<'a>>,
-    /// Reason why nothing comes here although another machine has another state.
+    /// Reason for not restoring the different state of another machine.
     pub(crate) left: Option<Left>,
 }
 
-/// A state of another machine to bring here.
+/// A state of another machine to restore here.
 #[derive(Debug)]
 pub(crate) struct Brought<'a> {
     pub(crate) snapshot: &'a Snapshot,

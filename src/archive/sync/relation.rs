@@ -31,7 +31,7 @@ pub(crate) enum Relation {
 pub(crate) struct Behind {
     /// Files that are newer in the other state.
     pub(crate) replaced: BTreeSet<PathBuf>,
-    /// Set if this state has files that the other lacks; they stay.
+    /// Set if this state has files that the other lacks; they are kept.
     pub(crate) has_more: bool,
 }
 

@@ -85,7 +85,7 @@ impl<'a> State<'a> {
         let dir = archive.dir_of(manifest);
         let [copy] = manifest.copies.as_slice() else { return None };
         let path = layout.roots.get(copy.store)?.as_ref()?.join(layout.below_root(&copy.path));
-        // Files that the agent runs stay on their machine, and count on neither side.
+        // Files that the agent executes are neither synced nor compared.
         let is_code = |entry: &Entry| is_code(manifest.agent, &manifest.copies, entry.store, &entry.path);
         let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion && !is_code(entry));
         let piece = |entry: &'a Entry| {

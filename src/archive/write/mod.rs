@@ -1,7 +1,7 @@
 //! Writes this machine's directory of an archive: first the missing chunks, then the manifest; then removes unneeded
 //! blobs and manifests.
 //!
-//! A manifest is put in place only when every blob that it names is on the disk. If a run is interrupted, all earlier
+//! A manifest is renamed into place only after every blob that it names is synced. If a run is interrupted, all earlier
 //! states stay whole, and the next run removes the leftovers. Nothing is written or removed in the directory of another
 //! machine.
 

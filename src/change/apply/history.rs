@@ -59,9 +59,9 @@ pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
     paths.into_iter().filter_map(read).filter(Run::is_interrupted).collect()
 }
 
-/// Returns the sessions that runs removed, and that no later run put in place again; newest first.
+/// Returns the sessions that runs removed and no later run restored, newest first.
 pub(crate) fn in_trash(history: &History) -> Vec<(&Run, &ItemRecord)> {
-    // A session that a later run put in place is not restored from an earlier one.
+    // A session that a later run restored is not restored from an earlier one.
     let mut later = BTreeSet::new();
     let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
     for run in &history.runs {

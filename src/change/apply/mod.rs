@@ -1,4 +1,4 @@
-//! Applies changes in an environment: the engine, with the stores of this home and a last look at each session.
+//! Applies changes in an environment: the engine, with the stores of this home and a final check of each session.
 
 pub(crate) mod backfill;
 mod bounds;

@@ -1,4 +1,4 @@
-//! Carries out a change in an environment, with a last look at each copy.
+//! Carries out a change in an environment, with a final check of each copy.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -46,7 +46,7 @@ pub(crate) fn run_locked(
     carry_out(state_dir, change, env, &look, watch)
 }
 
-/// Like [`run_locked`], for sessions that this process has just put there: that their files are new shows no use.
+/// Like [`run_locked`], for sessions that this process has just written: their new mtimes do not mean that they are in use.
 pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
     let later = env.after_arrival();
     carry_out(state_dir, change, env, &|seen| look_again(seen, None, &later), &mut |_| {})
@@ -65,7 +65,7 @@ fn carry_out(
     Ok(run::run(state_dir, (change.verb, &items), env.clock.now, &look, watch)?.into())
 }
 
-/// Returns an item as the engine takes it.
+/// Converts an item to the engine's type.
 fn planned(item: &Item) -> plan::Item<'_> {
     plan::Item {
         label: &item.about,

@@ -17,7 +17,7 @@ use crate::system::{fsio, links, reach};
 use changes::lock;
 use changes::state_dir::{StateDir, journal_name};
 
-/// Makes the missing parts of the state directory and takes the lock.
+/// Creates the state directory if it is missing, and acquires the lock.
 pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<StateDir> {
     refuse_other_owner(env)?;
     let place = (env.state_dir(), bounds::of(env));

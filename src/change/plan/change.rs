@@ -81,7 +81,7 @@ pub(crate) struct Handed {
 /// Something that could not be planned.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(crate) struct Unplanned {
-    /// What it is about.
+    /// The subject of the item.
     pub about: String,
     /// Why.
     pub reason: String,

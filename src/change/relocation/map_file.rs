@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::session::recorded;
 use changes::path_text::lossy;
 
-/// A directory that is gone.
+/// A missing directory with its possible new path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Proposal {
     /// The old path of the directory.

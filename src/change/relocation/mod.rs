@@ -53,7 +53,7 @@ impl Wish<'_> {
 pub(crate) struct Planned {
     /// The planned change.
     pub change: Change,
-    /// Sessions that stay, each with the reason.
+    /// Sessions that are not moved, each with the reason.
     pub left: Vec<Unplanned>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         let Some(agent) = agent::by_kind(kind) else { continue };
         parts.push(Part::of(agent, &moving, sessions, wish, env));
     }
-    // The record comes first: items that depend on it alone are useless without it.
+    // Write the record first: items that depend on it are useless without it.
     for part in &mut parts {
         planned.left.append(&mut part.left);
         for (session, copies) in &part.kept {

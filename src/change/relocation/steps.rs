@@ -67,7 +67,7 @@ impl Places {
         Ok(steps)
     }
 
-    /// Adds the paths of another session; fails with the reason if both take the same path.
+    /// Adds the paths of another session; fails with the reason if both need the same path.
     pub(super) fn add(&mut self, other: Self) -> Result<(), String> {
         if let Some(place) = other.taken.intersection(&self.taken).next() {
             return Err(format!("another session would move to {} too", place.display()));

@@ -1,4 +1,4 @@
-//! A closer look at candidates for removal: their belongings, when these changed, and processes that have them open.
+//! Inspects candidates for removal: their belongings, the mtimes of these, and processes that have them open.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -31,7 +31,7 @@ pub(super) struct Resolved {
     identity: (u64, u64),
 }
 
-/// Facts from the closer look.
+/// Facts from the inspection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inspection {
     /// Newest time in its files.

@@ -132,7 +132,7 @@ pub(crate) const DEBRIS: &str = "debris";
 /// Code of the output of a session's background tasks.
 pub(crate) const OUTPUT: &str = "output";
 
-/// The largest output that is copied to a trash on another file system, in bytes. A larger one stays, and `doctor` names it.
+/// The largest output that is copied to a trash on another file system, in bytes. `doctor` reports a larger one.
 const LARGEST_COPIED: u64 = 64 * 1024 * 1024;
 
 /// Returns whether an item with this code removes a session.

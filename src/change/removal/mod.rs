@@ -1,4 +1,4 @@
-//! Plans a removal: a summary of every copy, a closer look at candidates, and the change that removes them.
+//! Plans a removal: a summary of every copy, an inspection of the candidates, and the change that removes them.
 //!
 //! This module only reads; `apply` carries the change out. It keeps only the facts that a decision needs, so that a
 //! hundred thousand sessions fit into little memory.
@@ -39,7 +39,7 @@ pub(crate) struct Summaries {
     copies: Vec<Box<Summary>>,
     /// Index of each session's first copy, and the number of all copies.
     starts: Vec<usize>,
-    /// The results of the closer look, by session; shorter than the list if not all were inspected.
+    /// The results of the inspection, by session; shorter than the list if not all were inspected.
     inspection: Vec<Option<Box<Inspection>>>,
     /// Directories of sessions whose agents keep records of them.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
@@ -47,7 +47,7 @@ pub(crate) struct Summaries {
     resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
     /// Receives the number of inspected sessions.
     watcher: Watcher,
-    /// The time that counts as now.
+    /// The current time.
     now: Timestamp,
     /// Unreadable files and directories.
     pub problems: Vec<Problem>,
@@ -257,7 +257,7 @@ impl Summaries {
         })
     }
 
-    /// Returns the copies of forks that stay, by the id of the session that they came from.
+    /// Returns the copies of kept forks, by the id of their parent.
     fn forks(&self, going: &HashSet<usize>) -> HashMap<(AgentKind, &str), Vec<&Summary>> {
         let mut forks: HashMap<(AgentKind, &str), Vec<&Summary>> = HashMap::new();
         for copy in (0..self.len()).filter(|at| !going.contains(at)).flat_map(|at| self.copies(at)) {

@@ -62,7 +62,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         report.change.look.overview = &overview;
         plan.print(settings, &report, env, ui)?;
         let has_findings = plan.has_work() || !purged.runs.is_empty();
-        // As in `list`: freeing the memory of each session takes longer than it is worth.
+        // As in `list`: freeing each session's memory costs more than it saves.
         std::mem::forget(plan);
         return match refusal {
             Some(refusal) => Err(refusal.into()),
@@ -85,7 +85,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         if settings.archives {
             plan.archive(settings, &state_dir, env, ui)?;
         }
-        // Steps that can fail as a whole come first, before any change.
+        // Run the steps that can fail as a whole before any change.
         let handed = plan.hand_over(settings, &state_dir, env, ui)?;
         let mut progress = ui.progress("Removing", plan.change.items.len());
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
@@ -129,7 +129,7 @@ const DEFAULT_DAYS: i32 = 30;
 struct Settings<'a> {
     /// The options as they were typed.
     pub args: &'a CleanupArgs,
-    /// Decides which sessions go.
+    /// Decides which sessions to remove.
     pub policy: Policy,
     /// The sessions that each rule of the policy keeps.
     pub rules: Vec<Filter>,

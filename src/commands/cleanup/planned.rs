@@ -1,4 +1,4 @@
-//! Plan of a cleanup: the sessions that go, and those that stay, each with the reason.
+//! Plan of a cleanup: the removed sessions and the kept ones, each with the reason.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn excluded(
                 ui.note(&format!("--exclude {text:?} keeps {agent} session {id}."));
                 excluded.push((agent, id));
             }
-            // A whole id is not mistyped: its session is gone, and a cron job that names it must continue.
+            // A full id is not a typo: its session was removed, and a cron job that names it must continue.
             Err(error) if find::is_not_found(&error) && find::is_whole_id(text) => {
                 ui.warn(&format!("--exclude {text} has no effect, because no session has this id"));
             }
@@ -133,7 +133,7 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
     let history = crate::commands::history(env, ui)?;
     let due = Purge::Before(before);
     let due: Vec<String> = history.runs.iter().filter(|run| due.means(run)).map(|run| run.id.clone()).collect();
-    // If a clock jumped ahead, everything looks old, and a purge cannot be undone.
+    // If the clock jumped ahead, every run is expired, and a purge cannot be undone.
     let newest = history.runs.iter().filter_map(|run| run.kept_since).max().max(newest);
     if due.is_empty() || newest.is_some_and(|newest| newest >= before) || !trash_keep.is_relative() {
         return Ok(due);
@@ -145,7 +145,7 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
 }
 
 impl Planned {
-    /// Counts the sessions that stay, and notes those that only their agent can remove.
+    /// Counts the kept sessions, and records those that only their agent can remove.
     pub(super) fn note_kept(&mut self, summaries: &Summaries, families: &[Family]) {
         for family in families {
             if let Verdict::Stays(keep) = family.verdict {
@@ -212,7 +212,7 @@ impl Planned {
         Ok(done)
     }
 
-    /// Archives all sessions to be removed; those that cannot be archived stay.
+    /// Archives all sessions to be removed; those that cannot be archived are kept.
     pub(super) fn archive(
         &mut self,
         settings: &Settings<'_>,
@@ -225,7 +225,7 @@ impl Planned {
         let (archived, failed) =
             archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
-        // The number of each item that goes, which others follow.
+        // The new index of each removed item on which others depend.
         let (mut numbers, mut count) = (Vec::with_capacity(failed.len()), 0);
         let mut failed = failed.into_iter();
         self.change.items.retain_mut(|item| {
@@ -243,7 +243,7 @@ impl Planned {
         Ok(())
     }
 
-    /// Returns the reason why the plan looks like a mistake.
+    /// Returns the guard that the plan violates, if any.
     pub(super) fn refusal(&self, settings: &Settings<'_>, env: &Env) -> Option<Refusal> {
         if settings.args.allow_all || !self.has_work() {
             return None;

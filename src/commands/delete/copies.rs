@@ -62,7 +62,7 @@ fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
     copies.into_iter().filter_map(described).collect()
 }
 
-/// Asks before removing a copy that has data which no copy that stays has.
+/// Asks before removing a copy with data that no remaining copy has.
 fn ask(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let at = |is_going: bool| {
         let copies = session.copies.iter().enumerate().filter(move |(at, _)| going.contains(at) == is_going);

@@ -73,7 +73,7 @@ impl Backend for SessionBackend {
         let scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
         let problems = scan.problems.len();
         let mut sessions = self.in_order(scan.sessions);
-        // The end of every transcript takes longer to read than all beginnings.
+        // Reading the end of every transcript is slower than reading all beginnings.
         if sessions.len() > FIRST {
             hand_over(sessions.clone(), None);
         }

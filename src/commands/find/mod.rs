@@ -37,7 +37,7 @@ const MOST_REWINDS: usize = 16;
 /// The result of resolving a selector.
 #[derive(Debug)]
 pub(crate) enum Target {
-    /// A session, read as far as was wanted.
+    /// A session, read to the requested depth.
     Session(Box<Session>),
     /// An app whose pointer names a session that no longer exists.
     LostApp(Pointer),
@@ -213,7 +213,7 @@ fn may_be_words(path: &Path) -> bool {
         && !path.starts_with("..")
 }
 
-/// Reads a session of a listing again, to the wanted depth.
+/// Reads a session of a listing again, to the requested depth.
 pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
         // The copy may be outside the stores.

@@ -12,7 +12,7 @@ use crate::session::{Located, Pointer, SessionKind};
 use crate::system::reach;
 
 impl Finder<'_> {
-    /// Finds the session that is stored at a path, or that an app's pointer leads to.
+    /// Finds the session that is stored at a path, or that an app's pointer names.
     pub(super) fn by_path(&mut self, path: &Path) -> anyhow::Result<Target> {
         let Self { filter, wanted, env, .. } = *self;
         for writer in agent::pointer_writers() {
@@ -32,7 +32,7 @@ impl Finder<'_> {
             // Some agents have no other id than the path.
             places = scan::locate_id(env, &filter.agents, &path.to_string_lossy());
         }
-        // A sub-agent's file is in the directory of its parent session, so the deepest place is meant.
+        // A sub-agent's file is in the directory of its parent session, so the deepest path wins.
         let holding = places.places.iter().filter(|place| holds(place, &path));
         let named = holding.max_by_key(|place| place.path.components().count()).cloned();
         let Some(named) = named else {

@@ -17,7 +17,7 @@ use crate::system::env::{Env, Terminal};
 use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
 use crate::view::ui::Ui;
 
-/// The result of asking the user.
+/// The choice of the user.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// These sessions, and the choices for their resume.

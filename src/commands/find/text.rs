@@ -64,7 +64,7 @@ impl Finder<'_> {
         let among = |sessions: &[Session]| {
             select::named(text, sessions.iter().enumerate().map(|(at, session)| Candidate::of(at, session)))
         };
-        // The ids of sessions outside the stores are only known now.
+        // Sessions outside the stores have an id only after they are read.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
         // Only an id is worth a refusal: a title outside of the filters does not count.
         let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Finder<'_> {
 
     /// Reads the session with a full id directly, if that is unambiguous.
     ///
-    /// Listing every store takes most of a resume's time, and scripts name full ids.
+    /// Try a full id before listing every store: listing dominates the time of a resume, and scripts pass full ids.
     fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
         let Self { filter, wanted, env, .. } = *self;
         // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
@@ -136,12 +136,12 @@ fn found(session: Session) -> Target {
     Target::Session(Box::new(session))
 }
 
-/// Returns whether a text looks like a whole id, and not like the beginning of one or a title.
+/// Returns whether a text may be a full id, instead of a prefix or a title.
 pub(crate) fn is_whole_id(text: &str) -> bool {
     text.len() >= SHORTEST_FULL_ID && may_be_id(text)
 }
 
-/// Returns whether a text looks like an id or the start of one: it has a digit, and no character that no id has.
+/// Returns whether a text may be an id or a prefix of one: it has a digit, and only characters that ids have.
 fn may_be_id(text: &str) -> bool {
     let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     text.chars().all(is_of_ids) && text.contains(|c: char| c.is_ascii_digit())

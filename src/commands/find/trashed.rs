@@ -52,7 +52,7 @@ pub(crate) fn is_of_same_session(one: &ItemRecord, other: &ItemRecord) -> bool {
 
 /// Finds the one removed session that a selector matches, and the item of the newest run that has it in the trash.
 ///
-/// The trash knows only agent, id and title. It has no match if the filters ask for more.
+/// The trash records only agent, id and title, so other filters match nothing.
 pub(crate) fn trashed<'h>(
     selector: &Selector,
     filter: &Filter,

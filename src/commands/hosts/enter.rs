@@ -15,7 +15,7 @@ use crate::launch;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// Hands the terminal to the command on the host.
+/// Runs the command on the host in this terminal.
 pub(super) fn run(host: &Host, env: &Env) -> anyhow::Result<Exit> {
     match become_there(host, &of_others(&env.invocation.words, &[], &[]), true, env)? {}
 }

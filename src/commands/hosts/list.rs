@@ -35,14 +35,14 @@ const PART: usize = 1024;
 struct HostRow {
     host: Arc<str>,
     line: String,
-    /// The session if it is needed and understood: a newer rejoin may know more agents.
+    /// The parsed session. `None` if it is not needed, or if this version does not know its agent.
     session: Option<Session>,
 }
 
 /// The sort key of a row.
 #[derive(PartialEq, Eq)]
 struct Order {
-    /// `None` for a row that is not understood: it comes first, so that it is not overlooked.
+    /// `None` for a row that cannot be parsed: it is sorted first, so that it is not overlooked.
     place: Option<row::Place>,
     is_reversed: bool,
 }

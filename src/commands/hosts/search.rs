@@ -29,7 +29,7 @@ const SHORT: usize = 8;
 struct HostMatch {
     host: Arc<str>,
     line: String,
-    /// The session and its matches, if understood: a newer rejoin may know more agents.
+    /// The parsed session and its matches. `None` if this version does not know its agent.
     found: Option<(Session, Matching)>,
 }
 

@@ -44,7 +44,7 @@ pub(super) fn commands<'s>(
     nearest(dir, &known).into_iter().map(named).collect()
 }
 
-/// Returns directories whose path differs by a typing error, or else those with the same name, or else those around.
+/// Returns directories whose path differs by a typing error, or else those with the same name, or else nearby ones.
 fn nearest(dir: &Path, known: &[&Path]) -> Vec<PathBuf> {
     let mut seen = HashSet::new();
     let known: Vec<&Path> = known.iter().copied().filter(|known| seen.insert(*known)).collect();

@@ -51,7 +51,7 @@ fn archived(stored: impl FnOnce() -> HashSet<(AgentKind, String)>, env: &Env) ->
     sessions
 }
 
-/// Mentions the sessions in the trash whose titles have all words; the trash knows nothing else about them.
+/// Mentions the sessions in the trash whose titles have all words; the trash records no other text.
 fn in_trash(filter: &Filter, query: &Query, env: &Env) -> Option<String> {
     let words: Vec<String> = query.words().map(folded).collect();
     if words.is_empty() || filter.is_narrow() {

@@ -15,7 +15,7 @@ use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// The move that a restored session needs.
+/// The mapping from the recorded directory of a restored session to the one on this machine.
 pub(super) struct Follow {
     mapping: Mapping,
     from: PathBuf,

@@ -216,7 +216,7 @@ impl<'a> Return<'a> {
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
-            // Its version has no known form of export.
+            // The export format of its version is unknown.
             return self.as_script(env).map(Some);
         }
         let words = |file: &Path| -> Vec<String> {
@@ -298,7 +298,7 @@ impl<'a> Return<'a> {
     }
 }
 
-/// The directories in which sessions of any agent here began, read when one is looked up.
+/// The start directories of all sessions on this machine, read on first use.
 type KnownDirs<'a> = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf> + 'a>>;
 
 fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {

@@ -98,7 +98,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
 /// Returns whether a small file of a copy may match.
 type IsInFile<'f> = &'f (dyn Fn(&dyn Agent, &Located) -> bool + Sync);
 
-/// An answer, before it is printed.
+/// The results of a search before they are printed.
 struct Answer<'a> {
     words: Words,
     loaded: Arc<Loaded<'a>>,
@@ -221,7 +221,7 @@ impl<'a> Best<'a> {
         Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new(), deleted: Vec::new() }
     }
 
-    /// Returns the words with the nearest ones in place of those that no session has; `None` if all stay.
+    /// Returns the words with the nearest ones in place of those that no session has; `None` if no word is replaced.
     fn meant(&self, answer: &Answer<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
         let (words, missing) = (&answer.words, &answer.ranking.missing);
         if self.args.archived || !sieve.has_near(missing) {

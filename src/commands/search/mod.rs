@@ -25,7 +25,7 @@ use crate::view::render::search as render;
 use crate::view::render::search::{Form, Match, Summary};
 use crate::view::ui::Ui;
 
-/// Number of sessions that are searched before matches are shown: the newest come first.
+/// Number of sessions to search, newest first, before matches are printed.
 const PART: usize = 64;
 /// Number of sessions that are searched after a slow one.
 const AHEAD: usize = 256;

@@ -1,4 +1,4 @@
-//! Carries a sync out: states to the archive, files to this machine, and the notes of this machine before and after.
+//! Carries out a sync: archives states, restores files, and updates the records of this machine.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(super) struct Followed {
     again: BTreeSet<Key>,
 }
 
-/// Plans the states that go into the archive.
+/// Plans the states to archive.
 pub(super) fn planned<'s>(sent: &'s [Session], archive: &Archive, env: &Env) -> anyhow::Result<Done<'s>> {
     let options = ArchiveOptions { is_dry_run: true, patience: std::time::Duration::ZERO, ..ArchiveOptions::default() };
     let sent = write::archive(sent, archive, options, None, env, &mut |_| {})?;

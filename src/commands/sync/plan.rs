@@ -1,4 +1,4 @@
-//! Decides about every session: here, in the archive, or both.
+//! Decides what to do with every session on this machine or in the archive.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,7 +28,7 @@ use crate::system::reach;
 use crate::view::render::sync::{BroughtRow, LeftRow};
 use crate::view::ui::Ui;
 
-/// The archive as it is before a sync.
+/// The archive before the sync.
 pub(super) struct Known<'a> {
     pub(super) archive: &'a Archive,
     pub(super) holdings: &'a Holdings,
@@ -51,10 +51,10 @@ pub(super) struct Compared {
 
 /// The plan of a sync.
 pub(super) struct Plan<'a> {
-    /// The sessions whose state goes into the archive.
+    /// The sessions whose state is archived.
     pub(super) sent: HashSet<Key>,
     pub(super) compared: HashMap<Key, Compared>,
-    /// The files that come here.
+    /// The files that are restored on this machine.
     pub(super) restore: Restore<'a>,
     /// The session of each item of `restore`.
     pub(super) brought: Vec<BroughtRow>,
@@ -147,7 +147,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Adds the files of a state that comes here.
+    /// Adds the files of a state to restore on this machine.
     #[expect(clippy::too_many_arguments, reason = "a state, its place, and what is there")]
     fn bring(
         &mut self,

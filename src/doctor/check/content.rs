@@ -139,7 +139,7 @@ fn refused(session: &Session) -> Vec<Finding> {
     let copy = session.copy();
     let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(*health));
     own.map(|(health, expected)| {
-        // A message of the agent comes first, if there is one.
+        // Quote a message of the agent first, if there is one.
         let detail = match health {
             Health::SignatureInvalid => copy.notes.last(),
             _ => copy.notes.first(),

@@ -183,7 +183,7 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     let mut by_short: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
-        // If the short form is itself an id, the agent takes it as that.
+        // If the prefix is itself a full id, the agent resolves it to that session.
         let Some(short) = agent
             .about()
             .printed_id

@@ -56,7 +56,7 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
     let mut by_day: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in &survey.scan.sessions {
         let Some(at) = survey.expiry(session).filter(|_| !survey.archived.contains(&session.key())) else { continue };
-        // Overdue sessions go at the next start, regardless of their day.
+        // The agent deletes overdue sessions at its next start, regardless of their day.
         let day = (at > survey.now).then(|| at.to_zoned(TimeZone::UTC).date());
         by_day.entry((session.copy().place.store.root.as_path(), day)).or_default().push(session);
     }

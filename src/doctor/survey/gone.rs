@@ -1,4 +1,4 @@
-//! Looks for replacements of missing launch directories.
+//! Finds replacements for missing launch directories.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

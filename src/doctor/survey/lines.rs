@@ -108,7 +108,7 @@ impl Seen {
         })
     }
 
-    /// Takes the results for all inspected transcripts.
+    /// Returns the results for all inspected transcripts.
     pub(super) fn all(self) -> HashMap<OsString, Lines> {
         self.0.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default()
     }
@@ -189,7 +189,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> 
     Ok(found)
 }
 
-/// The records of a file that is read whole.
+/// The records of a file that is read completely.
 struct Chain {
     /// Returns the links of a record.
     link: fn(&[u8]) -> Option<Link<'_>>,

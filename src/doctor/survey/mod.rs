@@ -71,7 +71,7 @@ pub(crate) struct Survey {
     pub scan: Scan,
     /// Every store that was read.
     pub stores: Vec<Store>,
-    /// The time that counts as now.
+    /// The current time.
     pub now: Timestamp,
     /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
@@ -141,7 +141,7 @@ const OLD_OUTPUT: SignedDuration = SignedDuration::from_hours(24);
 /// A run of this program that did not finish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InterruptedRun {
-    /// Its id, as `undo` takes it.
+    /// The id of the run, for `undo`.
     pub run: String,
     /// The command that it carried out.
     pub verb: String,
@@ -158,7 +158,7 @@ fn is_large(session: &Session) -> bool {
     session.copy().obstacle.is_none() && agent::about(session.agent).can_slim(session.copy())
 }
 
-/// Collects everything that the wanted checks need; `watcher` receives each copy and each transcript.
+/// Collects the facts for the requested checks; `watcher` receives each copy and each transcript.
 pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
     let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };

@@ -54,7 +54,7 @@ pub(super) struct Condenser {
 
 impl Condenser {
     pub(super) fn new(limit: usize) -> Self {
-        // Memory that is not used takes no room, and a growing buffer would be copied.
+        // Reserve the maximum: untouched pages use no memory, and a growing buffer would be copied.
         Self { limit, line: Vec::with_capacity(limit + limit / 2 + ROOM), ..Self::default() }
     }
 

@@ -18,7 +18,7 @@ use crate::system::fsio::BufReader;
 
 /// Maximum number of bytes from the end of a file that are searched for its last messages.
 const REACH_OF_LAST: usize = 16 * 1024 * 1024;
-/// Length from which texts in a long line are left out: a shortened line takes less memory than the longest other one.
+/// Length from which texts in a long line are left out: a shortened line uses less memory than the longest other line.
 const SHORTENED: usize = MAX_LINE / 2;
 
 /// Calls `see` with each line of a file until it breaks. A missing file has no lines.

@@ -6,7 +6,7 @@ use wide::u8x16;
 /// Number of bytes scanned at once, one bit each.
 const PIECE: usize = u64::BITS as usize;
 
-/// The checks for strings that are skipped.
+/// The validation of skipped strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     /// Finds their ends only.

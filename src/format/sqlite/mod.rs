@@ -171,7 +171,7 @@ fn read_opened<T>(
     Err(fail("it is changed too fast to be read".to_owned()))
 }
 
-/// The way to open a database.
+/// The mode in which a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenMode {
     /// As an immutable file: it has no log.

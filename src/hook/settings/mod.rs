@@ -47,7 +47,7 @@ pub(crate) enum Refused {
 /// The settings after the hooks are removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Without {
-    /// The rest.
+    /// The remaining settings.
     Text(String),
     /// Nothing: the file was created for the hooks.
     Nothing,

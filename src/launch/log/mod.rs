@@ -57,7 +57,7 @@ impl Launch {
     }
 }
 
-/// Returns whether a newer version of this program wrote a line, which must then stay as it is.
+/// Returns whether a newer version of rejoin wrote a line, which must then be kept unchanged.
 pub(crate) fn is_newer(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Version {

@@ -93,7 +93,7 @@ fn make_dirs(disk: &dyn Disk, project: &Path) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Returns the record's path; refuses a link on the way, which could lead anywhere.
+/// Returns the record's path; refuses a link in its components, which could point anywhere.
 ///
 /// `.claude` is not an exception: it may have come with a repository.
 fn path(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<PathBuf, PathError> {

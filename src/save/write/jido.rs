@@ -22,7 +22,7 @@ pub(crate) fn secret(disk: &dyn Disk, root: &Path) -> Result<String, PathError> 
     machine_secret(root).ok_or_else(|| fail(io::Error::other("it is not a secret that JidoCode would use")))
 }
 
-/// Saves a secret; if another process was faster, its secret stays.
+/// Saves a secret, unless another process has saved one first.
 pub(super) fn save_secret(disk: &dyn Disk, root: &Path, secret: &str) -> Result<(), PathError> {
     make_dirs(disk, root)?;
     disk::save_new(disk, &root.join(SECRET_FILE), secret.as_bytes()).map(drop)

@@ -31,7 +31,7 @@ const MAX_ALIKE: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Checkouts {
     by_dir: BTreeMap<PathBuf, Rc<Checkout>>,
-    /// Other checkouts that a missing directory leads to, each read once.
+    /// Other checkouts that a missing directory refers to, each read once.
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The directories that are known, and exist.
     known: BTreeSet<PathBuf>,

@@ -74,7 +74,7 @@ impl Why {
         }
     }
 
-    /// Returns whether the place may be the missing directory, and is not only what is around it.
+    /// Returns whether the candidate may be the missing directory, and not only its parent or repository.
     pub(crate) fn may_be_it(self) -> bool {
         self < Self::Around
     }

@@ -37,7 +37,7 @@ struct Looked {
     has_word: bool,
     /// Words to which another in the file is near.
     near: u32,
-    /// Words for which that was looked up in the whole file.
+    /// Words that were searched in the whole file.
     known: u32,
 }
 

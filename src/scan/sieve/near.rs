@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 
-/// A shorter word is near to too many.
+/// Minimum length of a word for a fuzzy match: a shorter word is similar to too many.
 const SHORTEST: usize = 4;
 /// Length of an escape in JSON that is directly before a word, such as `u00e4`.
 const ESCAPE: usize = 5;

@@ -109,7 +109,7 @@ impl Pieces {
         self.near[term].is_some()
     }
 
-    /// Searches some bytes until the wanted words are found.
+    /// Searches bytes until all requested words are found.
     pub(super) fn search(&self, bytes: &[u8], wanted: Wanted) -> Has {
         let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
         for (small, byte) in small.iter_mut().zip(bytes) {

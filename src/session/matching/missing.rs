@@ -8,7 +8,7 @@ use super::{Query, Subject, Unmatched, Word, no_tag};
 use crate::session::nearly::nearest;
 use crate::session::terms::fold::folded;
 
-/// A shorter word is near to too many others.
+/// Minimum length of a word for a suggestion: a shorter word is similar to too many others.
 const SHORTEST: usize = 4;
 
 impl Query {

@@ -253,7 +253,7 @@ impl Matching {
     /// `found`.
     fn is_loosely_in(&mut self, word: &Word, folded: &str) -> bool {
         let most = 2 * word.letters + 4;
-        // Checked first, because the matcher takes far longer to find that the letters are too far apart.
+        // Check the span first, because the matcher is much slower.
         if word.letters < SHORTEST || !are_within(&word.folded, folded, most) {
             return false;
         }

@@ -216,7 +216,7 @@ fn places(terms: &[Term], text: &str, whole: &str, see: &mut dyn FnMut(Place) ->
     let starts = terms.iter().enumerate();
     let found = starts.filter_map(|(number, term)| Some((number, term, term.finder.find(whole.as_bytes())?)));
     let found: Vec<(usize, &Term, usize)> = found.collect();
-    // Folding keeps the positions in ASCII text, so only the words around the matches are looked at.
+    // Folding keeps the positions in ASCII text, so only the words around the matches are compared.
     let is_ascii = text.is_ascii();
     let is_quick = |term: &Term| is_ascii && !term.start().is_empty();
     let words = || found.iter().filter(|(_, term, _)| term.word().is_some());

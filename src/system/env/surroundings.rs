@@ -1,6 +1,6 @@
 //! The surroundings of a run: arguments, variables, the working directory and the standard streams.
 //!
-//! A run takes everything from this value, so that tests can run the program in their own process, many times and at
+//! A run reads all of them from this value, so that tests can run the program in their own process, many times and at
 //! once.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The environment variables.
 pub(super) type Variables = BTreeMap<OsString, OsString>;
 
-/// Everything that a run takes from its process.
+/// The inputs and outputs that a run gets from its process.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     pub(crate) args: Vec<OsString>,
@@ -127,7 +127,7 @@ impl Streams {
 }
 
 impl Surroundings {
-    /// Takes the surroundings of this process; `args` begin with the program's name.
+    /// Returns the surroundings of this process; `args` begin with the program's name.
     #[expect(clippy::disallowed_methods, reason = "`env` is the one place that reads the environment")]
     pub(crate) fn from_process(args: Vec<OsString>) -> Self {
         let (variables, cwd) = (std::env::vars_os().collect(), std::env::current_dir().ok());

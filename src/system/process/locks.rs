@@ -74,7 +74,7 @@ impl Locks {
             return Lock::Free;
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
-            // The process that took the lock may have passed it to another process and ended.
+            // The process that acquired the lock may have passed it to another process and ended.
             Err(Errno::WOULDBLOCK) => openers(&native(), &[path], false)
                 .unwrap_or_default()
                 .into_values()

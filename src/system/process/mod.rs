@@ -61,12 +61,12 @@ trait Table {
 
     /// Returns the files that accessible processes have open; `None` if the system does not provide them.
     ///
-    /// If `names` is given, files with other names may be left out, because examining them may take long.
+    /// If `names` is given, files with other names may be omitted, because examining them may be slow.
     fn open_files(&self, _names: Option<&HashSet<&OsStr>>) -> Option<Vec<OpenFile>> {
         None
     }
 
-    /// Returns the processes with a command line that is wanted.
+    /// Returns the processes whose command line matches.
     fn running(&self, _is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
         Vec::new()
     }
@@ -125,7 +125,7 @@ pub(crate) struct Running {
     pub own: Option<(Vec<String>, PathBuf)>,
 }
 
-/// Finds the other processes with a command line that is wanted.
+/// Finds the other processes whose command line matches.
 pub(crate) fn running(is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
     let mut running = native().running(is_wanted);
     running.retain(|running| running.pid != std::process::id());

@@ -138,7 +138,7 @@ pub(crate) fn refuse_silent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns whether any mount is remote, so that an access may take long.
+/// Returns whether any mount is remote, so that an access may block.
 pub(crate) fn any_remote() -> bool {
     REACH.mounts.any_remote()
 }

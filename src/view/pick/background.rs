@@ -1,4 +1,4 @@
-//! Work that the picker does in other threads, and their results.
+//! Runs work of the picker in other threads, and receives the results.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Actions of the mouse: a click highlights a session, a second one takes it, and the wheel moves or scrolls.
+//! Actions of the mouse: a click highlights a session, a second one chooses it, and the wheel moves or scrolls.
 
 use super::keys::Key as Pressed;
 use super::layout::Layout;

@@ -89,7 +89,7 @@ impl Keys {
         }
     }
 
-    /// Takes bytes as pasted until the end sequence; returns the text then.
+    /// Collects pasted bytes until the end sequence, then returns the text.
     fn paste(&mut self) -> Option<Key> {
         let end = self.bytes.windows(PASTE_END.len()).position(|part| part == PASTE_END);
         // A part of the end sequence may have arrived.

@@ -13,7 +13,7 @@ use crate::view::ui::Styles;
 
 /// Minimum width of a title with its marks; other columns are dropped first.
 const NARROWEST_TITLE: usize = 18;
-/// The width that titles keep beside a directory.
+/// Minimum width of the title column next to a directory.
 const TITLE_BESIDE_DIR: usize = 28;
 /// The width that titles keep before directories get more than the narrowest column.
 const TITLE: usize = 60;

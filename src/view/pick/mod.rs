@@ -1,4 +1,4 @@
-//! Picking a session on a terminal: type to find it, look at it, act on it.
+//! The picker: searches, previews and chooses a session on a terminal.
 //!
 //! `press` handles keys, `draw` draws, `system::terminal` is the terminal, and a [`Backend`] reads and changes
 //! sessions; this module connects them. Slow work runs in other threads, which report when it is done.

@@ -49,7 +49,7 @@ impl Painter {
     }
 }
 
-/// Placeholder for the number of the row in the code that goes to a column; no shown text contains it.
+/// Placeholder for the row in the escape code that moves the cursor; no shown text contains it.
 const ROW: &str = "\u{0}";
 
 fn codes((left, right): &Pair) -> String {

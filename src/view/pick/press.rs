@@ -12,7 +12,7 @@ pub(super) enum Step {
     Stay,
     Leave,
     Redraw,
-    /// Enter: take these sessions.
+    /// Enter: return these sessions to the command.
     Take(Vec<usize>),
     /// Choose one of the possible actions.
     Choose(Key, Ready),

@@ -48,7 +48,7 @@ pub(super) enum Found {
 
 impl Search {
     /// Searches until the text changes, and reports what is found. Files are checked for changes after the first
-    /// answer, because that takes as long as the search.
+    /// answer, because the check is as slow as the search.
     pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
         self.run_once(is_wanted, report);
         let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());

@@ -49,7 +49,7 @@ pub(super) struct Searched {
     pub(super) said: Vec<(Key, Said)>,
     /// Sessions with a message that has an excluded word.
     pub(super) excluded: Vec<Key>,
-    /// The reason why none has all words.
+    /// The reason why no session has all words.
     pub(super) no_match: Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl State {
         self.match_again(here.as_ref());
     }
 
-    /// Takes the result of a whole search, in place of its parts.
+    /// Replaces the partial results of a search with the complete result.
     pub(super) fn set_searched(&mut self, searched: Searched) {
         self.said.clear();
         self.excluded = searched.excluded.into_iter().collect();
@@ -196,7 +196,7 @@ impl State {
 
     /// Offers the possible actions for a session that is not resumed.
     pub(super) fn offer(&mut self, key: Key, refused: Refused) {
-        // Enter takes the first action that can be done at once.
+        // Select the first action that the picker can run.
         let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
         self.mode = Mode::Ways { key, refused, cursor, is_offer: false };
     }

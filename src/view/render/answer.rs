@@ -76,7 +76,7 @@ impl Ui {
         if format == Format::Table {
             match answer.is_plan() {
                 _ if answer.is_literal() => self.hold(env),
-                // Its totals and the command that undoes it come last, and must be seen.
+                // Do not page it: its totals and the undo command are at the end, and must be seen.
                 Some(false) => self.fold(env)?,
                 _ => self.page(env)?,
             }

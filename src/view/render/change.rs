@@ -23,7 +23,7 @@ pub(super) const MANY: usize = 10;
 /// Maximum columns of a title on a terminal.
 const TITLE: usize = 60;
 
-/// The words of a command for its items.
+/// The nouns and verbs with which a command reports its items.
 pub(super) struct Words {
     /// The verb for an item of a plan.
     would: &'static str,
@@ -82,7 +82,7 @@ pub(crate) struct Text<'a> {
     pub is_list: bool,
     /// Set if the lines for users are never broken.
     pub is_literal: bool,
-    /// The lines of a difference, which take the place of everything else.
+    /// The lines of a diff, printed instead of all other text.
     pub difference: Vec<String>,
     /// Set if the fingerprint of the plan is not of use, because it would be refused.
     pub is_refused: bool,

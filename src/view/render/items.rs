@@ -93,7 +93,7 @@ impl Words {
     }
 }
 
-/// Half of a serializer's writes are a single quote, colon or comma, for which a call takes longer than the copy.
+/// Half of a serializer's writes are a single quote, colon or comma, for which a call is slower than the copy.
 impl Write for Words {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

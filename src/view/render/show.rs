@@ -23,7 +23,7 @@ use crate::view::ui::Styles;
 
 /// Maximum characters of the prompt in the summary on a terminal; `--messages` shows the whole.
 const MAX_PROMPT: usize = 300;
-/// The least width of a text.
+/// Minimum width of the text column.
 const NARROWEST: usize = 20;
 
 /// Formats the value of a field for users; a long text is cut.

@@ -20,7 +20,7 @@ use crate::view::ui::Styles;
 /// The answer of `agents`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Agents {
-    /// Every store that was looked for, in the order of the agents.
+    /// Every known store, in the order of the agents.
     pub stores: Vec<StoreFacts>,
     /// The programs that only point to sessions of another agent.
     pub pointers: Vec<Pointers>,

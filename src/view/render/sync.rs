@@ -22,7 +22,7 @@ use crate::view::render::table;
 /// Maximum columns of a title.
 const TITLE: usize = 50;
 
-/// A session that comes here.
+/// A session that is restored on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct BroughtRow {
     /// The machine that continued it.
@@ -103,13 +103,13 @@ impl LeftRow {
 pub(crate) struct Syncing<'a> {
     /// The archive's directory.
     pub dir: &'a Path,
-    /// The sessions that go into it.
+    /// The sessions that are archived.
     pub sent: &'a [Item<'a>],
-    /// The files that come here, and the result.
+    /// The files that are restored here, and the result.
     pub report: Report<'a>,
     /// The session of each item of `report`.
     pub brought: &'a [BroughtRow],
-    /// The sessions that stay as they are.
+    /// The sessions that are left unchanged.
     pub left: &'a [LeftRow],
     /// The number of sessions of other machines that were deleted here.
     pub deleted: usize,
@@ -158,7 +158,7 @@ impl<'a> Syncing<'a> {
 }
 
 impl Syncing<'_> {
-    /// Returns the sessions that stay for a reason to look at, without those that need no second report.
+    /// Returns the unchanged sessions with a reason to report, except those already reported.
     fn faults(&self) -> impl Iterator<Item = &LeftRow> {
         self.left.iter().filter(|row| !(row.is_usual() || self.is_quiet && row.is_known))
     }

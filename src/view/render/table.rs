@@ -205,7 +205,7 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
             (Field::Active, NARROWEST),
             (Field::Agent, NARROWEST),
             (Field::Marks, NARROWEST),
-            // What an option asked for goes last.
+            // Columns that an option requested are dropped last.
             (Field::Since, NARROWEST),
             (Field::Tokens, NARROWEST),
             (Field::Cost, NARROWEST),

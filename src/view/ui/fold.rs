@@ -32,7 +32,7 @@ impl<W: Write> Fold<W> {
     /// Writes the beginning of a line.
     fn end_line(&mut self) -> io::Result<()> {
         let (line, width) = (std::mem::take(&mut self.line), self.width.unwrap_or(usize::MAX));
-        // No character takes more columns than bytes.
+        // No character has more columns than bytes.
         if line.len() <= width {
             return self.out.write_all(&line);
         }

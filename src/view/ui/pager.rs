@@ -24,7 +24,7 @@ impl Pager {
         if wants_none { None } else { Self::installed(env, words.as_deref().unwrap_or_default()) }
     }
 
-    /// Returns the chosen program, or the usual one if none is wanted.
+    /// Returns the configured pager, or the default one if the pager is turned off.
     pub(crate) fn in_any_case(env: &Env) -> Option<Self> {
         Self::chosen(env).or_else(|| Self::installed(env, ""))
     }

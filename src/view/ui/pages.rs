@@ -19,12 +19,12 @@ pub(super) struct Pages {
 
 #[derive(Debug, Default)]
 enum State {
-    /// Everything goes to standard output.
+    /// Writes to standard output.
     #[default]
     Off,
     /// Text is held until it is longer than the screen.
     Holding(Held),
-    /// Text goes to the pager.
+    /// Writes to the pager.
     Running(Running),
 }
 
@@ -105,7 +105,7 @@ impl Write for Pages {
             },
             State::Holding(held) => {
                 held.text.extend_from_slice(bytes);
-                // The next prompt takes a line.
+                // Reserve a line for the next shell prompt.
                 if height(&String::from_utf8_lossy(&held.text), held.columns) >= held.rows {
                     self.start()?;
                 }
@@ -130,7 +130,7 @@ impl Drop for Pages {
     }
 }
 
-/// Returns the number of lines that a text takes on a screen of this width.
+/// Returns the height of a text on a screen of this width, in lines.
 fn height(text: &str, columns: usize) -> usize {
     let rows = |line: &str| wrap::columns(line).div_ceil(columns.max(1)).max(1);
     text.lines().map(rows).sum()

@@ -33,7 +33,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Takes a buffer of this length from those that the thread keeps, or allocates it.
+    /// Returns a buffer of this length from the cache of the thread, or allocates one.
     pub fn new(length: usize) -> Self {
         let wanted = length + PAGE;
         let kept = KEPT.try_with(|kept| {

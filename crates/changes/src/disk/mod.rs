@@ -65,7 +65,7 @@ pub enum Access {
 /// The purpose of opening an entry; a link is never followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum For {
-    /// A directory, to use its entries.
+    /// A directory whose entries will be accessed.
     Dir,
     /// A regular file, for reading.
     Reading,
@@ -84,7 +84,7 @@ pub enum For {
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Opens a directory by its path, following links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
-    /// Opens a directory to write into, by its path; fails at a link that another user may have put there.
+    /// Opens a directory to write into, by its path; fails at a link that another user may have created.
     fn open_for_writing(&self, path: &Path) -> io::Result<Handle>;
     /// Opens a directory by a path without links.
     fn open_real_dir(&self, path: &Path) -> io::Result<Handle>;

@@ -128,7 +128,7 @@ impl<'d> Saving<'d> {
     }
 
     fn failed(&self, error: io::Error) -> PathError {
-        // After the rename, only a loss of power can take the file back.
+        // After the rename, only a power loss can revert the file.
         PathError::new(if self.temporary.is_some() { "write" } else { "sync" }, &self.path, error)
     }
 }

@@ -125,7 +125,7 @@ fn is_unknown(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
-/// If root created the entry, gives it to the owner of the directory.
+/// If root created the entry, changes its owner to that of the directory.
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 fn inherit_owner(dir: &OwnedFd, name: &OsStr) {
     if rustix::process::geteuid().is_root()
@@ -150,7 +150,7 @@ impl Disk for System {
     }
 
     fn open_for_writing(&self, path: &Path) -> io::Result<Handle> {
-        // Usually there is no link at all.
+        // Usually the path contains no link.
         open_real_dir(path, self.may_touch).map(Handle::System).or_else(|_| {
             let opened = self.open_dir(path)?;
             links::check(path, self.may_touch)?;

@@ -24,7 +24,7 @@ pub(crate) enum Event {
         /// Access and modification times of the directory before the step.
         dir_times: Option<Times>,
     },
-    /// Device and inode of an entry that a step is about to put in place.
+    /// Device and inode of an entry that a step is about to rename into place.
     Made { kept: String, device: u64, inode: u64 },
     /// An item was done completely.
     Done { item: usize },
@@ -62,7 +62,7 @@ pub struct ItemRecord {
     pub agent: Option<String>,
     /// Id of the data, as that program names it.
     pub id: Option<String>,
-    /// The title of the data, if the plan knew it.
+    /// The title of the session, if the plan has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Stable name of the reason.

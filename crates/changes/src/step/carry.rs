@@ -42,7 +42,7 @@ impl StepContext<'_> {
             }
             moved => {
                 moved.map_err(taken)?;
-                // A loss of power must not take the only name.
+                // A power loss must not drop the only directory entry.
                 disk.sync(to.0).map_err(&fail)?;
                 // A program that wrote in between keeps its data.
                 if !is_planned(to) {

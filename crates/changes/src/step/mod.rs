@@ -47,7 +47,7 @@ pub(super) struct StepContext<'a> {
 /// Records the entry at a place as the one that a step, named by its place in the trash, is about to put in place.
 type NoteMade<'n> = dyn FnMut(&str, At<'_>) -> io::Result<()> + 'n;
 
-/// Records an entry that a step is about to put in place, so that a later run recognises it.
+/// Records an entry that a step is about to rename into place, so that a later run recognises it.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
 impl StepContext<'_> {

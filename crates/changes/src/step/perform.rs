@@ -16,7 +16,7 @@ use crate::step::{StepError, changed, failed, in_the_way, is};
 use crate::tree;
 
 impl StepContext<'_> {
-    /// Carries out a step; calls `note` before a new entry is put in place.
+    /// Carries out a step; calls `note` before a new entry is renamed into place.
     pub(crate) fn perform(&self, step: &Step, record: &StepRecord, note: &mut Note<'_>) -> Result<(), StepError> {
         let mut note = |kept: &str, at: At<'_>| {
             let identity = self.disk.look(at)?.identity;
@@ -97,7 +97,7 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         let gone = self.temporary(kept, "gone");
-        // A file that another program put there after the check is restored.
+        // Restore a file that another program created there after the check.
         let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.kept(kept))?);
         let old = if self.exchange(temporary, step_dir.at()).map_err(&fail)? {
             if !is_old(temporary).map_err(&fail)? {

@@ -77,10 +77,10 @@ impl StepContext<'_> {
                             StepState::Blocked(changed_since(path))
                         }
                     }
-                    // Another program has put a file in place of the new one.
+                    // Another program has replaced the new file.
                     (Some(_), Some(_)) if stamp.is_none() => StepState::Blocked(changed_since(path)),
                     (Some(_), None) if stamp.is_some() && is_kept => StepState::After,
-                    // Nothing was put in place, or nothing is left of it.
+                    // The entry was never created, or it was removed since.
                     _ if !is_kept || is_old(step_dir) => StepState::Before,
                     _ => StepState::Blocked(changed_since(path)),
                 }

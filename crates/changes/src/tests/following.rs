@@ -1,4 +1,4 @@
-//! Items that follow another one.
+//! Items that depend on an earlier item.
 
 use std::path::Path;
 use std::time::Duration;

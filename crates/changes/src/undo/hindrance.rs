@@ -1,4 +1,4 @@
-//! Reasons to leave an item alone, which the caller knows.
+//! Reasons, found by the caller, for not undoing an item.
 
 use crate::journal::ItemRecord;
 

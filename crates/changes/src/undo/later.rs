@@ -13,7 +13,7 @@ use crate::state_dir::order;
 pub(super) struct Later<'h> {
     /// The entries that they changed.
     entries: BTreeMap<&'h Path, &'h Run>,
-    /// The data that they put at another place, by program and id.
+    /// The data that they moved or restored to another path, by program and id.
     put: HashMap<(&'h str, &'h str), &'h Run>,
 }
 

@@ -35,11 +35,11 @@ pub struct Report {
     pub is_dry_run: bool,
     /// Notes for the reader, one line each; added by the caller.
     pub warnings: Vec<String>,
-    /// Reason why a loss of power may still take the undo back.
+    /// Reason why a power loss may still revert the undo.
     pub doubt: Option<String>,
 }
 
-/// Reason to refuse an item whose trash is gone.
+/// Reason for refusing an item without trash.
 const LOST: &str = "what it removed is no longer in the trash";
 
 /// Undoes a run, or the items that `wanted` selects, at the time `now`; `look` returns the reason to leave an item alone. A
@@ -132,7 +132,7 @@ struct Judge<'j, 'l> {
 }
 
 impl Judge<'_, '_> {
-    /// Checks whether an item is wanted, and anything of it is left to undo.
+    /// Checks whether an item is selected and has steps left to undo.
     fn is_pending(&self, record: &ItemRecord, state: &State, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
         let is_settled = matches!(state, State::Undone | State::Left(_));
         !is_settled && wanted(record) && (*state != State::Planned || is_touched(self.context, record))

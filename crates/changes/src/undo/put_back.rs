@@ -49,7 +49,7 @@ pub(super) fn is_free(context: &StepContext<'_>, record: &ItemRecord) -> Result<
     })
 }
 
-/// Checks whether a later step put something at the path that this one cleared.
+/// Checks whether a later step created an entry at the path that this one cleared.
 fn is_replaced(context: &StepContext<'_>, step: &StepRecord, later: &[StepRecord]) -> bool {
     let mut later = later.iter().filter(|later| matches!(later, StepRecord::Put { .. }) && later.path() == step.path());
     matches!(step, StepRecord::Trash { .. }) && later.any(|put| matches!(context.standing(put), Ok(StepState::After)))

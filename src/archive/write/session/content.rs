@@ -68,7 +68,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Stores a chunk unless it is there and sound; returns its name.
+    /// Stores a chunk unless the archive has it undamaged; returns its name.
     fn chunk(&mut self, chunk: &[u8]) -> io::Result<String> {
         if !self.reads {
             self.stored += chunk.len() as u64;

@@ -15,11 +15,11 @@ pub(crate) enum Guard {
         /// Newest time inside any session.
         newest: Timestamp,
     },
-    /// Every session of an agent would go.
+    /// The plan removes every session of an agent.
     WholeAgent(AgentKind),
-    /// More than half of all sessions would go.
+    /// The plan removes more than half of all sessions.
     MoreThanHalf {
-        /// Number of sessions that go.
+        /// Number of sessions that the plan removes.
         going: usize,
         /// Number of all sessions.
         all: usize,

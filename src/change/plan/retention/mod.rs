@@ -1,6 +1,6 @@
-//! Decides which sessions go and which stay, each with its reason. docs/cleanup.md describes the policy.
+//! Decides which sessions to remove and which to keep, each with its reason. docs/cleanup.md describes the policy.
 //!
-//! A session and its sub-agents are a family: they stay or go together. A reason to stay beats every reason to go.
+//! A session and its sub-agents are a family, kept or removed together. A reason to keep beats every reason to remove.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,9 +25,9 @@ pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
 /// Options of a cleanup.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// The time that counts as now.
+    /// The current time.
     pub now: Timestamp,
-    /// Sessions last active before this time go; `None` if age does not matter.
+    /// The cutoff: sessions last active before it are removed. `None` if age does not matter.
     pub cutoff: Option<Timestamp>,
     /// Set if the cutoff was computed from the current time, so that a wrong clock makes it wrong.
     pub is_relative: bool,
@@ -35,13 +35,13 @@ pub(crate) struct Policy {
     pub keep_last: usize,
     /// Rules that keep sessions regardless of other options.
     pub rules: Vec<Rule>,
-    /// Maximum total size in bytes; the oldest sessions go until the rest fits.
+    /// Maximum total size in bytes; the oldest sessions are removed until the rest fits.
     pub max_total: Option<u64>,
-    /// Set if only sessions without a prompt and without a reply go.
+    /// Set if only sessions without a prompt and without a reply are removed.
     pub only_empty: bool,
-    /// Set if every session goes, whatever its age.
+    /// Set if sessions are removed regardless of their age.
     pub all: bool,
-    /// Set if sessions in an unknown format may go.
+    /// Set if sessions in an unknown format may be removed.
     pub takes_unknown_format: bool,
 }
 
@@ -112,7 +112,7 @@ impl Family {
         self.members[0]
     }
 
-    /// Checks whether it goes.
+    /// Checks whether the family is removed.
     pub(crate) fn goes(&self) -> bool {
         matches!(self.verdict, Verdict::Goes(_))
     }
@@ -205,7 +205,7 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
     families
 }
 
-/// Returns the strongest reason for a session to stay, regardless of other sessions.
+/// Returns the strongest reason for keeping a session, regardless of other sessions.
 fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     let times = || [one.active_at, one.recorded_at, one.undated_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
@@ -225,7 +225,7 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
     reasons.into_iter().find(|(is, _)| *is).map(|(_, keep)| keep)
 }
 
-/// Marks the oldest sessions to go until the rest is small enough.
+/// Marks the oldest sessions for removal until the total size is within the limit.
 fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
     let Some(most) = policy.max_total else { return };
     let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
@@ -249,9 +249,9 @@ fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy
     }
 }
 
-/// Keeps the sessions that kept ones came from, and those that these came from.
+/// Keeps the parents of kept forks, and their parents.
 fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usize) -> Option<usize>) {
-    // From here on, the map leads to each session's family, not to its root.
+    // From here on, the map has the index of each session's family, not of its root.
     let mut family_of = roots;
     for (at, family) in families.iter().enumerate() {
         family.members.iter().for_each(|member| family_of[*member] = at);

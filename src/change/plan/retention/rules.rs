@@ -1,4 +1,4 @@
-//! Keeps sessions by count or by a rule of the config file, regardless of other options. Never marks a session to go.
+//! Keeps sessions by count or by a rule of the config file, regardless of other options. Never marks a session for removal.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

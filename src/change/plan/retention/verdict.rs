@@ -2,7 +2,7 @@
 
 use crate::format::text;
 
-/// Reason for a family to stay, the strongest first.
+/// Reason for keeping a family, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Keep {
@@ -38,7 +38,7 @@ pub(crate) enum Keep {
     Newer,
     /// Its records are old enough, but a file without times, or with a last record without one, changed later.
     NewerFile,
-    /// A session that came from it stays.
+    /// A session that was forked from it is kept.
     Parent,
     /// Only its agent can remove it.
     ItsAgents,
@@ -84,7 +84,7 @@ impl Keep {
     }
 }
 
-/// Reason for a family to go.
+/// Reason for removing a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Go {
@@ -92,7 +92,7 @@ pub(crate) enum Go {
     Old,
     /// The total size exceeds the limit, and it is among the oldest.
     OverTotal,
-    /// Every family goes.
+    /// The policy removes sessions of any age.
     All,
 }
 
@@ -106,14 +106,14 @@ impl Go {
 /// The decision about a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It goes.
+    /// Remove the family.
     Goes(Go),
-    /// It stays.
+    /// Keep the family.
     Stays(Keep),
 }
 
 impl Verdict {
-    /// Returns whether it stays only because it is not old enough.
+    /// Returns whether the family is kept only because it is newer than the cutoff.
     pub(crate) fn is_for_age(self) -> bool {
         matches!(self, Self::Stays(Keep::Newer | Keep::NewerFile))
     }

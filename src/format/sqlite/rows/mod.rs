@@ -76,7 +76,7 @@ pub(crate) trait Reader {
     /// Begins a table.
     fn table(&mut self, table: &Table) -> io::Result<()>;
 
-    /// Takes a row of the table; `line` is the row as written.
+    /// Receives a row of the table; `line` is the row as written.
     fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, line: &[u8]) -> io::Result<()>;
 }
 

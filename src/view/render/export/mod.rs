@@ -67,7 +67,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// Takes a message, and returns the call that it ends; leaves a message that is not from a tool.
+    /// Consumes a message of a tool, and returns the call that it ends; ignores other messages.
     fn take(&mut self, message: &Message) -> Option<Call> {
         if message.role != Role::Tool {
             return self.open.take();

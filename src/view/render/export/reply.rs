@@ -132,7 +132,7 @@ impl<'a> Events<'a> {
 struct Headings(Vec<HeadingLevel>);
 
 impl Headings {
-    /// Takes a heading, and returns its level on the page.
+    /// Returns the level of a heading on the page.
     fn below(&mut self, level: HeadingLevel) -> HeadingLevel {
         while self.0.last().is_some_and(|above| *above >= level) {
             self.0.pop();

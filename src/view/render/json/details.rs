@@ -60,7 +60,7 @@ pub(crate) struct CleanupDetails<'a> {
     pub archived: usize,
     /// The bytes that it grew by.
     pub archived_bytes: u64,
-    /// Sessions that would go, but only their agent can remove them.
+    /// Sessions to remove that only their agent can remove.
     pub left_to_agent: &'a [LeftToAgent],
     /// Number of sessions that stay, by reason.
     pub kept: Vec<KeptJson<'a>>,

@@ -12,7 +12,7 @@ use crate::disk::memory::state::{Body, Inode, ROOT, State, no_dir};
 #[derive(Debug)]
 pub struct Actor<'m>(pub(super) &'m Memory);
 
-/// A file, directory or link, as an actor sees it.
+/// A file, directory or link, as another process reads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
     /// A file with its bytes.

@@ -1,4 +1,4 @@
-//! Runs with every possible fault on the in-memory disk, for code whose recovery is simply the next run.
+//! Runs with every possible fault on the in-memory disk, for code that the next run recovers.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

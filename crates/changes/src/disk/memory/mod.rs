@@ -53,7 +53,7 @@ use state::{State, fail};
 /// A hook's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The call is made.
+    /// Lets the call proceed.
     Go,
     /// The call fails without an effect, except that a write writes one half.
     Fail(Errno),

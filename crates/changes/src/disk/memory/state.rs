@@ -57,7 +57,7 @@ pub(super) struct State {
     pending: Vec<Arc<Names>>,
     pub(super) devices: u64,
     clock: i64,
-    /// The handle that locks an inode.
+    /// The handle that holds the lock of an inode.
     pub(super) locks: BTreeMap<u64, u64>,
     pub(super) handles: u64,
     /// Incremented when a process ends; older handles are invalid.

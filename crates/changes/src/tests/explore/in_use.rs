@@ -1,4 +1,4 @@
-//! Data that a process uses: data found in use must stay unchanged.
+//! Data that a process has open: data found in use must stay unchanged.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ pub(super) enum Act {
     Append,
     /// The agent appends to a file below its directory.
     AppendBelow,
-    /// The agent appends to both.
+    /// The agent appends to both files.
     AppendBoth,
     /// The agent appends to the file that the change rewrites.
     AppendInfo,
@@ -23,7 +23,7 @@ pub(super) enum Act {
     TakePlace,
     /// Another process replaces a directory by a link to an outside directory.
     Swap,
-    /// A process begins to use the data.
+    /// A process opens the data.
     Hold,
 }
 
@@ -101,7 +101,7 @@ impl Event {
     /// Returns all events at a call during a change of these items, except those that end the process.
     pub(super) fn at(changes: bool, items: &[usize]) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
-        // An error that only changes can meet comes first at the next change.
+        // An error that only changes can return is injected at the next change.
         let lasting: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0] };
         let errors = errors.iter().map(|error| Self::Fail(*error));
         let lasting = lasting.iter().map(|error| Self::FailFromNowOn(*error));

@@ -36,7 +36,7 @@ pub(super) struct Start {
 /// The answer of a verb.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// No answer, or the verb failed as a whole.
+    /// The verb failed as a whole, or did not return.
     None,
     Run(Outcome),
     Undo(Box<Report>),
@@ -69,7 +69,7 @@ pub(super) enum Kind {
     Plain,
 }
 
-/// Events before a moment, as far as the invariants depend on them.
+/// Earlier events that the invariants depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Past {
     /// Set if another process acted.

@@ -132,7 +132,7 @@ impl<'s> Walk<'s> {
             let played = self.play(node, 1, &[], true);
             self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
         })?;
-        // Draw a few even if the wanted number is reached.
+        // Draw a few random schedules even if the limit is reached.
         let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
         let until = wanted.max(counts.schedules() + 1);
         self.each(&seeds, Some(until), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick))?;
