@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::ranked::{Tally, rank, weight_of};
 use super::sieve::Sieve;
 use super::texts::Texts;
-use crate::agent::{self, Interest, Said};
+use crate::agent::{self, Agent, Interest, Said};
 use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
@@ -67,11 +67,15 @@ pub(crate) fn meant(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
-    for &term in missing.iter().filter(|term| sieve.has_near(&[**term])) {
-        let near = nearest(sieve, term, copies, texts, roles, is_wanted);
-        if let Some((text, with)) = best_of(near, term, sieve.words.terms.len(), &tallies) {
+    let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::of(sieve, *term)).collect();
+    let of_copy = |copy: &&SessionCopy| words_near(sieve, &terms, copy, texts, roles, is_wanted);
+    // Each copy is read once for all words.
+    let found: Vec<Vec<BTreeMap<String, f32>>> = copies.par_iter().map(of_copy).collect();
+    for (at, Typed { term, word, .. }) in terms.iter().enumerate() {
+        let near = nearest(word, found.iter().map(|near| &near[at]));
+        if let Some((text, with)) = best_of(near, *term, sieve.words.terms.len(), &tallies) {
             tallies = with;
-            used.push((term, text));
+            used.push((*term, text));
         }
     }
     used
@@ -97,22 +101,14 @@ fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Opt
     best.map(|(_, text, tallies)| (text, tallies))
 }
 
-/// Returns the words in the messages of these copies that are near to one that none of them has, the nearest first. Forms of
-/// one word are counted together.
-fn nearest(
-    sieve: &Sieve<'_>,
-    term: usize,
-    copies: &[&SessionCopy],
-    texts: &Texts,
-    roles: &[Role],
-    is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Vec<Near> {
-    let word = sieve.words.terms[term].word().unwrap_or_default();
-    let of_copy = |copy: &&SessionCopy| words_near(sieve, term, copy, texts, roles, is_wanted);
-    let mut found: BTreeMap<String, Near> = BTreeMap::new();
-    for (number, near) in copies.par_iter().map(of_copy).collect::<Vec<_>>().into_iter().enumerate() {
+/// Returns the words in the messages of copies that are near to one that none of them has, the nearest first. Forms of one
+/// word are counted together.
+fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, f32>>) -> Vec<Near> {
+    let mut found: BTreeMap<&str, Near> = BTreeMap::new();
+    for (number, near) in in_copies.enumerate() {
         for (text, count) in near {
-            found.entry(text.clone()).or_insert_with(|| Near::of(text, word)).copies.push((number, count));
+            let near = found.entry(text).or_insert_with(|| Near::of(text.clone(), word));
+            near.copies.push((number, *count));
         }
     }
     let mut forms: Vec<Near> = found.into_values().collect();
@@ -139,37 +135,66 @@ impl Near {
     }
 }
 
+/// A typed word that no session has.
+struct Typed<'w> {
+    /// Its number among the words.
+    term: usize,
+    word: &'w str,
+    letters: usize,
+    /// Maximum number of wrong letters in a near word.
+    most: usize,
+}
+
+impl<'w> Typed<'w> {
+    /// Describes a word; `None` if no other word is near to it.
+    fn of(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
+        let word = sieve.words.terms[term].word().filter(|_| sieve.has_near(&[term]))?;
+        Some(Self { term, word, letters: word.chars().count(), most: most_slips(word) })
+    }
+
+    fn may_be(&self, token: &str) -> bool {
+        !token.is_ascii() || token.len().abs_diff(self.letters) <= self.most
+    }
+}
+
+/// Returns the words of a copy that are near to each of the typed ones, with their weighted counts.
 fn words_near(
     sieve: &Sieve<'_>,
-    term: usize,
+    typed: &[Typed<'_>],
     copy: &SessionCopy,
     texts: &Texts,
     roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
-) -> BTreeMap<String, f32> {
-    let (word, place) = (sieve.words.terms[term].word().unwrap_or_default(), &copy.place);
-    let (letters, most, mut near) = (word.chars().count(), most_slips(word), BTreeMap::new());
+) -> Vec<BTreeMap<String, f32>> {
+    let (place, mut near) = (&copy.place, vec![BTreeMap::new(); typed.len()]);
     let mut see = |role: Role, text: &str| {
         let is_searched = roles.is_empty() || roles.contains(&role);
         for token in tokens(text).filter(|_| is_searched).map(|range| &text[range]) {
             let all = std::iter::once(token).chain(parts(token).map(|part| &token[part]));
-            let has_length = |token: &&str| !token.is_ascii() || token.len().abs_diff(letters) <= most;
-            for token in all.filter(has_length).filter(|token| slips(&folded(token), word).is_some()) {
-                *near.entry(token.to_lowercase()).or_default() += weight_of(role);
+            for token in all.filter(|token| typed.iter().any(|typed| typed.may_be(token))) {
+                let folded = folded(token);
+                for (typed, near) in typed.iter().zip(&mut near) {
+                    if typed.may_be(token) && slips(&folded, typed.word).is_some() {
+                        *near.entry(token.to_lowercase()).or_default() += weight_of(role);
+                    }
+                }
             }
         }
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
+    let may_be_in = |bytes: &[u8]| typed.iter().any(|typed| sieve.near_may_be_in(typed.term, bytes));
     if let Some(text) = texts.of(copy) {
-        if is_wanted() && sieve.near_may_be_in(term, text.joined().as_bytes()) {
+        if is_wanted() && may_be_in(text.joined().as_bytes()) {
             let _ = text.messages().try_for_each(|(role, _, text)| see(role, text));
         }
         return near;
     }
     let agent = agent::by_kind(place.agent()).filter(|_| is_wanted());
-    let Some(agent) = agent.filter(|agent| sieve.near_may_be_in_copy(term, *agent, place)) else { return near };
+    let is_in_copy =
+        |agent: &&dyn Agent| typed.iter().any(|typed| sieve.near_may_be_in_copy(typed.term, *agent, place));
+    let Some(agent) = agent.filter(is_in_copy) else { return near };
     let is_verbatim = agent.verbatim(place).is_some();
-    let may_have = |record: &[u8]| !is_verbatim || sieve.near_may_be_in(term, record);
+    let may_have = |record: &[u8]| !is_verbatim || may_be_in(record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
     let _ = agent.messages_with(copy, &interest, &mut |said| match said {
