@@ -215,11 +215,16 @@ impl About {
         fold: |_, _| Ok(None),
     };
 
+    /// Returns the way to make a session without the large parts of a copy; `None` if that is not supported.
+    pub(crate) fn slim_of(&self, copy: &SessionCopy) -> Option<Slim> {
+        self.slim.filter(|slim| copy.kind != SessionKind::Subagent && (slim.is_supported)(copy))
+    }
+
     /// Returns whether a copy is large, and a session without its large parts can be made.
     pub(crate) fn can_slim(&self, copy: &SessionCopy) -> bool {
         let is_large =
             copy.transcript_bytes >= LARGE || copy.obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
-        is_large && copy.kind != SessionKind::Subagent && self.slim.is_some()
+        is_large && self.slim_of(copy).is_some()
     }
 
     /// Returns the reason why no session of the agent is changed; `None` if its files were measured.

@@ -38,9 +38,21 @@ pub(crate) struct NewCopy {
 /// is unreadable or too large.
 pub(crate) type Rewind = fn(&SessionCopy, Cut, &str) -> Result<NewCopy, PathError>;
 
-/// Creates a session with a new id and all messages of a copy, without images, files and long results of tools. Fails as
-/// [`Rewind`] does.
-pub(crate) type Slim = fn(&SessionCopy, &str) -> Result<NewCopy, PathError>;
+/// Makes sessions with all messages of a copy, without images, files and long results of tools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slim {
+    /// Creates such a session with a new id. Fails as [`Rewind`] does.
+    pub write: fn(&SessionCopy, &str) -> Result<NewCopy, PathError>,
+    /// Returns whether a copy has a form that is supported.
+    pub is_supported: fn(&SessionCopy) -> bool,
+}
+
+impl Slim {
+    /// Supports every copy.
+    pub(super) const fn new(write: fn(&SessionCopy, &str) -> Result<NewCopy, PathError>) -> Self {
+        Self { write, is_supported: |_| true }
+    }
+}
 
 /// Returns the error about a copy that no session can be made from.
 pub(super) fn fails(copy: &SessionCopy, why: &str) -> PathError {
@@ -84,6 +96,15 @@ pub(super) fn slim_log(
     Ok((bytes, removed))
 }
 
+/// Copies a session that is one log, as [`slim_log`] does, into a file next to the old one, whose name has the new id.
+pub(super) fn slim_file(copy: &SessionCopy, headers: &[&str], shape: &Shape, id: &str) -> Result<NewCopy, PathError> {
+    let path = &copy.place.path;
+    let (bytes, removed) = slim_log(copy, path, headers, shape, id)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let file = path.with_file_name(name.trim_end_matches(".zst").replace(&copy.place.id, id));
+    Ok(NewCopy { dir: None, files: vec![(file, bytes)], removed })
+}
+
 /// Returns the `type` of a record.
 fn kind(record: &str) -> Option<String> {
     #[derive(Deserialize)]
@@ -91,10 +112,4 @@ fn kind(record: &str) -> Option<String> {
         r#type: String,
     }
     serde_json::from_str::<Record>(record).ok().map(|record| record.r#type)
-}
-
-/// Returns the path of a new session's file: next to the old one, with the new id in its name.
-pub(super) fn beside(path: &Path, old: &str, new: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(name.trim_end_matches(".zst").replace(old, new))
 }

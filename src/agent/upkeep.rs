@@ -169,7 +169,7 @@ pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
 }
 
 /// Reads the members with these names in a record that a parser would accept; `None` if only a parser can decide that.
-/// `leaf_name` may be empty, if there is no such member.
+/// `leaf_name` is empty if the agent does not write the member.
 pub(super) fn skimmed_link<'l>(line: &'l [u8], [id_name, parent_name, leaf_name]: [&str; 3]) -> Option<Link<'l>> {
     let (mut id, mut parent, mut leaf, mut is_plain) = (None, None, None, true);
     skim::sound_members(line, |name, value| {

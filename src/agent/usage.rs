@@ -10,7 +10,7 @@ use crate::format::json::{dollars, member, record, text_in};
 use crate::format::jsonl::each_line_with;
 use crate::session::usage::{Tokens, Usage};
 
-/// The members of a record with the tokens and the cost of a reply. A path is empty if there is no such member.
+/// The members of a record with the tokens and the cost of a reply. A path is empty if the agent does not write the member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageAt {
     /// A substring of every line with these members, to skip other lines without parsing.

@@ -59,22 +59,31 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
 fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let refused = |message: &str| Refusal::new(RefusalCode::NotRewindable, message);
     let selector = selector(session.id(), session);
-    let Some(slim) = agent::about(session.agent).slim else {
-        let title = agent::about(session.agent).title;
-        let message = format!("rejoin cannot write a smaller session of {title}");
+    let about = agent::about(session.agent);
+    let Some(slim) = about.slim_of(session.copy()) else {
+        let message = match about.slim {
+            None => format!("rejoin cannot write a smaller session of {}", about.title),
+            Some(_) => {
+                "the session is a fork or a sub-agent's, or is in several files, and --slim copies one file".into()
+            }
+        };
         let hint = format!("`rejoin export {selector} -o conversation.md` keeps the conversation");
         return Err(refused(&message).hint(hint).into());
     };
     // A session that has grown since is made again.
     let copy = session.copy();
     let id = new_id(session, &format!("slim:{}:{}", copy.place.path.display(), copy.transcript_bytes));
-    let new = slim(copy, &id)?;
-    let Removed { files, results } = new.removed;
-    if files + results == 0 {
+    let new = (slim.write)(copy, &id)?;
+    let Removed { files, results, repeated } = new.removed;
+    if files + results + repeated == 0 {
         let message = "nothing to leave out: no image, file or result of a tool is larger than 16 KiB";
         return Err(refused(message).hint(format!("`rejoin show {selector}` has its size")).into());
     }
-    let parts = [(files, "image or file", "images and files"), (results, "result of a tool", "results of tools")];
+    let parts = [
+        (files, "image or file", "images and files"),
+        (results, "result of a tool", "results of tools"),
+        (repeated, "part for the screen", "parts for the screen"),
+    ];
     let parts = parts.into_iter().filter(|(count, ..)| *count > 0);
     let parts: Vec<String> =
         parts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect();

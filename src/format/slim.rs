@@ -31,7 +31,7 @@ pub(crate) struct ResultAt {
     pub counts: bool,
 }
 
-/// Where an agent records the large parts of a session.
+/// The members in which an agent records the large parts of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub results: &'static [ResultAt],
@@ -48,6 +48,8 @@ pub(crate) struct Removed {
     pub files: u64,
     /// Number of results of tools.
     pub results: u64,
+    /// Number of parts that repeat one of these for the screen.
+    pub repeated: u64,
 }
 
 /// The place of a value in its record.
@@ -85,7 +87,7 @@ impl Removed {
                 is_slimmer.then(|| format!("[{}]", items.join(",")))
             }
             (b'"', Within::Result { counts }) => {
-                self.results += u64::from(counts);
+                *(if counts { &mut self.results } else { &mut self.repeated }) += 1;
                 Some(quoted(&removed("result of a tool", json.len() as u64)))
             }
             _ => None,
@@ -126,6 +128,7 @@ impl Removed {
         {
             let small: Vec<&String> =
                 urls.iter().filter(|url| data_url(url).is_none_or(|(_, data)| data <= LARGE)).collect();
+            self.repeated += (urls.len() - small.len()) as u64;
             return (small.len() < urls.len()).then(|| serde_json::json!(small).to_string());
         }
         self.value(json, shape, within, depth)
@@ -257,14 +260,15 @@ mod tests {
         let record = format!("{{ \"b\": 1.00, \"a\": \"\\u0041\", \"toolUseResult\": \"{long}\"}}");
         let slim = removed.slim(&record, &SHAPE).expect("a slimmer record");
         assert!(slim.starts_with("{\"b\":1.00,\"a\":\"\\u0041\",\"toolUseResult\":\"[result of a tool, "), "{slim}");
-        assert_eq!(removed, Removed::default(), "it is repeated for the screen");
+        assert_eq!(removed, Removed { repeated: 1, ..Removed::default() });
     }
 
     #[test]
     fn repeated_images_leave_the_list() {
         let url = format!("data:image/png;base64,{}", "QUJD".repeat(10_000));
         let (slim, removed) = slim(&json!({"images": [url, "https://example.org"]}));
-        assert_eq!((slim, removed), (json!({"images": ["https://example.org"]}), Removed::default()));
+        let expected = Removed { repeated: 1, ..Removed::default() };
+        assert_eq!((slim, removed), (json!({"images": ["https://example.org"]}), expected));
     }
 
     #[test]

@@ -156,6 +156,11 @@ fn slim_is_refused_with_a_reason() {
     let said = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
     assert!(said.contains("cannot write a smaller session of gptme") && said.contains("rejoin export"), "{said}");
     world.rejoin(["rewind", &id(1), "--slim", "--to", "1"]).code(2);
+    let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{}", image())});
+    let message = json!({"type": "message", "role": "user", "content": [image]});
+    world.add(Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(9)).record("response_item", message).turn("x", "y"));
+    let said = world.rejoin(["rewind", &id(2), "--slim"]).code(7).stderr();
+    assert!(said.contains("the session is a fork or a sub-agent's") && said.contains("rejoin export"), "{said}");
 }
 
 #[test]

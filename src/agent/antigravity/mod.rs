@@ -215,7 +215,7 @@ fn is_encrypted(place: &Located) -> bool {
     place.path.extension().is_some_and(|ending| ending == "pb")
 }
 
-/// Adds a problem for a file that cannot be read; a missing one is none.
+/// Adds a problem for a file that cannot be read, unless the file is missing.
 fn report(read: Result<(), PathError>, path: &Path, notes: &mut StoreNotes) {
     if let Err(error) = read
         && error.kind() != std::io::ErrorKind::NotFound

@@ -4,6 +4,7 @@ use crate::agent::about::OutputDir;
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
+use crate::agent::rewind::Slim;
 
 pub(crate) const ABOUT: About = About {
     program: Some("claude"),
@@ -25,7 +26,7 @@ pub(crate) const ABOUT: About = About {
     // `<project>/<id>/tasks` below it (read in the bundle of 2.1.332).
     output_dir: Some(OutputDir { variable: "CLAUDE_CODE_TMPDIR", prefix: "claude-" }),
     rewind: Some(super::rewind::rewound),
-    slim: Some(super::rewind::slim),
+    slim: Some(Slim::new(super::rewind::slim)),
     cwd_records: Some(&crate::agent::cat::Cat),
     api_error: Some("isApiErrorMessage"),
     new_session: NewSession::NONE

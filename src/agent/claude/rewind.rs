@@ -20,7 +20,7 @@ use crate::session::branches::BranchFilter;
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
-/// Where results of tools are: in the message, and once more for the screen.
+/// The results of tools: each is in its message, and in `toolUseResult` again for the screen.
 const SHAPE: Shape = Shape {
     results: &[ResultAt { mark: ("type", "tool_result"), members: &["content"], counts: true }],
     repeated: &["toolUseResult"],

@@ -6,7 +6,7 @@ use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("codex"),
-    slim: Some(super::slim::slim),
+    slim: Some(super::slim::SLIM),
     title: "Codex",
     has_open_file_only: true,
     tested_version: Some("0.169.0"),

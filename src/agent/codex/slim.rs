@@ -2,9 +2,9 @@
 //!
 //! Facts: measured on 0.171.0, which finds a rollout by the id in its name, and sends the messages of such a copy.
 
-use super::thread::Thread;
+use super::rollouts::is_segment;
 use crate::agent::prelude::*;
-use crate::agent::rewind::{self, NewCopy};
+use crate::agent::rewind::{self, NewCopy, Slim};
 use crate::format::slim::{ResultAt, Shape};
 
 /// Outputs for the model, and events that repeat them for the screen.
@@ -22,12 +22,13 @@ const SHAPE: Shape = Shape {
 /// Members with the output of a command for the screen.
 const SHOWN: &[&str] = &["aggregated_output", "formatted_output", "stderr", "stdout"];
 
-/// Implements [`Slim`](crate::agent::rewind::Slim).
-pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
-    let path = &copy.place.path;
-    if Thread::of(&copy.place)?.parts.len() > 1 {
-        return Err(rewind::fails(copy, "its conversation is in several files"));
-    }
-    let (bytes, removed) = rewind::slim_log(copy, path, &["session_meta"], &SHAPE, id)?;
-    Ok(NewCopy { dir: None, files: vec![(rewind::beside(path, &copy.place.id, id), bytes)], removed })
+/// A fork, or a thread after a rewind, may be in several rollouts, each with a part of it.
+pub(super) const SLIM: Slim = Slim { write: slim, is_supported: is_in_one_file };
+
+fn is_in_one_file(copy: &SessionCopy) -> bool {
+    !is_segment(&copy.place.path) && copy.parent_id.is_none()
+}
+
+fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
+    rewind::slim_file(copy, &["session_meta"], &SHAPE, id)
 }

@@ -1,10 +1,11 @@
 //! The description of Copilot CLI.
 
 use crate::agent::prelude::*;
+use crate::agent::rewind::Slim;
 
 pub(crate) const ABOUT: About = About {
     program: Some("copilot"),
-    slim: Some(super::slim::slim),
+    slim: Some(Slim::new(super::slim::slim)),
     title: "Copilot CLI",
     tested_version: Some("1.0.102"),
     root: ".copilot",

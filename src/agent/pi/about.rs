@@ -1,12 +1,13 @@
 //! The description of Pi.
 
 use crate::agent::prelude::*;
+use crate::agent::rewind::Slim;
 use crate::agent::upkeep;
 use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("pi"),
-    slim: Some(super::slim::slim),
+    slim: Some(Slim::new(super::slim::slim)),
     title: "Pi",
     tested_version: Some("1.5.2"),
     asks_elsewhere: true,

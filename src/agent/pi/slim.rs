@@ -17,7 +17,5 @@ const SHAPE: Shape = Shape {
 
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
-    let path = &copy.place.path;
-    let (bytes, removed) = rewind::slim_log(copy, path, &["session"], &SHAPE, id)?;
-    Ok(NewCopy { dir: None, files: vec![(rewind::beside(path, &copy.place.id, id), bytes)], removed })
+    rewind::slim_file(copy, &["session"], &SHAPE, id)
 }
