@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if !wants_all_only {
         note_outputs(&mut session, env, ui);
         if session.copy().transcript_bytes <= longest_counted {
-            // What cannot be read is unknown, and was reported with the session itself.
+            // A file that cannot be read has unknown usage; the session reports the file.
             let _ = usage::note_of(&mut session.copies[0]);
         }
     }

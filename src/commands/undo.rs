@@ -68,7 +68,7 @@ fn way_out(report: &Report, env: &Env) -> Option<String> {
         return None;
     }
     let id = &report.run.id;
-    // What was undone is reported in any case.
+    // The report of the undo is printed even if this fails.
     let history = history::read(env).ok()?;
     let older = history.runs.iter().skip_while(|run| run.id != *id).skip(1).find(|run| run.is_undoable());
     let older = older.map(|run| format!(" `rejoin undo {}` undoes the run before it, {}.", run.id, run.verb));

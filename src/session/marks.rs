@@ -147,7 +147,7 @@ impl Mark {
             Self::MaybeLive => "maybe live",
             Self::Pinned => "pinned",
             Self::Tagged => "tagged",
-            // What is archived is in rejoin's archive.
+            // `archived` means rejoin's archive.
             Self::Kind(SessionKind::Archived) => "closed",
             Self::Expiring => "expiring",
             Self::Stuck => "stuck",

@@ -101,7 +101,7 @@ No sessions to check.
 }
 
 #[test]
-fn doctor_repairs_copy_that_is_a_prefix() {
+fn doctor_offers_to_trash_prefix_copy() {
     let world = world();
     let app = world.dir("app");
     world.add(sound(&world));

@@ -19,7 +19,7 @@ fn ordinary_session(world: &World, agent: &str) -> Option<Session> {
 }
 
 #[test]
-fn no_command_changes_every_agent_that_is_read_only() {
+fn every_agent_that_is_only_read_stays_unchanged() {
     agent_rules::hold("nothing is changed if its files were never measured", "docs/agents.md", |agent| {
         let world = World::new();
         let Some(session) = ordinary_session(&world, agent) else { return };

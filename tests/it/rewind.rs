@@ -293,7 +293,7 @@ fn latest_prefers_rewound_to_stuck_session() {
     assert!(shown(new).contains(&format!("  continues     claude {}\n", id(1))), "{}", shown(new));
     assert!(shown(&id(1)).contains(&format!("  rewound as    claude {new}\n")), "{}", shown(&id(1)));
 
-    // Whoever continues the old session means it again, and so does whoever takes the rewind back.
+    // `latest` means the old session again after a prompt in it, or after the undo of the rewind.
     world.add(refused(stuck().at("2026-03-01T13:00:00Z"), "and?", "API Error: 400 bad"));
     let later = world.from(world.home()).with("REJOIN_NOW", "2026-03-01T14:00:00Z");
     assert!(later.rejoin(["show", "--path", "latest"]).code(0).stdout().contains(&id(1)));

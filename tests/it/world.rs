@@ -564,7 +564,7 @@ pub(crate) fn start_of(pid: u32) -> String {
 /// The most memory in KiB that the program may use: 64 MiB, less the 20 MiB that the code of a release build takes.
 pub(crate) const MAX_KIB: u64 = 44 * 1024;
 
-/// Returns the memory of a process in KiB, without the pages of its own code, which an unoptimised build has more of: its
+/// Returns the memory of a process in KiB without its code, because an unoptimised build has more code: the
 /// peak on Linux, its current memory elsewhere; 0 if it has ended, or until it runs its own program.
 ///
 /// Until then it shares the memory of this test process, whose peak would be taken for its own.
