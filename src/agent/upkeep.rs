@@ -86,13 +86,9 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Returns the time from which the agent deletes a copy, if it is known. A file time after this moment is not of a change,
-    /// as in a clone that is read with an earlier clock; then the newest record decides.
-    pub(crate) fn expiry(&self, copy: &SessionCopy, now: Timestamp) -> Option<Timestamp> {
-        let changed_at = copy.modified_at?;
-        let recorded_at = copy.active_at.as_ref().map(|at| at.value);
-        let since = recorded_at.filter(|at| changed_at > now && *at < changed_at).unwrap_or(changed_at);
-        since.checked_add(self.period).ok()
+    /// Returns the time from which the agent deletes a copy, if it is known.
+    pub(crate) fn expiry(&self, copy: &SessionCopy) -> Option<Timestamp> {
+        copy.modified_at?.checked_add(self.period).ok()
     }
 }
 

@@ -35,10 +35,9 @@ impl<'e> Retentions<'e> {
     /// Returns the time from which the agent of a copy deletes it. Sets the time of the copy's last change if only that
     /// is missing: agents with a retention by file time set it while reading, except for directories.
     pub(crate) fn expiry(&mut self, copy: &mut SessionCopy) -> Option<Timestamp> {
-        let now = self.env.clock.now;
         let retention = self.of(&copy.place.store)?;
         copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
-        retention.expiry(copy, now)
+        retention.expiry(copy)
     }
 
     /// Notes on each session when its agent deletes it, if that is soon.

@@ -368,6 +368,6 @@ impl Survey {
         let copy = session.copy();
         let (_, retention) = self.retentions.get(&copy.place.store.root)?;
         let is_soon = |at: &Timestamp| at.duration_since(self.now) <= self.expires_within;
-        retention.expiry(copy, self.now).filter(|_| is_own(copy)).filter(is_soon)
+        retention.expiry(copy).filter(|_| is_own(copy)).filter(is_soon)
     }
 }
