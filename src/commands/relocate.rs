@@ -44,7 +44,7 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let mapping = mapping(args, env)?;
     let planned = plan(args, &mapping, env, ui)?;
     if planned.change.items.is_empty() && planned.left.is_empty() {
-        return Err(no_sessions(&mapping, env));
+        return Err(no_sessions(args, &mapping, env));
     }
     change::check_fingerprint(&planned.change, &args.change(), env)?;
     let (sessions, overview) = (planned.sessions(), moving(&planned.change, env));
@@ -208,11 +208,12 @@ fn question(sessions: usize, mapping: &Mapping) -> String {
     }
 }
 
-fn no_sessions(mapping: &Mapping, env: &Env) -> anyhow::Error {
+fn no_sessions(args: &MoveArgs, mapping: &Mapping, env: &Env) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
     let near = match mapping.pairs() {
-        [(from, to)] => {
+        // The commands move all sessions, which is more than `--agent` or `--session` asked for.
+        [(from, to)] if args.session.is_empty() && args.agents.agent.is_empty() => {
             let to = shell::word(&to.to_string_lossy()).into_owned();
             no_match::commands_near(from, env, |near| format!("rejoin move {} {to}", shell::word(near)))
         }

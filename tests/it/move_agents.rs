@@ -406,6 +406,7 @@ fn move_takes_only_named_sessions_and_their_subagents() {
     assert!(after.contains(&("claude".to_owned(), id(2), old.display().to_string())));
     let none = world.rejoin(args(&old, &new, &["--yes", "--agent", "pi"])).code(5);
     assert!(none.stderr().contains("no session was started in"), "{}", none.stderr());
+    assert!(!none.stderr().contains("rejoin move"), "{}", none.stderr());
 }
 
 #[test]
