@@ -102,11 +102,8 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
         return Ok(());
     }
     let agent = session.agent;
-    let message = format!(
-        "session {} lies in {}, which {agent} has not registered, so anybody may have written it",
-        session.id(),
-        copy.place.path.display()
-    );
+    let path = copy.place.path.display();
+    let message = format!("{agent} has not registered the session in {path}, so anybody may have written it");
     let name = name(session);
     let hint = format!(
         "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `rejoin resume {name} --trust`"

@@ -117,7 +117,7 @@ fn resume_from_foreign_database_needs_trust() {
     }
     for args in [&["--print"][..], &[], &["--in", "/"]] {
         let refused = world.from(&cloned).rejoin([&["resume", &id(1)], args].concat()).code(7);
-        assert!(refused.stderr().contains("which crush has not registered"), "{}", refused.stderr());
+        assert!(refused.stderr().contains("crush has not registered the session in"), "{}", refused.stderr());
         assert_eq!(refused.stdout(), "");
     }
     assert!(world.launched().is_none());

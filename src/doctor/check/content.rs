@@ -225,13 +225,11 @@ fn planted(session: &Session) -> Option<Finding> {
     if !copy.is_planted() {
         return None;
     }
-    let path = &copy.place.path;
     let evidence = format!(
-        "{} lies in {}, which {} has not registered. It may have come with the directory, as part of a repository, so \
+        "{} has not registered the session in {}. It may have come with the directory, as part of a repository, so \
          anybody may have written it.",
-        name(session),
-        path.display(),
-        session.agent
+        session.agent,
+        copy.place.path.display()
     );
     let finding = Finding::about(session, Code::Planted, Severity::Warning, evidence);
     let finding = finding.measured("not registered", "registered by its agent");

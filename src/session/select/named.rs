@@ -1,5 +1,6 @@
 //! Finds what a typed name means: an id, the start of one, or a title.
 
+use super::short::dir_of;
 use crate::session::{Located, Session, SessionKind};
 
 /// A session, or a record of one, that a typed name may mean. The key identifies it to the caller.
@@ -18,7 +19,7 @@ pub(crate) struct Candidate<'a, K> {
 /// The ways in which a name matches a candidate, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Match {
-    /// The name is the id.
+    /// The name is the id, or the directory in an id that is the path of a file.
     WholeId,
     /// The id starts with the name.
     Id,
@@ -65,7 +66,8 @@ impl<'a, K> Candidate<'a, K> {
         let starts_in_other_case =
             || self.id.get(..name.typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.typed));
         let title = || self.title.map(str::trim);
-        Some(if self.id == name.typed {
+        let is_dir = || name.typed.starts_with('/') && dir_of(self.id) == Some(name.typed.trim_end_matches('/'));
+        Some(if self.id == name.typed || is_dir() {
             Match::WholeId
         } else if self.id.starts_with(name.typed) {
             if self.is_subagent { Match::SubagentId } else { Match::Id }
@@ -145,6 +147,15 @@ pub(super) mod tests {
         assert_eq!(among(&["abc", "abcd"], "abc"), Some((Match::WholeId, vec!["abc"])));
         assert_eq!(among(&["abc", "abcd"], "ab"), Some((Match::Id, vec!["abc", "abcd"])));
         assert_eq!(among(&["abc"], "x"), None);
+    }
+
+    #[test]
+    fn directory_in_a_path_id_beats_ids_below_it() {
+        let ids =
+            ["/w/two/.aider.chat.history.md", "/w/two-b/.aider.chat.history.md", "/w/two/x/.aider.chat.history.md"];
+        assert_eq!(among(&ids, "/w/two"), Some((Match::WholeId, vec![ids[0]])));
+        assert_eq!(among(&ids, "/w/two-b/"), Some((Match::WholeId, vec![ids[1]])));
+        assert_eq!(among(&ids, "/w/t").map(|(by, keys)| (by, keys.len())), Some((Match::Id, 3)));
     }
 
     #[test]

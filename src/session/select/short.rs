@@ -29,8 +29,17 @@ impl ShortIds {
 
 /// Returns the beginning of an id that distinguishes it from other ids in the same answer.
 pub(crate) fn short_among<'i, 'o>(id: &'i str, others: impl IntoIterator<Item = &'o str>) -> &'i str {
+    if let Some(dir) = dir_of(id) {
+        return dir;
+    }
     let needed = others.into_iter().filter(|other| *other != id).map(|other| common(id, other) + 1).max();
     &id[..boundary(id, needed.unwrap_or_default().max(SHORTEST_ID))]
+}
+
+/// Returns the directory in an id that is the path of a file. The directory names the session as well, and a prefix
+/// would end within a name.
+pub(super) fn dir_of(id: &str) -> Option<&str> {
+    id.starts_with('/').then(|| id.rsplit_once('/'))?.map(|(dir, _)| dir).filter(|dir| !dir.is_empty())
 }
 
 /// Returns the number of bytes that two ids share at their beginning.
@@ -60,7 +69,7 @@ fn short_lengths<K>(names: &[Candidate<'_, K>]) -> Vec<usize> {
         }
     }
     for (length, name) in lengths.iter_mut().zip(names) {
-        *length = boundary(name.id, *length);
+        *length = dir_of(name.id).map_or_else(|| boundary(name.id, *length), str::len);
     }
     lengths
 }
@@ -71,6 +80,16 @@ mod tests {
 
     use super::super::named::tests::{among, candidates};
     use super::*;
+
+    #[test]
+    fn a_short_path_is_its_directory() {
+        let ids =
+            ["/home/ana/work/has space/.aider.chat.history.md", "/home/ana/h/.aider.chat.history.md", "9f4d0000-1"];
+        let list: Vec<_> = candidates(&ids).collect();
+        let short: Vec<&str> = list.iter().zip(short_lengths(&list)).map(|(name, length)| &name.id[..length]).collect();
+        assert_eq!(short, ["/home/ana/work/has space", "/home/ana/h", "9f4d0000"]);
+        assert_eq!(ids.map(|id| short_among(id, ids)), ["/home/ana/work/has space", "/home/ana/h", "9f4d0000"]);
+    }
 
     proptest! {
         #[test]
