@@ -15,6 +15,23 @@ const SHOWN_BY: &[(&str, Option<Verb>, &str, &str)] = &[
     ("<RUN", None, "undo --list", "the runs"),
 ];
 
+/// Values of which there are too many for an error, and the command that lists them.
+const VALUES_SHOWN_BY: &[(&str, &str, &str)] =
+    &[("<AGENT>", "agents", "the agents"), ("<CODE>", "doctor --list-checks", "the checks")];
+
+/// Replaces the long list of the values of an option by the value nearest to the one typed, or the command that lists them.
+fn shorten_values(error: &mut Error, nearest: Option<&str>, words: &[String]) {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return };
+    let shown_by = VALUES_SHOWN_BY.iter().find(|(name, ..)| argument.ends_with(name));
+    let Some((_, list, what)) = shown_by else { return };
+    error.remove(ContextKind::ValidValue);
+    if nearest.is_none() {
+        let list = command_line::in_home(&format!("rejoin {list}"), &command_line::elsewhere_of(words)).into_owned();
+        let tip = StyledStr::from(format!("`{list}` lists {what}"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+}
+
 /// Adds the command that lists a missing argument to an error, and the option that takes all of them.
 pub(crate) fn add_tips(error: &mut Error, command: &Command, words: &[String]) {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
@@ -137,6 +154,10 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         error.remove(ContextKind::Suggested);
     }
     match (suggested, nearest) {
+        (ContextKind::SuggestedValue, near) => {
+            shorten_values(error, near.as_deref(), words);
+            near.and_then(|name| error.insert(suggested, ContextValue::String(name)));
+        }
         (_, None) => {}
         (ContextKind::SuggestedSubcommand, Some(name)) => {
             error.insert(suggested, ContextValue::Strings(vec![name]));
@@ -171,6 +192,25 @@ mod tests {
             let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
             let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
             assert_eq!(tips, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn unknown_agent_or_check_gets_the_nearest_or_the_command_that_lists_them() {
+        for (line, expected) in [
+            ("resume 9f4d --with codx", "a similar value exists: 'codex'"),
+            ("list --agent zzz", "`rejoin agents` lists the agents"),
+            ("--home /a resume 9f4d --with zzz", "`rejoin --home /a agents` lists the agents"),
+            ("doctor --check zzz", "`rejoin doctor --list-checks` lists the checks"),
+        ] {
+            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
+            let mut command = Cli::command();
+            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            suggest_nearest(&mut error, &command, &words);
+            let said = error.to_string();
+            let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+            assert_eq!(tips, [expected], "{said}");
+            assert!(!said.contains("possible values"), "{said}");
         }
     }
 
