@@ -18,6 +18,7 @@ use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
 use crate::launch::written::{self, Snapshot};
 use crate::scan::Wanted;
+use crate::session::Session;
 use crate::session::select::CopySelector;
 use crate::system::env::Env;
 use crate::view::pick::Purpose;
@@ -68,20 +69,20 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
         }
     };
+    let backend = SessionBackend {
+        env: env.clone(),
+        filter: filter.clone(),
+        options: options.clone(),
+        request: request.clone(),
+        copy: copy.clone(),
+        with,
+        is_started,
+    };
     let target = match found {
         Ok(target) => target,
         Err(words) => {
-            let backend = SessionBackend {
-                env: env.clone(),
-                filter: filter.clone(),
-                options: options.clone(),
-                request: request.clone(),
-                copy: copy.clone(),
-                with,
-                is_started,
-            };
             let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
-            match find::picked(backend, purpose, &words, ui)? {
+            match find::picked(backend.clone(), purpose, &words, ui)? {
                 Answer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);
@@ -93,14 +94,12 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
             }
         }
     };
+    let planned = |session: Session, options: &Options| match with {
+        Some(other) => Resume::briefed(session, other, options, &request, env),
+        None => Resume::of_session(session, options, &request, env),
+    };
     let mut resume = match target {
-        Target::Session(session) => {
-            let session = find::with_a_copy(*session, copy.as_ref(), "resume", env, ui)?;
-            match with {
-                Some(other) => Resume::briefed(session, other, &options, &request, env)?,
-                None => Resume::of_session(session, &options, &request, env)?,
-            }
-        }
+        Target::Session(session) => planned(find::with_a_copy(*session, copy.as_ref(), "resume", env, ui)?, &options)?,
         Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
         Target::LostApp(pointer) => {
             let message = format!("cannot find the session that {} points to", pointer.path.display());
@@ -109,7 +108,14 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 .into());
         }
     };
-    let refusals = resume.check(&options, env);
+    let mut refusals = resume.check(&options, env);
+    if let (true, Some(refusal), Some(session)) = (is_started, refusals.first(), resume.session.clone())
+        && let Some(how) = find::another_dir(&backend, &session, &resume, refusal, ui)?
+    {
+        options = find::options_with(&options, &how);
+        resume = planned(session, &options)?;
+        refusals = resume.check(&options, env);
+    }
     let warning = resume.session.as_ref().filter(|_| resume.briefed.is_none()).and_then(checks::check_chain);
     resume.warnings.extend(warning);
     let stuck = resume.session.as_ref().filter(|_| resume.briefed.is_none()).and_then(checks::check_stuck);

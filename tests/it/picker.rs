@@ -548,6 +548,35 @@ fn picker_explains_refused_resume_and_offers_actions() {
 }
 
 #[test]
+fn resume_of_a_named_session_lets_its_user_choose_another_directory() {
+    let world = two_sessions();
+    let gone = world.dir("repo/gone");
+    std::fs::create_dir(world.dir("repo").join(".git")).expect("a directory");
+    world.add(Claude::session(id(3)).in_dir(&gone).at("2026-02-20T10:00:00Z").turn("Move the house", "Moved."));
+    std::fs::remove_dir(&gone).expect("no directory");
+    let resumed = || {
+        let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(["resume", &id(3)]);
+        Seat::run(&command, 160, 24)
+    };
+    let mut seat = resumed();
+    let way = format!("> rejoin resume claude:{} --in {}", id(3), world.dir("repo").display());
+    let screen = seat.shows(&way);
+    assert_eq!(screen.matches(&way[2..]).count(), 1, "each directory once: {screen}");
+    seat.types("\x1b");
+    assert_eq!(seat.ends().0, Some(130));
+    assert!(world.launched().is_none());
+    let mut seat = resumed();
+    seat.shows(&way);
+    seat.types("\r");
+    assert_eq!(seat.ends().0, Some(0));
+    assert_eq!(world.launched().expect("a launch").cwd, world.dir("repo"));
+    // Nobody can choose in a script.
+    let refused = world.rejoin(["resume", &id(3)]).code(7).stderr();
+    assert!(refused.contains("does not exist"), "{refused}");
+}
+
+#[test]
 fn picker_offers_to_create_missing_directory() {
     let world = two_sessions();
     let gone = world.dir("gone");

@@ -41,6 +41,7 @@ const FIRST: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The data that the picker needs for its actions.
+#[derive(Clone)]
 pub(crate) struct SessionBackend {
     pub env: Env,
     pub filter: Filter,
@@ -214,7 +215,8 @@ impl SessionBackend {
         Refused { why, ready: rewind.into_iter().chain([anyway, show_it(session)]).collect() }
     }
 
-    fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
+    /// Returns the remedies of a refused resume.
+    pub(super) fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
         let ready = |how: How, why: String| Ready { line: Self::line(session, &how), why, how: Some(how) };
         let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
         let starts_in = |dir: &&Path| resume.is_none_or(|resume| resume.starts_in(dir));
@@ -258,7 +260,12 @@ impl SessionBackend {
             }
             _ => Vec::new(),
         };
-        all.dedup_by(|a, b| a.how == b.how);
+        let mut ways: Vec<How> = Vec::new();
+        all.retain(|ready| {
+            let is_new = ready.how.as_ref().is_none_or(|how| !ways.contains(how));
+            ways.extend(ready.how.clone());
+            is_new
+        });
         all.push(show_it(session));
         for ready in &mut all {
             ready.line = in_home(&ready.line, &self.env.invocation.elsewhere).into_owned();

@@ -14,7 +14,7 @@ pub(crate) use archived::{archived, state};
 pub(crate) use backend::{SessionBackend, options_with};
 pub(crate) use copies::ready;
 pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chosen_copy};
-pub(crate) use pick::{Answer, can_pick, needs_a_picker, picked, why_nobody_picks};
+pub(crate) use pick::{Answer, another_dir, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
 pub(crate) use text::is_whole_id;
 pub(crate) use trashed::{is_of_same_session, items as items_of_run, trashed};

@@ -11,6 +11,7 @@ use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
+use crate::launch::resume::Resume;
 use crate::session::Session;
 use crate::session::select::CopySelector;
 use crate::system::env::{Env, Terminal};
@@ -105,6 +106,31 @@ pub(crate) fn with_a_copy(
         return Err(refusal.into());
     }
     choose_a_copy(session, refusal.message, verb, env, ui)
+}
+
+/// Lets the user choose another directory for a session at the terminal, if its own is gone or unknown. `None` if the
+/// refusal has another reason, or nobody can choose.
+pub(crate) fn another_dir(
+    backend: &SessionBackend,
+    session: &Session,
+    resume: &Resume,
+    refusal: &Refusal,
+    ui: &mut Ui,
+) -> anyhow::Result<Option<How>> {
+    use RefusalCode::{MissingDirectory, NotADirectory, UnknownDirectory};
+    let is_of_dir = matches!(refusal.code, MissingDirectory | NotADirectory | UnknownDirectory);
+    let terminal = &backend.env.terminal;
+    if !(is_of_dir && can_pick(terminal) && terminal.stdout) {
+        return Ok(None);
+    }
+    let refused = backend.refused(session, refusal, Some(resume), &How::default());
+    if refused.ready.iter().all(|ready| ready.how.is_none()) {
+        return Ok(None);
+    }
+    match pick::choose(session, refused, ui.err_styles()).context("cannot use the terminal")? {
+        Choice::Way(how) => Ok(Some(how)),
+        Choice::Left(exit) => Err(nothing_picked(exit).into()),
+    }
 }
 
 /// Lets the user choose a copy of a session at the terminal; `verb` is the command that takes it.
