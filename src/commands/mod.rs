@@ -49,7 +49,7 @@ use crate::change::tags::Tags;
 use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::{self, Places, Scan, Wanted, stuck};
+use crate::scan::{self, Places, Scan, Wanted, processes, stuck};
 use crate::session::marks::Mark;
 use crate::session::matching::Query;
 use crate::session::select::{self, Filter, Selector};
@@ -194,6 +194,9 @@ fn labels<'e>(env: &'e Env, ui: &mut Ui) -> Labels<'e> {
 /// Sets the marks that a glance at a session does not show: the user's labels, and those that only a query needs.
 fn mark(sessions: &mut [Session], query: &Query, env: &Env, ui: &mut Ui) {
     labels(env, ui).mark(sessions);
+    if query.asks_for(Mark::Live) || query.asks_for(Mark::MaybeLive) {
+        processes::verify(sessions);
+    }
     if query.asks_for(Mark::Stuck) {
         stuck::note(sessions);
     }

@@ -169,7 +169,7 @@ impl Mark {
             Self::Pinned => "you pinned it, so no cleanup and no delete removes it",
             Self::Tagged => "you tagged it; a wide column has the tags instead, as in `+relay`",
             Self::Expiring => "its agent deletes it within seven days; `rejoin archive --expiring 7d` keeps it",
-            Self::Stuck => "its last replies are errors of the API that a retry does not cure; see `rejoin rewind`",
+            Self::Stuck => "its last replies are API errors that a retry does not fix; see `rejoin rewind`",
             Self::Rewound => "`rejoin rewind` made it from another session",
             Self::Kind(SessionKind::Main) => "an ordinary session",
             Self::Kind(SessionKind::Fork) => "it began as a copy of another session",

@@ -113,11 +113,12 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  697 B  x
 }
 
 #[test]
-fn refusal_names_the_open_file() {
+fn refusal_names_the_open_file_and_its_process() {
     let world = World::new().with_processes();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     let open = std::fs::File::options().append(true).open(&path).expect("a transcript");
     let why = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();
-    assert!(why.contains(&format!("a process has {} open", path.display())), "{why}");
+    let held = format!("process {} has {} open", std::process::id(), path.display());
+    assert!(why.contains(&held), "{why}");
     drop(open);
 }

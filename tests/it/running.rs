@@ -208,6 +208,19 @@ fn running_list_respects_words_and_filters() {
 }
 
 #[test]
+fn is_live_finds_a_transcript_that_a_process_writes() {
+    let world = World::new().with_processes();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("one", "1"));
+    world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("two", "2"));
+    let ids = |word: &str| world.rejoin(["list", "--fields", "id", "--", word]).code(0).stdout();
+    assert_eq!(ids("is:live"), "");
+    let open = File::options().append(true).open(&path).expect("a transcript");
+    assert_eq!(ids("is:live"), format!("{}\n", id(1)));
+    assert_eq!(ids("-is:live"), format!("{}\n", id(2)));
+    drop(open);
+}
+
+#[test]
 fn the_picker_and_show_describe_the_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));

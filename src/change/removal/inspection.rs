@@ -166,8 +166,8 @@ impl Summaries {
             if look.kind == Kind::File {
                 dates.add(path, look, self.now);
             }
-            if held.is_none() && open.has(look.identity) {
-                held = Some(path());
+            if let (None, Some(pid)) = (&held, open.holder(look.identity)) {
+                held = Some((pid, path()));
             }
         };
         // A file that a process writes to need not exist, nor belong to it.
@@ -200,7 +200,7 @@ impl Summaries {
                 Err(why) => obstacle = obstacle.or(Some(why)),
             }
         }
-        let held = held.map(|file| format!("a process has {} open", file.display()));
+        let held = held.map(|(pid, file)| format!("process {pid} has {} open", file.display()));
         let why = held.or_else(|| {
             (!open.is_known()).then(|| "this system does not report which processes have its files open".to_owned())
         });

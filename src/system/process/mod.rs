@@ -9,7 +9,7 @@ mod macos;
 mod pages;
 mod start_time;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -203,9 +203,10 @@ fn identities<'p>(files: &[&'p Path]) -> BTreeMap<(u64, u64), &'p Path> {
     metadata.collect()
 }
 
-/// The files that other processes have open, as far as the system shows them.
+/// The files that other processes have open, by device and inode, each with one of these processes, as far as the system
+/// shows them.
 #[derive(Debug)]
-pub(crate) struct OpenFiles(Option<HashSet<(u64, u64)>>);
+pub(crate) struct OpenFiles(Option<HashMap<(u64, u64), u32>>);
 
 impl OpenFiles {
     /// Examines every process.
@@ -216,8 +217,10 @@ impl OpenFiles {
     fn of(table: &impl Table) -> Self {
         // This process only reads: the picker may show a session at the moment in which it is to be removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
-        let identities = |files: Vec<OpenFile>| files.into_iter().filter(is_other).map(|open| open.identity).collect();
-        Self(table.open_files(None).map(identities))
+        let holders = |files: Vec<OpenFile>| {
+            files.into_iter().filter(is_other).map(|OpenFile { pid, identity, .. }| (identity, pid)).collect()
+        };
+        Self(table.open_files(None).map(holders))
     }
 
     /// Returns whether the system shows open files at all.
@@ -227,7 +230,12 @@ impl OpenFiles {
 
     /// Returns whether a process is known to have a file open, by device and inode.
     pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
-        self.0.as_ref().is_some_and(|open| open.contains(&identity))
+        self.holder(identity).is_some()
+    }
+
+    /// Returns a process that is known to have a file open, by device and inode.
+    pub(crate) fn holder(&self, identity: (u64, u64)) -> Option<u32> {
+        self.0.as_ref()?.get(&identity).copied()
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
         health => warning(health.meaning().to_owned()),
     }));
     if session.is_stuck {
-        facts.push(warning("its last replies are errors that a retry does not cure".to_owned()));
+        facts.push(warning("its last replies are errors that a retry does not fix".to_owned()));
     }
     if let Some(at) = session.expires_at {
         let when = if at <= env.clock.now { "when it next starts" } else { "within seven days" };
