@@ -26,7 +26,7 @@ pub(crate) struct ArchiveArgs {
     #[arg(long, value_name = "AGE", conflicts_with_all = ["every", "verify"])]
     pub older_than: Option<When>,
 
-    /// Only sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
+    /// Take, or report, sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
     #[arg(long, value_name = "TIME", value_parser = parse_days, conflicts_with_all = ["every", "verify"])]
     pub expiring: Option<SignedDuration>,
 

@@ -71,9 +71,9 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub deep: bool,
 
-    /// Only sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
+    /// Take, or report, sessions that their agent will delete within TIME: 7, 7d, 2w or another time; a number alone is days
     ///
-    /// This is about the check `expires-soon`.
+    /// The check is `expires-soon`; the others do not depend on it.
     #[arg(long, value_name = "TIME", value_parser = parse_days, default_value = "7d")]
     pub expiring: SignedDuration,
 
