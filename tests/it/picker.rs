@@ -498,7 +498,7 @@ fn picker_marks_and_keeps_pinned_session() {
     seat.shows("2 of 2 sessions");
     assert!(world.rejoin(["pin", "--list"]).code(0).stdout().contains(&id(1)));
     seat.types("\x18");
-    seat.shows("is pinned");
+    seat.shows("It is pinned; ^T unpins it.");
     seat.types("\x14");
     seat.shows("1 session unpinned.");
     assert!(!world.rejoin(["pin", "--list"]).code(0).stdout().contains(&id(1)));

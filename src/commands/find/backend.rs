@@ -26,7 +26,7 @@ use crate::launch;
 use crate::launch::checks;
 use crate::launch::resume::{Left, Options, Resume};
 use crate::scan::{self, Places, Wanted, processes, stuck};
-use crate::session::select::{self, CopySelector, Filter, SortKey};
+use crate::session::select::{self, CopySelector, Filter, SortKey, short_among};
 use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
@@ -123,7 +123,11 @@ impl Backend for SessionBackend {
 
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
         undo::recover_first(&self.env, "delete", PATIENCE).map_err(|error| in_words(&error))?;
-        removal::plan(sessions, false, &self.env).map_err(|error| in_words(&error))
+        // The line for it is as short as the terminal.
+        let short = |words: String, session: &Arc<Session>| {
+            words.replacen(session.id(), short_among(session.id(), []), 1)
+        };
+        removal::plan(sessions, false, &self.env).map_err(|error| sessions.iter().fold(in_words(&error), short))
     }
 
     fn remove(&self, change: &Change) -> Result<Outcome, String> {

@@ -222,6 +222,10 @@ impl Picker<'_> {
                 self.background.other_agents(Arc::clone(&self.sessions[at]));
             }
             Step::Open(key) => self.open(&key)?,
+            Step::AskToRemove(items) if items.iter().any(|at| self.sessions[*at].is_pinned) => {
+                let one = if items.len() == 1 { "It" } else { "One of them" };
+                self.state.note = Some(format!("{one} is pinned; ^T unpins it."));
+            }
             Step::AskToRemove(items) => {
                 self.state.busy = Some("Looking at what goes");
                 self.background.plan_removal(items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect());
