@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::{Signal, getpid, kill_process};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGQUIT, SIGWINCH};
 
@@ -160,6 +161,12 @@ impl Screen {
         self.held =
             self.signals.pending().into_iter().find(|signal| !matches!(*signal, SIGINT | SIGQUIT | SIGWINCH | SIGCHLD));
         Ok(outcome)
+    }
+
+    /// Stops this process until its shell continues it, as ^Z does outside of raw mode. In a process group that no shell
+    /// controls, the signal has no effect.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        Ok(self.aside(|| kill_process(getpid(), Signal::TSTP))??)
     }
 
     /// Returns a handle that ends a wait from another thread.

@@ -324,6 +324,27 @@ fn a_signal_ends_the_picker_and_restores_the_terminal() {
 }
 
 #[test]
+fn ctrl_z_stops_the_picker_until_its_shell_continues_it() {
+    let world = two_sessions();
+    let mut command = world.from(world.dir("elsewhere")).command("/bin/sh");
+    command.arg("-im");
+    let mut seat = Seat::run(&command, 100, 24);
+    seat.types(&format!("{} resume\r", env!("CARGO_BIN_EXE_rejoin")));
+    seat.shows("2 of 2 sessions");
+    seat.types("\x1a");
+    seat.sees("Stopped");
+    seat.types("fg\r");
+    seat.shows("2 of 2 sessions");
+    seat.types("docs");
+    seat.shows("1 of 2 sessions");
+    seat.types("\x03");
+    seat.sees("1049l");
+    seat.types("exit\r");
+    assert!(seat.ends().0.is_some());
+    assert!(world.launched().is_none());
+}
+
+#[test]
 fn filters_limit_the_picker() {
     let world = two_sessions();
     world.add(Amplifier::session(id(3)).in_dir(world.dir("docs")).turn("Name the thing", "Named."));

@@ -215,7 +215,7 @@ fn every_documented_key_works() {
         "^S",
         "^G",
         "shift-up shift-down",
-        "^L",
+        "^L ^Z",
         "? F1",
         "esc ^C",
     ];

@@ -124,9 +124,8 @@ impl Backend for SessionBackend {
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String> {
         undo::recover_first(&self.env, "delete", PATIENCE).map_err(|error| in_words(&error))?;
         // The line for it is as short as the terminal.
-        let short = |words: String, session: &Arc<Session>| {
-            words.replacen(session.id(), short_among(session.id(), []), 1)
-        };
+        let short =
+            |words: String, session: &Arc<Session>| words.replacen(session.id(), short_among(session.id(), []), 1);
         removal::plan(sessions, false, &self.env).map_err(|error| sessions.iter().fold(in_words(&error), short))
     }
 

@@ -51,6 +51,10 @@ pub(crate) fn choose(session: &Session, refused: Refused, styles: &Styles) -> io
                 Step::Choose(_, ready) => return Ok(ready.how.map_or(Choice::Left(Exit::Interrupted), Choice::Way)),
                 Step::CopyText(text) => screen.draw(&super::to_clipboard(&text))?,
                 Step::Redraw => painter.forget(),
+                Step::Suspend => {
+                    screen.suspend()?;
+                    painter.forget();
+                }
                 Step::Leave => return Ok(Choice::Left(Exit::Interrupted)),
                 _ => {}
             }

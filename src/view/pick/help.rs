@@ -50,7 +50,7 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         ("^S", "sort by activity, by size, by directory"),
         ("^G", "group by directory"),
         ("shift-up shift-down", "scroll the preview; alt works too"),
-        ("^L", "redraw the screen"),
+        ("^L ^Z", "redraw the screen, suspend the program"),
         ("? F1", "show these keys"),
         ("esc ^C", "close this, or leave"),
     ]);

@@ -41,6 +41,7 @@ pub(super) enum Key {
     Sort,
     Group,
     Redraw,
+    Suspend,
     Mouse(Mouse),
 }
 
@@ -151,6 +152,7 @@ fn decode(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
         b'\n' | 0x0e => Some(Key::Down),
         0x0b | 0x10 => Some(Key::Up),
         0x0c => Some(Key::Redraw),
+        0x1a => Some(Key::Suspend),
         0x0f => Some(Key::Open),
         0x12 => Some(Key::With),
         0x13 => Some(Key::Sort),

@@ -195,6 +195,10 @@ impl Picker<'_> {
         match step {
             Step::Stay => {}
             Step::Redraw => self.painter.forget(),
+            Step::Suspend => {
+                self.screen.suspend()?;
+                self.painter.forget();
+            }
             Step::Leave if self.state.busy == Some(REMOVING) => {
                 self.state.note = Some("The deletion is not done yet; leave when it is.".to_owned());
             }

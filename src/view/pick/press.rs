@@ -12,6 +12,8 @@ pub(super) enum Step {
     Stay,
     Leave,
     Redraw,
+    /// Stop until the shell continues the program.
+    Suspend,
     /// Enter: return these sessions to the command.
     Take(Vec<usize>),
     /// Choose one of the possible actions.
@@ -44,8 +46,10 @@ impl State {
             key => key,
         };
         self.clicked = None;
-        if key == Pressed::Redraw {
-            return Step::Redraw;
+        match key {
+            Pressed::Redraw => return Step::Redraw,
+            Pressed::Suspend => return Step::Suspend,
+            _ => {}
         }
         match &mut self.mode {
             Mode::List => self.press_in_list(key),
@@ -141,9 +145,8 @@ impl State {
                 self.is_grouped = !self.is_grouped;
                 self.arrange();
             }
-            Pressed::Mouse(_) => {}
+            Pressed::Mouse(_) | Pressed::Redraw | Pressed::Suspend => {}
             Pressed::Escape | Pressed::Interrupt => return Step::Leave,
-            Pressed::Redraw => return Step::Redraw,
             Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::With | Pressed::Remove | Pressed::Pin => {
                 return self.act(&key);
             }
@@ -286,7 +289,7 @@ mod tests {
             state.fit(2);
             for key in keys {
                 let step = state.press(key.clone());
-                prop_assert!(matches!(step, Step::Stay | Step::Redraw), "{key:?}: {step:?}");
+                prop_assert!(matches!(step, Step::Stay | Step::Redraw | Step::Suspend), "{key:?}: {step:?}");
             }
         }
 
