@@ -1,6 +1,5 @@
 //! Finds what a typed name means: an id, the start of one, or a title.
 
-use super::short::dir_of;
 use crate::session::{Located, Session, SessionKind};
 
 /// A session, or a record of one, that a typed name may mean. The key identifies it to the caller.
@@ -118,6 +117,12 @@ pub(crate) fn all_by_id<'a, K>(
     candidates: impl IntoIterator<Item = Candidate<'a, K>>,
 ) -> impl Iterator<Item = K> {
     candidates.into_iter().filter(move |candidate| candidate.id.starts_with(typed)).map(|candidate| candidate.key)
+}
+
+/// Returns the directory in an id that is the path of a file. The directory names the session as well, and a prefix
+/// would end within a name.
+pub(super) fn dir_of(id: &str) -> Option<&str> {
+    id.starts_with('/').then(|| id.rsplit_once('/'))?.map(|(dir, _)| dir).filter(|dir| !dir.is_empty())
 }
 
 /// Parses a position in a listing, counted from 1: up to three digits, because longer numbers are prefixes of ids.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Candidate;
+use super::named::dir_of;
 use crate::session::{AgentKind, Session};
 
 /// Minimum number of characters of a short id.
@@ -34,12 +35,6 @@ pub(crate) fn short_among<'i, 'o>(id: &'i str, others: impl IntoIterator<Item = 
     }
     let needed = others.into_iter().filter(|other| *other != id).map(|other| common(id, other) + 1).max();
     &id[..boundary(id, needed.unwrap_or_default().max(SHORTEST_ID))]
-}
-
-/// Returns the directory in an id that is the path of a file. The directory names the session as well, and a prefix
-/// would end within a name.
-pub(super) fn dir_of(id: &str) -> Option<&str> {
-    id.starts_with('/').then(|| id.rsplit_once('/'))?.map(|(dir, _)| dir).filter(|dir| !dir.is_empty())
 }
 
 /// Returns the number of bytes that two ids share at their beginning.
