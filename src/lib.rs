@@ -37,9 +37,9 @@ pub use agent::jido::signature as jido_signature;
 pub use error::Exit;
 pub use save::write::session_info::{read_working_dir, write_session_info};
 #[doc(hidden)]
-pub use system::env::{Captured, Surroundings};
+pub use system::env::{CapturedStreams, Surroundings};
 
-use cli::{Cli, ColorWhen, Command, Format, Hook, HookArgs, add_tips, split_from_options, suggest_nearest};
+use cli::{Cli, ColorWhen, Command, Format, HookArgs, HookCommand, add_tips, split_from_options, suggest_nearest};
 use error::{Refusal, is_closed_pipe};
 use format::{command_line, text};
 use system::env::Env;
@@ -141,7 +141,7 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
             return Exit::Ok;
         }
     };
-    if let Command::Hook(HookArgs { what: event @ (Hook::Claude | Hook::Amplifier) }) = &cli.command {
+    if let Command::Hook(HookArgs { what: event @ (HookCommand::Claude | HookCommand::Amplifier) }) = &cli.command {
         // Nothing is read that an event does not need, such as the zone's files.
         let mut ui = Ui::new(streams, None, cli.global.quiet, cli.global.color);
         return commands::hook::event(event, surroundings, &mut ui);

@@ -10,13 +10,13 @@ use crate::agent::installed::Package;
 use crate::agent::mentions::ListAt;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::{Rewind, Slim};
-use crate::agent::upkeep::{CwdRecords, Fold, HalfLine, Link, is_object};
+use crate::agent::upkeep::{CwdRecords, HalfLine, Link, StrayLog, is_object};
 use crate::agent::usage::UsageAt;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
 use crate::session::{SessionCopy, SessionKind, Store, evidence};
 use crate::system::env::Env;
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{EntryKind, EntryMetadata};
 
 /// A function that finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
@@ -41,8 +41,9 @@ impl OutputDir {
     pub(super) fn path(self, env: &Env) -> Option<PathBuf> {
         let chosen = env.variable(self.variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
         let path = chosen.unwrap_or_else(|| env.temp_dir()).join(self.name());
-        let is_own = |look: Look| look.kind == Kind::Dir && look.owner.0 == rustix::process::geteuid().as_raw();
-        (!env.foreign_home && Look::at(&path).is_ok_and(is_own)).then_some(path)
+        let is_own =
+            |look: EntryMetadata| look.kind == EntryKind::Dir && look.owner.0 == rustix::process::geteuid().as_raw();
+        (!env.foreign_home && EntryMetadata::at(&path).is_ok_and(is_own)).then_some(path)
     }
 }
 
@@ -156,7 +157,7 @@ pub(crate) struct About {
     pub cwd_records: Option<&'static dyn CwdRecords>,
     /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
     /// anything else.
-    pub fold: fn(&Path, &Path) -> Result<Option<Fold>, PathError>,
+    pub fold: fn(&Path, &Path) -> Result<Option<StrayLog>, PathError>,
 }
 
 /// Size in bytes from which a transcript is called large: clients take long to open one, or refuse it (14 public reports

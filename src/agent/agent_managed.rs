@@ -20,12 +20,12 @@ pub(crate) struct AgentManaged {
     /// Set if the command was tested with the real program, and asks no question.
     pub removes_unasked: bool,
     /// The command that imports a session, if the agent has one.
-    pub import: Option<Import>,
+    pub import: Option<ImportCommand>,
 }
 
 /// The command and the file format with which an agent imports a session.
 #[derive(Debug)]
-pub(crate) struct Import {
+pub(crate) struct ImportCommand {
     /// The command, which is run in the directory of the session; the file is appended.
     pub words: &'static [&'static str],
     /// The database of a store into which it imports by default.
@@ -59,7 +59,7 @@ impl AgentManaged {
     }
 }
 
-impl Import {
+impl ImportCommand {
     /// Returns a store with the variable that makes its agent import into this database.
     pub(crate) fn store_of(&self, store: &Store, database: &Path) -> Store {
         let mut store = store.clone();

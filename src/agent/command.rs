@@ -107,7 +107,7 @@ pub(super) fn as_option(prompt: Option<&str>, short: &str, long: &str) -> Vec<St
 
 /// The command that would be started, and its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct LaunchPlan {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// The directory; `None` if it is unknown.
@@ -124,7 +124,7 @@ pub(crate) struct Plan {
 
 /// The user's request to the agent beyond resuming.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct LaunchRequest {
     /// One prompt to answer without a terminal.
     pub prompt: Option<String>,
     /// Further arguments for the agent.

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::system::env::{Env, Program};
+use crate::system::env::{Env, ProgramSearch};
 use crate::system::{fsio, reach};
 
 /// Maximum size of a package.json in bytes.
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 6;
 
 /// The registry that a package comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Registry {
+pub(crate) enum PackageRegistry {
     Npm,
     PyPi,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Registry {
 /// A package, as its own files name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
-    pub(crate) registry: Registry,
+    pub(crate) registry: PackageRegistry,
     /// Its name; for Python, `-` is replaced by `_`.
     pub(crate) name: String,
     pub(crate) version: String,
@@ -39,7 +39,7 @@ pub(crate) struct Package {
 impl Package {
     /// Finds the package of the program that a shell would start by this name; `None` if its files do not show one.
     pub(crate) fn of(program: &str, env: &Env) -> Option<Self> {
-        let Program::Found(path) = env.find_program(program) else { return None };
+        let ProgramSearch::Found(path) = env.find_program(program) else { return None };
         let real = reach::canonicalize(&path).ok()?;
         npm(&real, program).or_else(|| {
             let script = beginning(&real)?;
@@ -51,7 +51,7 @@ impl Package {
     }
 
     /// Returns whether it is this package, in any version.
-    pub(crate) fn is(&self, registry: Registry, name: &str) -> bool {
+    pub(crate) fn is(&self, registry: PackageRegistry, name: &str) -> bool {
         self.registry == registry && self.name == name
     }
 
@@ -67,17 +67,17 @@ impl Package {
 /// Finds the npm package whose manifest declares this file as the program.
 fn npm(real: &Path, program: &str) -> Option<Package> {
     #[derive(Deserialize)]
-    struct Manifest {
+    struct PackageJson {
         name: String,
         version: String,
         bin: Value,
     }
     real.ancestors().skip(1).take(MAX_DEPTH).find_map(|dir| {
         let bytes = fsio::read_if_present(&dir.join("package.json"), MAX_MANIFEST).ok()??;
-        let manifest: Manifest = serde_json::from_slice(&bytes).ok()?;
+        let manifest: PackageJson = serde_json::from_slice(&bytes).ok()?;
         let bin = manifest.bin.as_str().or_else(|| manifest.bin.get(program)?.as_str())?;
         let is_its = reach::canonicalize(&dir.join(bin)).is_ok_and(|bin| bin == real);
-        is_its.then_some(Package { registry: Registry::Npm, name: manifest.name, version: manifest.version })
+        is_its.then_some(Package { registry: PackageRegistry::Npm, name: manifest.name, version: manifest.version })
     })
 }
 
@@ -96,7 +96,7 @@ fn python(real: &Path, script: &str) -> Option<Package> {
     versions.dedup();
     // Two Pythons may each have another version, and the script does not show which one is used.
     let version = versions.pop().filter(|_| versions.is_empty())?;
-    Some(Package { registry: Registry::PyPi, name: module.to_owned(), version })
+    Some(Package { registry: PackageRegistry::PyPi, name: module.to_owned(), version })
 }
 
 fn versions_in(folder: &Path, module: &str) -> Vec<String> {
@@ -128,7 +128,7 @@ mod tests {
     fn versions_are_compared_by_number() {
         let is_at_least = |version: &str, major, minor| {
             let version = version.to_owned();
-            Package { registry: Registry::Npm, name: "x".to_owned(), version }.is_at_least(major, minor)
+            Package { registry: PackageRegistry::Npm, name: "x".to_owned(), version }.is_at_least(major, minor)
         };
         assert_eq!(is_at_least("1.29.0", 1, 29), Some(true));
         assert_eq!(is_at_least("1.28.1", 1, 29), Some(false));

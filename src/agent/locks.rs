@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Found, StoreNotes};
 use crate::session::Liveness;
-use crate::system::process::{self, Lock, Locks};
+use crate::system::process::{self, LockOwner, Locks};
 
 /// Records the sessions whose lock in a directory, `<id>.lock`, is held; the file remains after a client has ended.
 /// `noted` reads the process from the agent's own note.
@@ -30,9 +30,9 @@ pub(super) fn add_held(
 /// Determines the liveness of a session from its lock; `None` if no process holds it.
 pub(super) fn liveness(lock: &Path, table: &Locks, noted: fn(&Path) -> Option<u32>) -> Option<Liveness> {
     let pid = match table.holder(lock) {
-        Lock::Free => return None,
-        Lock::HeldBy(pid) => Some(pid),
-        Lock::Held => noted(lock).filter(|pid| process::exists(*pid)),
+        LockOwner::Free => return None,
+        LockOwner::HeldBy(pid) => Some(pid),
+        LockOwner::Held => noted(lock).filter(|pid| process::exists(*pid)),
     };
     let why = || "its lock is held by a process that rejoin cannot see".to_owned();
     Some(pid.map_or_else(|| Liveness::Maybe { why: why() }, |pid| Liveness::Live { pid }))

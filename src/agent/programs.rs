@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{about, registry};
 use crate::agent::about::About;
 use crate::session::{Liveness, Located, SessionCopy};
-use crate::system::process::{self, Running};
+use crate::system::process::{self, RunningProcess};
 use crate::system::reach;
 
 /// Variables that contain the directory of stores, for any agent.
@@ -16,7 +16,7 @@ const INTERPRETERS: [&str; 9] = ["node", "bun", "deno", "python", "ruby", "sh", 
 const MIN_PREFIX: usize = 8;
 
 /// The running programs of agents.
-pub(crate) struct Programs(Vec<Running>);
+pub(crate) struct Programs(Vec<RunningProcess>);
 
 impl Programs {
     /// Finds the programs that run now.
@@ -33,7 +33,7 @@ impl Programs {
             let is_start = value.len() >= MIN_PREFIX && place.id.starts_with(value);
             value == place.id || is_start || Path::new(value) == &*place.path
         };
-        let uses = |running: &&Running| {
+        let uses = |running: &&RunningProcess| {
             let mut arguments = running.words.iter().skip(1);
             runs(&running.words, about) && arguments.any(named) && may_use(running, place) != Some(false)
         };
@@ -46,7 +46,7 @@ impl Programs {
             return Some(Liveness::Live { pid });
         }
         let about = about(place.agent());
-        let uses = |running: &&Running| {
+        let uses = |running: &&RunningProcess| {
             !about.marks_use && runs(&running.words, about) && may_use(running, place) == Some(true)
         };
         let pid = self.0.iter().find(uses)?.pid;
@@ -88,7 +88,7 @@ fn runs(words: &[String], about: &About) -> bool {
 
 /// Returns whether a program may use the store of a session: it does not if it has another home. `None` for a program of
 /// another user.
-fn may_use(running: &Running, place: &Located) -> Option<bool> {
+fn may_use(running: &RunningProcess, place: &Located) -> Option<bool> {
     let (about, (variables, cwd)) = (about(place.agent()), running.own.as_ref()?);
     let is_store = |name: &str| {
         VARIABLES.contains(&name) || place.store.set.contains_key(name) || about.variables.iter().any(|it| it.0 == name)

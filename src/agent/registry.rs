@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Agent, Found};
 use crate::agent::about::About;
-use crate::agent::command::{Plan, Request};
+use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::relocation::Act;
 use crate::error::PathError;
 use crate::session::agents::agents;
@@ -48,7 +48,7 @@ pub(crate) trait PointerWriter: Listed + Sync {
     fn meaningful_bytes(&self) -> u64;
 
     /// Returns the plan of a new session of the other agent in a directory.
-    fn start_new(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan;
+    fn start_new(&self, dir: PathBuf, request: &LaunchRequest, env: &Env) -> LaunchPlan;
 }
 
 macro_rules! readers {

@@ -117,12 +117,12 @@ pub(super) fn text(dir: &Path) -> Result<&str, Unable> {
 /// a worktree, and rejoin when a session moves.
 pub(super) fn is_relocated(line: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
-    struct Record<'a> {
+    struct RelocatedMark<'a> {
         #[serde(rename = "type", borrow)]
         kind: std::borrow::Cow<'a, str>,
     }
     memchr::memmem::find(line, b"\"relocated\"").is_some()
-        && serde_json::from_slice::<Record<'_>>(line).is_ok_and(|record| record.kind == "relocated")
+        && serde_json::from_slice::<RelocatedMark<'_>>(line).is_ok_and(|record| record.kind == "relocated")
 }
 
 /// Returns the edit that appends a line to a file; it first ends a torn last line.

@@ -17,7 +17,7 @@ pub(crate) const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The point up to which messages are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct CutPoint {
     pub branch: BranchFilter,
     /// Number of messages of the branch that are kept.
     pub messages: u64,
@@ -36,7 +36,7 @@ pub(crate) struct NewCopy {
 
 /// Creates a session with a new id from the messages of a copy, in the format of the agent's own fork. Fails if the copy
 /// is unreadable or too large.
-pub(crate) type Rewind = fn(&SessionCopy, Cut, &str) -> Result<NewCopy, PathError>;
+pub(crate) type Rewind = fn(&SessionCopy, CutPoint, &str) -> Result<NewCopy, PathError>;
 
 /// Makes sessions with all messages of a copy, without images, files and long results of tools.
 #[derive(Clone, Copy, Debug)]
@@ -108,8 +108,8 @@ pub(super) fn slim_file(copy: &SessionCopy, headers: &[&str], shape: &Shape, id:
 /// Returns the `type` of a record.
 fn kind(record: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Record {
+    struct RecordType {
         r#type: String,
     }
-    serde_json::from_str::<Record>(record).ok().map(|record| record.r#type)
+    serde_json::from_str::<RecordType>(record).ok().map(|record| record.r#type)
 }

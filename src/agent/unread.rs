@@ -14,18 +14,18 @@ use crate::system::reach;
 
 /// An agent that rejoin does not read. docs/agents.md has the reason, and the source of these facts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadAgent {
     /// The agent's name as its makers write it.
     pub name: &'static str,
     /// The locations of its sessions, on Linux and macOS.
-    places: &'static [Place],
+    places: &'static [StorePath],
     /// The command to use instead of `rejoin list` or `rejoin resume`, in Markdown.
     pub instead: &'static str,
 }
 
 /// A file or a directory that holds sessions.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StorePath {
     base: Base,
     /// The path below the base.
     path: &'static str,
@@ -64,13 +64,13 @@ pub(crate) struct UnreadStore {
     pub instead: Cow<'static, str>,
 }
 
-const fn at(base: Base, path: &'static str) -> Place {
-    Place { base, path, with: &[] }
+const fn at(base: Base, path: &'static str) -> StorePath {
+    StorePath { base, path, with: &[] }
 }
 
 /// Returns the user directory of an editor that is derived from VS Code.
-const fn editor(base: Base, path: &'static str) -> Place {
-    Place { base, path, with: CHATS }
+const fn editor(base: Base, path: &'static str) -> StorePath {
+    StorePath { base, path, with: CHATS }
 }
 
 /// The chats of VS Code below its user directory. Newer versions on a server write only transcripts.
@@ -83,13 +83,13 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that rejoin does not read. None of them was measured.
-pub(crate) static UNREAD: [Unread; 4] = [
-    Unread {
+pub(crate) static UNREAD: [UnreadAgent; 4] = [
+    UnreadAgent {
         name: "Kiro CLI",
         places: &[at(Data, "kiro-cli/data.sqlite3"), at(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
     },
-    Unread {
+    UnreadAgent {
         name: "Copilot Chat",
         places: &[
             editor(Config, "Code/User"),
@@ -103,19 +103,19 @@ pub(crate) static UNREAD: [Unread; 4] = [
         ],
         instead: "`code DIR`, then *Show Chats* in its chat view",
     },
-    Unread {
+    UnreadAgent {
         name: "Zed",
         places: &[at(Data, "zed/threads/threads.db"), at(ApplicationSupport, "Zed/threads/threads.db")],
         instead: "`zed DIR`, then the history of its agent panel",
     },
-    Unread {
+    UnreadAgent {
         name: "OpenClaw",
         places: &[at(Variable("OPENCLAW_STATE_DIR"), "agents"), at(Home, ".openclaw/agents")],
         instead: "`openclaw sessions --all-agents`, then `openclaw agent --session-id ID --message TEXT`",
     },
 ];
 
-impl Place {
+impl StorePath {
     /// Returns every possible path: the one below a variable and the default one.
     fn paths(&self, env: &Env) -> Vec<PathBuf> {
         let named = |name: &str| env.agent_variable(name).map(|dir| env.absolute(Path::new(dir)));
@@ -150,7 +150,7 @@ fn has(dir: &Path, path: &str) -> bool {
 /// Returns every store that exists, or whose disk does not answer. Each is returned once, even if two bases lead to it.
 pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     let mut found: Vec<UnreadStore> = Vec::new();
-    for Unread { name, places, instead, .. } in &UNREAD {
+    for UnreadAgent { name, places, instead, .. } in &UNREAD {
         for place in *places {
             for root in place.paths(env) {
                 if found.iter().all(|known| known.root != root) && place.is_at(&root) {
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn page_has_a_row_of_each_unread_agent() {
         let page = include_str!("../../docs/agents.md");
-        for Unread { name, places, instead } in &UNREAD {
+        for UnreadAgent { name, places, instead } in &UNREAD {
             let row = page.lines().find(|line| line.starts_with(&format!("| {name} | "))).expect("a row");
             let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
             assert!(cells.len() == 4 && cells.iter().all(|cell| !cell.is_empty()), "{row}");
             assert_eq!(cells[3], *instead);
-            let shown = |place: &Place| match place.base {
+            let shown = |place: &StorePath| match place.base {
                 Variable(variable) => format!("`${variable}/{}`", place.path),
                 Home => format!("`~/{}`", place.path),
                 Config => format!("`~/.config/{}`", place.path),

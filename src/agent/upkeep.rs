@@ -132,7 +132,7 @@ pub(crate) struct Link<'a> {
 
 /// The relation of a stray log to the log of the session to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fold {
+pub(crate) enum StrayLog {
     /// Every record of it is also in the other log.
     AllKnown,
     /// Every record of it is newer than the last one of the other log.
@@ -151,7 +151,7 @@ pub(crate) fn is_object(line: &[u8]) -> bool {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Node<'a> {
+struct LinkedRecord<'a> {
     id: Text<'a>,
     parent_id: Text<'a>,
 }
@@ -159,7 +159,7 @@ struct Node<'a> {
 /// Parses a record with an `id` and a `parentId`, the format of Copilot CLI and Pi.
 pub(super) fn node(line: &[u8]) -> Option<Link<'_>> {
     skimmed_link(line, ["id", "parentId", ""]).or_else(|| {
-        let node: Node<'_> = whole_record(line)?;
+        let node: LinkedRecord<'_> = whole_record(line)?;
         Some(Link { id: node.id.into_inner(), parent: node.parent_id.into_inner(), leaf: None })
     })
 }

@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
 use super::MachineDir;
-use super::manifest::{Node, Role};
+use super::manifest::{EntryContent, EntryRole};
 use super::rows;
 use super::store::{Archive, Holdings};
 use crate::agent;
@@ -37,8 +37,9 @@ fn is_held(session: &Session, holdings: &Holdings, own: &MachineDir) -> bool {
     let Some(snapshot) = holdings.newest(session.agent, session.id()) else { return false };
     let manifest = &snapshot.manifest;
     let Some(agent) = agent::by_kind(session.agent) else { return false };
-    let entries = manifest.entries.iter().filter(|entry| entry.role != Role::Companion);
-    let entries: HashMap<PathBuf, &Node> = entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
+    let entries = manifest.entries.iter().filter(|entry| entry.role != EntryRole::Companion);
+    let entries: HashMap<PathBuf, &EntryContent> =
+        entries.map(|entry| (manifest.original(entry), &entry.node)).collect();
     let all_are = session.copies.iter().all(|copy| {
         if agent.agent_managed(&copy.place).is_some() {
             let rows = entries.get(&*copy.place.path).and_then(|node| node.content());
@@ -54,15 +55,15 @@ fn is_held(session: &Session, holdings: &Holdings, own: &MachineDir) -> bool {
 }
 
 /// Checks whether a path, and everything below it, is among these entries with its present content.
-fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &Node>) -> bool {
+fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &EntryContent>) -> bool {
     walkdir::WalkDir::new(path).into_iter().all(|found| {
         let Ok(found) = found else { return false };
         match entries.get(found.path()) {
             None => false,
-            Some(Node::Dir) => found.file_type().is_dir(),
-            Some(Node::Link { target }) => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
-            Some(Node::Rows { .. }) => false,
-            Some(Node::File { size, sha256, .. }) => {
+            Some(EntryContent::Dir) => found.file_type().is_dir(),
+            Some(EntryContent::Link { target }) => std::fs::read_link(found.path()).is_ok_and(|now| now == *target),
+            Some(EntryContent::Rows { .. }) => false,
+            Some(EntryContent::File { size, sha256, .. }) => {
                 file_digest(found.path()).is_ok_and(|(bytes, digest)| (bytes, &digest) == (*size, sha256))
             }
         }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Unable};
-use crate::archive::manifest::{CopyAt, Role};
+use crate::archive::manifest::{CopyAt, EntryRole};
 use crate::session::{Belongings, Located, Session, SessionCopy};
 use crate::system::links;
 use crate::system::stamp::modified;
@@ -45,13 +45,13 @@ pub(super) struct Inventory {
 pub(super) struct InventoryEntry {
     pub(super) store: usize,
     pub(super) path: PathBuf,
-    pub(super) role: Role,
-    pub(super) kind: Kind,
-    pub(super) state: State,
+    pub(super) role: EntryRole,
+    pub(super) kind: InventoryKind,
+    pub(super) state: FileMetadata,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum InventoryKind {
     File,
     Dir,
     Link(PathBuf),
@@ -61,7 +61,7 @@ pub(super) enum Kind {
 
 /// Metadata that changes if another program touched the file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct FileMetadata {
     pub(super) device: u64,
     pub(super) inode: u64,
     pub(super) mode: u32,
@@ -70,7 +70,7 @@ pub(super) struct State {
     pub(super) changed: (i64, i64),
 }
 
-impl State {
+impl FileMetadata {
     fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
@@ -116,7 +116,7 @@ pub(super) fn look(
     find: impl Fn(&Located) -> Result<Belongings, Unable>,
 ) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
-    let mut paths: BTreeMap<(usize, PathBuf), Role> = BTreeMap::new();
+    let mut paths: BTreeMap<(usize, PathBuf), EntryRole> = BTreeMap::new();
     for (at, copy) in session.copies.iter().enumerate() {
         let place = &copy.place;
         // A database may be outside the store that names it, or be that store. Paths are then relative to its
@@ -139,13 +139,23 @@ pub(super) fn look(
         let path = below(&place.path)?;
         inventory.copies.push(CopyAt { store, path: path.clone() });
         if in_database {
-            let state = State { mode: PRIVATE, modified: active_at(copy), ..State::default() };
-            inventory.pieces.push(InventoryEntry { store, path, role: Role::Own, kind: Kind::Rows(at), state });
+            let state = FileMetadata { mode: PRIVATE, modified: active_at(copy), ..FileMetadata::default() };
+            inventory.pieces.push(InventoryEntry {
+                store,
+                path,
+                role: EntryRole::Own,
+                kind: InventoryKind::Rows(at),
+                state,
+            });
             continue;
         }
         let belongings = find(place).map_err(|unable| InventoryError::Refused(unable.why))?;
         let companions = agent.companions(place);
-        let lists = [(Role::Own, &belongings.own), (Role::Shared, &belongings.shared), (Role::Companion, &companions)];
+        let lists = [
+            (EntryRole::Own, &belongings.own),
+            (EntryRole::Shared, &belongings.shared),
+            (EntryRole::Companion, &companions),
+        ];
         for (role, path) in lists.into_iter().flat_map(|(role, paths)| paths.iter().map(move |path| (role, path))) {
             let known = paths.entry((store, below(path)?)).or_insert(role);
             *known = role.max(*known);
@@ -177,7 +187,11 @@ fn active_at(copy: &SessionCopy) -> (i64, i64) {
 }
 
 /// Walks a file, or a directory and everything in it. Follows a link only at `path` itself, as reading does.
-fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> Result<(), InventoryError> {
+fn walk(
+    root: &Path,
+    path: &Path,
+    mut see: impl FnMut(PathBuf, InventoryKind, FileMetadata),
+) -> Result<(), InventoryError> {
     let refused = |path: &Path, why: &str| InventoryError::Refused(format!("{} {why}", path.display()));
     let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let start = if is_link { links::follow(path)?.0 } else { path.to_owned() };
@@ -196,17 +210,17 @@ fn walk(root: &Path, path: &Path, mut see: impl FnMut(PathBuf, Kind, State)) -> 
             return Err(refused(found.path(), "is where another file system is mounted"));
         }
         let kind = if kind.is_file() {
-            Kind::File
+            InventoryKind::File
         } else if kind.is_dir() {
-            Kind::Dir
+            InventoryKind::Dir
         } else if kind.is_symlink() {
-            Kind::Link(std::fs::read_link(found.path())?)
+            InventoryKind::Link(std::fs::read_link(found.path())?)
         } else {
             return Err(refused(found.path(), "is neither a file nor a directory"));
         };
         let below = found.path().strip_prefix(&start).unwrap_or(found.path());
         let path = if found.depth() == 0 { path.to_owned() } else { path.join(below) };
-        see(path.strip_prefix(root).map(Path::to_owned).unwrap_or(path), kind, State::of(&metadata));
+        see(path.strip_prefix(root).map(Path::to_owned).unwrap_or(path), kind, FileMetadata::of(&metadata));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ const MAX_HOST: usize = 40;
 
 /// The identity of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Identity {
+struct MachineIdentity {
     name: String,
     hostname: String,
     /// The inode of the state directory.
@@ -54,7 +54,7 @@ pub(crate) fn own_name(env: &Env) -> Result<Option<String>, String> {
 }
 
 pub(super) fn name_in(disk: &dyn Disk, dir: &Path, env: &Env) -> Result<Option<String>, String> {
-    let own: Identity = state_file::read(disk, &dir.join(OWN_NAME))?;
+    let own: MachineIdentity = state_file::read(disk, &dir.join(OWN_NAME))?;
     // A state directory that was copied to another machine has another inode there, and the machine gets a new name.
     let is_copied = own.hostname != env.hostname && own.inode != inode(disk, dir);
     Ok(Some(own.name).filter(|name| is_name(name) && !is_copied))
@@ -73,7 +73,7 @@ pub(crate) fn name_here(state_dir: &StateDir, env: &Env) -> anyhow::Result<Strin
     let host: String = hostname.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(MAX_HOST).collect();
     let host = Some(host.trim_matches('-')).filter(|host| !host.is_empty()).unwrap_or("machine");
     let name = format!("{host}-{}", &digest(unique.as_bytes())[..DIGITS]);
-    let identity = Identity { name: name.clone(), hostname, inode };
+    let identity = MachineIdentity { name: name.clone(), hostname, inode };
     disk::save(disk, &dir.join(OWN_NAME), Access::Private, &state_file::to_json(&identity)?)?;
     Ok(name)
 }
@@ -105,7 +105,7 @@ pub(crate) struct Noted {
 ///
 /// The archive's directory may be unmounted, or only a part of it may be there. These notes show what it must have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Notes {
+pub(crate) struct MachineNotes {
     archive: PathText,
     sessions: BTreeMap<String, BTreeMap<String, Noted>>,
 }
@@ -113,10 +113,10 @@ pub(crate) struct Notes {
 /// The notes about all archives.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct AllNotes {
-    archives: Vec<Notes>,
+    archives: Vec<MachineNotes>,
 }
 
-impl Notes {
+impl MachineNotes {
     /// Reads the notes about an archive.
     ///
     /// # Errors

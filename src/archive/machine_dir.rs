@@ -14,7 +14,7 @@ use super::manifest::Manifest;
 use crate::error::reason;
 use crate::session::{AgentKind, Problem};
 use crate::system::disk::{self, Disk};
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{EntryKind, EntryMetadata};
 
 /// Upper bound on the size of a manifest in bytes; that of a session with 200,000 files is smaller.
 pub(super) const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
@@ -31,14 +31,14 @@ pub(crate) struct MachineDir {
 
 /// One archived state of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
+pub(crate) struct ArchivedState {
     /// Path of the manifest.
     pub path: PathBuf,
     /// Content of the manifest.
     pub manifest: Manifest,
 }
 
-impl Snapshot {
+impl ArchivedState {
     /// Returns the SHA-256 of the manifest, taken from the file's name.
     pub(crate) fn digest(&self) -> &str {
         let stem = self.path.file_stem().and_then(|stem| stem.to_str());
@@ -105,7 +105,7 @@ impl MachineDir {
     }
 
     /// Returns the metadata of a path in the archive; `None` if it does not exist.
-    pub(super) fn look(&self, path: &Path) -> io::Result<Option<Look>> {
+    pub(super) fn look(&self, path: &Path) -> io::Result<Option<EntryMetadata>> {
         match disk::open_parent(self.disk(), path) {
             Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -140,7 +140,7 @@ impl MachineDir {
     }
 
     /// Reads a manifest and checks it against its name; `None` if it does not exist.
-    pub(super) fn read(&self, path: PathBuf) -> Result<Option<Snapshot>, Problem> {
+    pub(super) fn read(&self, path: PathBuf) -> Result<Option<ArchivedState>, Problem> {
         let fail = |reason: String| Problem { path: path.clone(), reason };
         let bytes = match disk::read_if_present(self.disk(), &path, MAX_MANIFEST) {
             Ok(Some(bytes)) => bytes,
@@ -158,7 +158,7 @@ impl MachineDir {
         if !is_in_place {
             return Err(Problem { path, reason: "it is the manifest of another session".to_owned() });
         }
-        Ok(Some(Snapshot { path, manifest }))
+        Ok(Some(ArchivedState { path, manifest }))
     }
 
     /// Lists the manifests of a session; a file with an unknown name, possibly of a later format, is a problem.
@@ -179,10 +179,10 @@ impl MachineDir {
     pub(crate) fn dirs(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         let mut dirs = Vec::new();
         for (path, kind) in self.entries(dir, problems) {
-            if kind == Kind::Dir {
+            if kind == EntryKind::Dir {
                 dirs.push(path);
-            } else if kind != Kind::File {
-                let what = if kind == Kind::Symlink {
+            } else if kind != EntryKind::File {
+                let what = if kind == EntryKind::Symlink {
                     "it is a symbolic link, which is not followed"
                 } else {
                     "it is not a directory"
@@ -194,7 +194,7 @@ impl MachineDir {
     }
 
     /// Lists a directory; a missing one is empty.
-    pub(crate) fn entries(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, Kind)> {
+    pub(crate) fn entries(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<(PathBuf, EntryKind)> {
         let list = || -> io::Result<Vec<_>> {
             let handle = self.disk.open_dir(dir)?;
             let names = self.disk.list(&handle)?.into_iter();

@@ -18,6 +18,6 @@ pub(crate) mod unpacked;
 pub(crate) mod verify;
 pub(crate) mod write;
 
-pub(crate) use machine_dir::{MachineDir, Snapshot};
+pub(crate) use machine_dir::{ArchivedState, MachineDir};
 pub(crate) use manifest::Manifest;
 pub(crate) use store::Archive;

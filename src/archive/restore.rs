@@ -10,18 +10,18 @@ use crate::agent::amplifier::session_info;
 use crate::agent::{self, Agent};
 use crate::archive::code::is_code;
 use crate::archive::coverage::file_digest;
-use crate::archive::manifest::{Entry, Node, Role};
-use crate::archive::sync::state::Layout;
-use crate::archive::unpacked::{Unpacked, unpack};
+use crate::archive::manifest::{EntryContent, EntryRole, ManifestEntry};
+use crate::archive::sync::state::LocalLayout;
+use crate::archive::unpacked::{UnpackedSession, unpack};
 use crate::archive::{Archive, MachineDir, Manifest};
 use crate::change::apply::run;
 use crate::change::apply::state_dir;
-use crate::change::outcome::Outcome;
-use crate::change::plan::change::{About, Change, Item, Seen, Step};
+use crate::change::outcome::ChangeOutcome;
+use crate::change::plan::change::{Change, ChangeItem, ItemSubject, PlannedCopy, Step};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::{SessionKind, Store};
-use crate::system::disk::{self, Access, At, Disk, For, SYSTEM};
+use crate::system::disk::{self, Access, Disk, For, NameInDir, SYSTEM};
 use crate::system::env::Env;
 use crate::system::stamp;
 use changes::state_dir::{READY, StateDir};
@@ -44,7 +44,7 @@ pub(crate) struct Restore<'a> {
     /// The directories that the plan makes for the sessions.
     made: HashSet<PathBuf>,
     /// The entry for each target path, with the number of its item.
-    placed: HashMap<PathBuf, (usize, &'a Entry)>,
+    placed: HashMap<PathBuf, (usize, &'a ManifestEntry)>,
     /// Set if files that an agent runs are restored too.
     with_code: bool,
     /// Target paths of the files that an agent would run and that are therefore not restored.
@@ -54,7 +54,7 @@ pub(crate) struct Restore<'a> {
 /// An entry and the path where it is prepared.
 #[derive(Debug)]
 struct Prepared<'a> {
-    entry: &'a Entry,
+    entry: &'a ManifestEntry,
     /// The directory of the machine that archived it.
     source: MachineDir,
     ready: PathBuf,
@@ -106,31 +106,31 @@ impl<'a> Restore<'a> {
     pub(crate) fn add(
         &mut self,
         manifest: &'a Manifest,
-        layout: &Layout,
+        layout: &LocalLayout,
         modified: Option<(i64, i64)>,
         present: Option<Present<'_>>,
     ) -> Result<bool, Vec<String>> {
         let (ready, source) = (self.ready.join(self.sessions.to_string()), self.archive.dir_of(manifest));
         let (mut steps, mut parts, mut in_the_way) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &Entry)>, _) =
+        let (mut made, mut placed, mut needs): (HashSet<PathBuf>, Vec<(PathBuf, &ManifestEntry)>, _) =
             (HashSet::new(), Vec::new(), None);
         // Restore the files that the agent lists last, so that it never finds a partial session.
-        let mut entries: Vec<&Entry> = manifest.entries.iter().collect();
+        let mut entries: Vec<&ManifestEntry> = manifest.entries.iter().collect();
         // Only the agent adds rows to its database.
-        entries.retain(|entry| !matches!(entry.node, Node::Rows { .. }));
+        entries.retain(|entry| !matches!(entry.node, EntryContent::Rows { .. }));
         entries.sort_by(|a, b| (a.role, a.store, &a.path).cmp(&(b.role, b.store, &b.path)));
         let mut put: Option<PathBuf> = None;
         let mut code = 0_usize;
         for entry in entries {
             let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
             if !self.with_code && is_code(manifest.agent, &manifest.copies, entry.store, &entry.path) {
-                let is_there = matches!(entry.node, Node::Dir) || standing(root, &target, entry).is_same();
+                let is_there = matches!(entry.node, EntryContent::Dir) || standing(root, &target, entry).is_same();
                 code += usize::from(!is_there);
                 self.left_out.extend(Some(target).filter(|_| !is_there));
                 continue;
             }
             self.roots.insert(root.to_owned());
-            let is_file = matches!(entry.node, Node::File { .. });
+            let is_file = matches!(entry.node, EntryContent::File { .. });
             let part = Prepared {
                 entry,
                 source: source.clone(),
@@ -145,7 +145,7 @@ impl<'a> Restore<'a> {
             match standing(root, &target, entry) {
                 Occupancy::Free { missing } => {
                     if let Some((item, earlier)) = self.placed.get(&target) {
-                        if entry.role == Role::Companion || earlier.node == entry.node {
+                        if entry.role == EntryRole::Companion || earlier.node == entry.node {
                             // Another session brings it.
                             needs = Some(*item);
                         } else {
@@ -164,7 +164,7 @@ impl<'a> Restore<'a> {
                     put = Some(target);
                 }
                 Occupancy::Same => {}
-                Occupancy::Taken(_) if entry.role == Role::Companion => {}
+                Occupancy::Taken(_) if entry.role == EntryRole::Companion => {}
                 Occupancy::Taken(why) => match present.as_ref().map(|present| present.replaced.contains(&target)) {
                     None => in_the_way.push(why),
                     Some(false) => {}
@@ -201,11 +201,11 @@ impl<'a> Restore<'a> {
         self.made.extend(made);
         let item = self.change.items.len();
         self.placed.extend(placed.into_iter().map(|(target, entry)| (target, (item, entry))));
-        let about = About::Session(manifest.agent, manifest.id.as_str().into());
+        let about = ItemSubject::Session(manifest.agent, manifest.id.as_str().into());
         let code = if present.is_some() { "continued-elsewhere" } else { "archived" };
         let seen = present.map(|present| present.seen).into_iter().collect();
         let title = manifest.facts.title.as_deref().map(Into::into);
-        self.change.items.push(Item { seen, title, needs, ..Item::new(about, code, reason, steps) });
+        self.change.items.push(ChangeItem { seen, title, needs, ..ChangeItem::new(about, code, reason, steps) });
         Ok(true)
     }
 }
@@ -218,7 +218,7 @@ pub(crate) fn files(count: usize) -> String {
 impl Restore<'_> {
     /// Returns the session-info.json to write into the directory of a session that `steps` put in place; `None` if its
     /// own files record its launch directory, or the archive knows no directory of its project.
-    fn info(&self, manifest: &Manifest, layout: &Layout, steps: &[Step]) -> Option<Info> {
+    fn info(&self, manifest: &Manifest, layout: &LocalLayout, steps: &[Step]) -> Option<Info> {
         // The archived directory is that of the chosen copy, and several copies may differ in it.
         let (facts, [at]) = (&manifest.facts, manifest.copies.as_slice()) else { return None };
         let is_from_outside = matches!(facts.launch_source.as_deref(), Some("pointer" | FROM_PROJECT));
@@ -253,7 +253,7 @@ impl Restore<'_> {
 /// A present copy of a session that is older than the archived state.
 pub(crate) struct Present<'r> {
     /// The copy; it must be unchanged since it was seen.
-    pub seen: Seen,
+    pub seen: PlannedCopy,
     /// The files that the archived state replaces. Other present files stay.
     pub replaced: &'r BTreeSet<PathBuf>,
 }
@@ -274,7 +274,7 @@ impl Occupancy {
     }
 }
 
-fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
+fn standing(root: &Path, target: &Path, entry: &ManifestEntry) -> Occupancy {
     let mut missing = Vec::new();
     for dir in target.ancestors().skip(1) {
         // The root itself may be reached through links; paths below the root may not.
@@ -311,10 +311,10 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
         Ok(metadata) => metadata,
     };
     let is_same = match &entry.node {
-        Node::Rows { .. } => false,
-        Node::Dir => metadata.is_dir(),
-        Node::Link { target: to } => std::fs::read_link(target).is_ok_and(|now| now == *to),
-        Node::File { size, sha256, .. } => {
+        EntryContent::Rows { .. } => false,
+        EntryContent::Dir => metadata.is_dir(),
+        EntryContent::Link { target: to } => std::fs::read_link(target).is_ok_and(|now| now == *to),
+        EntryContent::File { size, sha256, .. } => {
             metadata.is_file()
                 && metadata.len() == *size
                 && file_digest(target).is_ok_and(|(_, digest)| digest == *sha256)
@@ -324,7 +324,7 @@ fn standing(root: &Path, target: &Path, entry: &Entry) -> Occupancy {
         return Occupancy::Same;
     }
     let what = match &entry.node {
-        Node::File { size, .. } if metadata.is_file() && metadata.len() > *size => "exists and is longer",
+        EntryContent::File { size, .. } if metadata.is_file() && metadata.len() > *size => "exists and is longer",
         _ => "exists and is different",
     };
     Occupancy::Taken(format!("{} {what}", target.display()))
@@ -358,8 +358,8 @@ pub(crate) fn check_places(
         let copies: Vec<&Path> =
             manifest.copies.iter().filter(|copy| copy.store == at).map(|copy| copy.path.as_path()).collect();
         // If the name does not contain the id, the agent reads the id from the copy.
-        let is_copy = |entry: &Entry| copies.iter().any(|copy| entry.path.starts_with(copy));
-        let unpacked = Unpacked::of_store(manifest, at, is_copy, archive, env)?;
+        let is_copy = |entry: &ManifestEntry| copies.iter().any(|copy| entry.path.starts_with(copy));
+        let unpacked = UnpackedSession::of_store(manifest, at, is_copy, archive, env)?;
         let root = unpacked.root();
         let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
         let mut places = agent.locate(&store, None).places;
@@ -373,9 +373,10 @@ pub(crate) fn check_places(
             let belongings = agent.belongings(place).unwrap_or_default();
             paths.extend(belongings.own.into_iter().chain(belongings.shared).chain(agent.companions(place)));
         }
-        let is_its = |entry: &&Entry| {
+        let is_its = |entry: &&ManifestEntry| {
             let path = root.join(&entry.path);
-            let is_on_the_way = matches!(entry.node, Node::Dir) && paths.iter().any(|its| its.starts_with(&path));
+            let is_on_the_way =
+                matches!(entry.node, EntryContent::Dir) && paths.iter().any(|its| its.starts_with(&path));
             is_on_the_way || path.ancestors().any(|above| paths.contains(above))
         };
         if let Some(entry) = manifest.entries.iter().filter(|entry| entry.store == at).find(|entry| !is_its(entry)) {
@@ -387,9 +388,9 @@ pub(crate) fn check_places(
 
 impl Restore<'_> {
     /// Restores the sessions, as a run that can be undone.
-    pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+    pub(crate) fn apply(&self, env: &Env, patience: Duration) -> anyhow::Result<ChangeOutcome> {
         if self.change.items.is_empty() {
-            return Ok(Outcome::default());
+            return Ok(ChangeOutcome::default());
         }
         let mut state_dir = state_dir::open(env, self.change.verb, patience)?;
         // The user may name a store that no variable names.
@@ -398,7 +399,7 @@ impl Restore<'_> {
     }
 
     /// Restores the sessions under a lock that the caller holds.
-    pub(crate) fn apply_locked(&self, state_dir: &StateDir, env: &Env) -> anyhow::Result<Outcome> {
+    pub(crate) fn apply_locked(&self, state_dir: &StateDir, env: &Env) -> anyhow::Result<ChangeOutcome> {
         let made = self.make_ready(state_dir.disk());
         let outcome = made
             .map_err(|error| anyhow::Error::from(PathError::new("prepare", &self.ready, error)))
@@ -414,10 +415,10 @@ impl Restore<'_> {
             let above = disk::make_dirs(disk, part.ready.parent().unwrap_or(&part.ready), Access::Private)?;
             let at = (&above, part.ready.file_name().unwrap_or_default());
             match &part.entry.node {
-                Node::Rows { .. } => {}
-                Node::Dir => disk.make_dir(at, Access::Private)?,
-                Node::Link { target } => disk.make_link(at, target)?,
-                Node::File { sha256, chunks, .. } => {
+                EntryContent::Rows { .. } => {}
+                EntryContent::Dir => disk.make_dir(at, Access::Private)?,
+                EntryContent::Link { target } => disk.make_link(at, target)?,
+                EntryContent::File { sha256, chunks, .. } => {
                     let file = disk.open(at, For::New(Access::Private))?;
                     unpack((disk, &file), &part.entry.path, (sha256, chunks), &part.source)?;
                     disk.sync(&file)?;
@@ -435,7 +436,7 @@ impl Restore<'_> {
 }
 
 /// Changes the owner of a prepared entry to that of the nearest directory of its target path.
-fn take_owner(disk: &dyn Disk, at: At<'_>, target: &Path) -> io::Result<()> {
+fn take_owner(disk: &dyn Disk, at: NameInDir<'_>, target: &Path) -> io::Result<()> {
     if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
         // Only root may chown a file; for other users the owner is the user.
         let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
@@ -450,10 +451,10 @@ fn take_attributes(disk: &dyn Disk, part: &Prepared<'_>) -> io::Result<()> {
     let at = (&above, name.as_os_str());
     take_owner(disk, at, target)?;
     let mask = match entry.node {
-        Node::Link { .. } | Node::Rows { .. } => None,
+        EntryContent::Link { .. } | EntryContent::Rows { .. } => None,
         // Drops setuid, setgid and sticky bits: an archive must not grant rights.
-        Node::File { .. } => Some(0o777),
-        Node::Dir => {
+        EntryContent::File { .. } => Some(0o777),
+        EntryContent::Dir => {
             disk.sync(&disk.open(at, For::Dir)?)?;
             Some(0o3777)
         }

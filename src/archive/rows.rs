@@ -12,7 +12,7 @@ use super::chunks::CHUNK_BYTES;
 use super::{Archive, MachineDir};
 use crate::agent::{self, Agent};
 use crate::error::PathError;
-use crate::format::sqlite::rows::{self, Captured, Owner, Part, Table, Tables};
+use crate::format::sqlite::rows::{self, CapturedRows, OwnedValue, RowOwnership, RowTable, SessionTables};
 use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
 use crate::session::{AgentKind, Located};
@@ -44,7 +44,7 @@ pub(super) fn of(
     let agent_managed = agent.agent_managed(place).ok_or(RowsError::Missing)?;
     let read = sqlite::read(&place.path, |db| {
         let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
-        let captured = Tables::of(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
+        let captured = SessionTables::of(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
             whole.update(line);
             chunk.extend_from_slice(line);
             while chunk.len() >= CHUNK_BYTES {
@@ -56,15 +56,15 @@ pub(super) fn of(
         })?;
         let last = if chunk.is_empty() { Ok(()) } else { see(&chunk, size == 0) };
         let captured = match (captured, last) {
-            (Captured::Whole, Err(error)) => Captured::Refused(error),
+            (CapturedRows::Whole, Err(error)) => CapturedRows::Refused(error),
             (captured, _) => captured,
         };
         Ok((captured, size + chunk.len() as u64, hex(&whole.finalize())))
     });
     match read.map_err(RowsError::Unread)? {
-        (Captured::Whole, size, sha256) => Ok((size, sha256)),
-        (Captured::Missing, ..) => Err(RowsError::Missing),
-        (Captured::Refused(error), ..) => Err(RowsError::Refused(error)),
+        (CapturedRows::Whole, size, sha256) => Ok((size, sha256)),
+        (CapturedRows::Missing, ..) => Err(RowsError::Missing),
+        (CapturedRows::Refused(error), ..) => Err(RowsError::Refused(error)),
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     });
     let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
         let read = sqlite::read(path, |db| {
-            let mut tables = Tables::of(db, owned)?;
+            let mut tables = SessionTables::of(db, owned)?;
             places.iter().map(|place| size(&mut tables, &place.id)).collect::<Result<Vec<_>, _>>()
         });
         let sizes = places.iter().zip(read.unwrap_or_default());
@@ -100,13 +100,13 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
 }
 
 /// Returns the size of one session's rows in bytes; `None` if the session is not there.
-fn size(tables: &mut Tables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
+fn size(tables: &mut SessionTables<'_>, id: &str) -> Result<Option<u64>, QueryError> {
     let mut size = 0;
     let captured = tables.capture(id, &mut |line| {
         size += line.len() as u64;
         Ok(())
     })?;
-    Ok(matches!(captured, Captured::Whole).then_some(size))
+    Ok(matches!(captured, CapturedRows::Whole).then_some(size))
 }
 
 /// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions do
@@ -121,7 +121,7 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
         Ok(())
     });
     let rows = |lines: &mut dyn BufRead| {
-        let mut rows = Rows { with_session: true, ..Rows::default() };
+        let mut rows = RowDigests { with_session: true, ..RowDigests::default() };
         rows::read(lines, &mut rows).ok().map(|()| rows.rows)
     };
     captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, dir)) == Some(now))
@@ -129,10 +129,10 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
 
 /// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end the whole.
 pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), dir: &'a MachineDir) -> impl BufRead + 'a {
-    BufReader::new(Content { dir, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
+    BufReader::new(RowsContent { dir, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
 }
 
-struct Content<'a> {
+struct RowsContent<'a> {
     dir: &'a MachineDir,
     sha256: &'a str,
     rest: std::slice::Iter<'a, String>,
@@ -141,7 +141,7 @@ struct Content<'a> {
     at: usize,
 }
 
-impl Read for Content<'_> {
+impl Read for RowsContent<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.at == self.chunk.len() {
             let Some(name) = self.rest.next() else {
@@ -162,8 +162,8 @@ impl Read for Content<'_> {
 /// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory; the session's
 /// own row and rows that it shares with other sessions do not count, because every turn changes them.
 pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDir, (&str, &[String]))) -> bool {
-    let mut known = Rows::default();
-    let mut wanted = Rows::default();
+    let mut known = RowDigests::default();
+    let mut wanted = RowDigests::default();
     let is_read =
         rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut wanted));
     is_read.is_ok() && wanted.rows.is_subset(&known.rows)
@@ -171,21 +171,21 @@ pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDi
 
 /// The digests of rows.
 #[derive(Default)]
-struct Rows {
+struct RowDigests {
     table: Option<String>,
     /// Set if the session's own row counts, and row numbers do not.
     with_session: bool,
     rows: HashSet<[u8; 32]>,
 }
 
-impl rows::Reader for Rows {
-    fn table(&mut self, table: &Table) -> io::Result<()> {
-        let counts = table.part == Part::Rows || (self.with_session && table.part == Part::Session);
+impl rows::RowReader for RowDigests {
+    fn table(&mut self, table: &RowTable) -> io::Result<()> {
+        let counts = table.part == RowOwnership::Rows || (self.with_session && table.part == RowOwnership::Session);
         self.table = counts.then(|| table.table.clone());
         Ok(())
     }
 
-    fn row(&mut self, _: Option<i64>, _: Vec<Owner>, line: &[u8]) -> io::Result<()> {
+    fn row(&mut self, _: Option<i64>, _: Vec<OwnedValue>, line: &[u8]) -> io::Result<()> {
         if let Some(table) = &self.table {
             let values = || line.windows(NUMBERED.len()).position(|part| part == NUMBERED).map(|at| &line[at..]);
             let line = if self.with_session { values().unwrap_or(line) } else { line };

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::machine;
-use super::machine_dir::{MachineDir, Snapshot};
+use super::machine_dir::{ArchivedState, MachineDir};
 use super::manifest::Manifest;
 use crate::format::shell;
 use crate::session::state_name::StateName;
@@ -31,7 +31,7 @@ pub(crate) struct Archive {
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
     /// The states of each session, the oldest of each machine first, and those of this machine last.
-    pub sessions: BTreeMap<(AgentKind, String), Vec<Snapshot>>,
+    pub sessions: BTreeMap<(AgentKind, String), Vec<ArchivedState>>,
     /// Manifests that are damaged or cannot be read.
     pub problems: Vec<Problem>,
 }
@@ -147,7 +147,7 @@ impl Archive {
         let listed = dirs.iter().flat_map(|dir| list(dir, &mut problems).into_iter().map(move |path| (dir, path)));
         let paths: Vec<(&MachineDir, PathBuf)> = listed.collect();
         let read: Vec<_> = paths.into_par_iter().filter_map(|(dir, path)| dir.read(path).transpose()).collect();
-        let mut sessions: BTreeMap<_, Vec<Snapshot>> = BTreeMap::new();
+        let mut sessions: BTreeMap<_, Vec<ArchivedState>> = BTreeMap::new();
         for result in read {
             match result {
                 Ok(snapshot) => {
@@ -159,7 +159,7 @@ impl Archive {
         }
         for snapshots in sessions.values_mut() {
             // Sort the states of this machine last, so that its newest state is the last one.
-            let order = |it: &Snapshot| (self.is_own(&it.manifest), it.manifest.number);
+            let order = |it: &ArchivedState| (self.is_own(&it.manifest), it.manifest.number);
             snapshots.sort_by(|a, b| (order(a), &a.path).cmp(&(order(b), &b.path)));
         }
         problems.sort();
@@ -169,12 +169,12 @@ impl Archive {
 
 impl Holdings {
     /// Returns every state of every session.
-    pub(crate) fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+    pub(crate) fn snapshots(&self) -> impl Iterator<Item = &ArchivedState> {
         self.sessions.values().flatten()
     }
 
     /// Returns the newest state of each session.
-    pub(crate) fn each_newest(&self) -> impl Iterator<Item = &Snapshot> {
+    pub(crate) fn each_newest(&self) -> impl Iterator<Item = &ArchivedState> {
         self.sessions.values().filter_map(|states| states.last())
     }
 
@@ -189,7 +189,7 @@ impl Holdings {
     }
 
     /// Returns the newest state of a session.
-    pub(crate) fn newest(&self, agent: AgentKind, id: &str) -> Option<&Snapshot> {
+    pub(crate) fn newest(&self, agent: AgentKind, id: &str) -> Option<&ArchivedState> {
         self.sessions.get(&(agent, id.to_owned()))?.last()
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::archive::manifest::{Entry, Node};
+use crate::archive::manifest::{EntryContent, ManifestEntry};
 use crate::archive::{Archive, MachineDir, Manifest, rows};
 use crate::change::apply::private_dir;
 use crate::error::{PathError, Refusal, RefusalCode};
@@ -17,11 +17,11 @@ use changes::private_dir::PrivateDir;
 
 /// The chosen copy of an archived session, unpacked in a private directory that is removed on drop.
 #[derive(Debug)]
-pub(crate) struct Unpacked {
+pub(crate) struct UnpackedSession {
     dir: PrivateDir,
 }
 
-impl Unpacked {
+impl UnpackedSession {
     /// Unpacks below the state directory, or in the system's temporary directory if the state directory is not
     /// writable.
     ///
@@ -34,7 +34,7 @@ impl Unpacked {
     pub(super) fn of_store(
         manifest: &Manifest,
         store: usize,
-        is_wanted: impl Fn(&Entry) -> bool,
+        is_wanted: impl Fn(&ManifestEntry) -> bool,
         archive: &Archive,
         env: &Env,
     ) -> anyhow::Result<Self> {
@@ -56,18 +56,18 @@ impl Unpacked {
         self.dir.path()
     }
 
-    fn entry(&self, path: &Path, entry: &Entry, is_wanted: bool, dir: &MachineDir) -> Result<(), UnpackError> {
+    fn entry(&self, path: &Path, entry: &ManifestEntry, is_wanted: bool, dir: &MachineDir) -> Result<(), UnpackError> {
         let (disk, _) = self.dir.open();
         match &entry.node {
             // Links are not made, because nothing is read through them.
-            Node::Link { .. } => Ok(()),
-            Node::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
-            Node::Rows { sha256, chunks, .. } => {
+            EntryContent::Link { .. } => Ok(()),
+            EntryContent::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
+            EntryContent::Rows { sha256, chunks, .. } => {
                 disk::make_dirs(disk, path.parent().unwrap_or(path), Access::Private)?;
                 rebuild(rows::lines((sha256, chunks), dir), path)
                     .map_err(|error| UnpackError::Damaged(format!("its rows: {error}")))
             }
-            Node::File { sha256, chunks, .. } => {
+            EntryContent::File { sha256, chunks, .. } => {
                 let above = disk::make_dirs(disk, path.parent().unwrap_or(path), Access::Private)?;
                 let file = disk.open((&above, path.file_name().unwrap_or_default()), For::New(Access::Private))?;
                 if !is_wanted {

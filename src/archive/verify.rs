@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Serialize;
 
-use super::machine::Notes;
+use super::machine::MachineNotes;
 use super::machine_dir::BlobFault;
-use super::{Archive, MachineDir, Snapshot};
+use super::{Archive, ArchivedState, MachineDir};
 use crate::format::path_json;
 use crate::session::AgentKind;
-use crate::system::fsio::Kind;
+use crate::system::fsio::EntryKind;
 
 /// The answer of `archive --verify`.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Verdict {
+pub(crate) struct VerifyAnswer {
     /// The archive's directory.
     #[serde(serialize_with = "path_json::serialize")]
     pub archive: PathBuf,
     /// Damage that was found.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ArchiveFault>,
     /// Number of sessions.
     pub sessions: usize,
     /// Number of states.
@@ -41,7 +41,7 @@ pub(crate) struct Verdict {
 
 /// Something in the archive that has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Fault {
+pub(crate) struct ArchiveFault {
     /// `damaged-manifest`, `missing-manifest`, `damaged-blob` or `missing-blob`.
     #[serde(rename = "code")]
     pub kind: FaultKind,
@@ -97,13 +97,13 @@ pub(crate) struct Hurt {
 
 /// Reads every manifest and every blob; a fault in one does not stop the check of the others. Checks the notes of this
 /// machine for manifests that have vanished from its directory.
-pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
+pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
     let holdings = archive.holdings();
-    let mut verdict = Verdict {
+    let mut verdict = VerifyAnswer {
         archive: archive.root().to_owned(),
         sessions: holdings.sessions.len(),
         snapshots: holdings.snapshots().count(),
-        ..Verdict::default()
+        ..VerifyAnswer::default()
     };
     // A file that is missing in the directory of another machine may not have arrived yet.
     let own = archive.own().filter(|own| matches!(own.look(own.dir()), Ok(Some(_))));
@@ -113,18 +113,18 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
             verdict.incomplete += 1;
             continue;
         }
-        verdict.faults.push(Fault {
+        verdict.faults.push(ArchiveFault {
             kind: FaultKind::DamagedManifest,
             path: problem.path.clone(),
             reason: problem.reason.clone(),
             hurt: Vec::new(),
         });
     }
-    let snapshots: Vec<&Snapshot> = holdings.snapshots().collect();
+    let snapshots: Vec<&ArchivedState> = holdings.snapshots().collect();
     verdict.stored_bytes =
         snapshots.iter().map(|snapshot| archive.dir_of(&snapshot.manifest).size(&snapshot.path)).sum();
     let mut needed: BTreeMap<(&str, &str), BTreeSet<usize>> = BTreeMap::new();
-    for (at, Snapshot { manifest, .. }) in snapshots.iter().enumerate() {
+    for (at, ArchivedState { manifest, .. }) in snapshots.iter().enumerate() {
         for name in manifest.files().flat_map(|(_, _, chunks)| chunks) {
             needed.entry((&manifest.machine, name)).or_default().insert(at);
         }
@@ -149,8 +149,8 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         };
         // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
         let is_there =
-            |snapshot: &&Snapshot| !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None));
-        let users: Vec<&Snapshot> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
+            |snapshot: &&ArchivedState| !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None));
+        let users: Vec<&ArchivedState> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
         if users.is_empty() {
             continue;
         }
@@ -160,7 +160,7 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         }
         let kind = if fault == BlobFault::Missing { FaultKind::MissingBlob } else { FaultKind::DamagedBlob };
         let hurt = users.into_iter().flat_map(|snapshot| hurt_by(name, snapshot)).collect();
-        verdict.faults.push(Fault { kind, path: blob, reason: fault.to_string(), hurt });
+        verdict.faults.push(ArchiveFault { kind, path: blob, reason: fault.to_string(), hurt });
     }
     verdict.incomplete += incomplete.len();
     if let Some(own) = archive.own() {
@@ -168,7 +168,7 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
         // A damaged manifest may be the missing one.
         let is_damaged = |dir: &Path| holdings.problems.iter().any(|problem| problem.path.starts_with(dir));
         let missing = missing.filter(|(dir, _)| !is_damaged(dir));
-        verdict.faults.extend(missing.map(|(path, number)| Fault {
+        verdict.faults.extend(missing.map(|(path, number)| ArchiveFault {
             kind: FaultKind::MissingManifest,
             path,
             reason: format!("state {number} is missing"),
@@ -183,7 +183,7 @@ pub(crate) fn verify(archive: &Archive, notes: &Notes) -> Verdict {
     verdict
 }
 
-fn hurt_by(name: &str, snapshot: &Snapshot) -> Vec<Hurt> {
+fn hurt_by(name: &str, snapshot: &ArchivedState) -> Vec<Hurt> {
     let manifest = &snapshot.manifest;
     let files = manifest.files().filter(|(_, _, chunks)| chunks.iter().any(|chunk| chunk == name));
     let hurt = |entry| Hurt {
@@ -198,8 +198,9 @@ fn hurt_by(name: &str, snapshot: &Snapshot) -> Vec<Hurt> {
 /// Lists all files among the blobs of a machine, each with its name without the extension.
 pub(crate) fn blobs(machine: &MachineDir) -> Vec<(PathBuf, String)> {
     let mut problems = Vec::new();
-    let dirs = machine.entries(&machine.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == Kind::Dir);
-    let files = dirs.flat_map(|(dir, _)| machine.entries(&dir, &mut problems)).filter(|(_, kind)| *kind == Kind::File);
+    let dirs = machine.entries(&machine.blobs(), &mut problems).into_iter().filter(|(_, kind)| *kind == EntryKind::Dir);
+    let files =
+        dirs.flat_map(|(dir, _)| machine.entries(&dir, &mut problems)).filter(|(_, kind)| *kind == EntryKind::File);
     let named = files.filter_map(|(path, _)| {
         let name = path.file_name()?.to_str()?.trim_end_matches(".zst").to_owned();
         Some((path, name))

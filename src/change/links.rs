@@ -27,7 +27,7 @@ const REACH: usize = 1024;
 
 /// A briefing that was given to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Link {
+pub(crate) struct BriefingLink {
     #[serde(default)]
     format_version: u32,
     /// The first line of the briefing.
@@ -40,7 +40,7 @@ pub(crate) struct Link {
     origin: Origin,
 }
 
-impl Link {
+impl BriefingLink {
     /// Makes the link for a briefing on a session; `id` is the session's id as the briefing shows it.
     pub(crate) fn new(session: &Session, id: &str, with: AgentKind, at: Timestamp) -> Self {
         let digest = Sha256::digest(format!("{}:{}:{with}:{}", session.agent, session.id(), at.as_nanosecond()));
@@ -82,7 +82,7 @@ pub(crate) fn origin_of(session: &Session, dir: &Path) -> Option<Origin> {
     let prompt = &session.copy().first_prompt.as_ref()?.value;
     let token = token_in(bare(prompt))?;
     let bytes = fsio::read_if_present(&dir.join(name(token)), MAX_BYTES).ok()??;
-    let link: Link = serde_json::from_slice(&bytes).ok()?;
+    let link: BriefingLink = serde_json::from_slice(&bytes).ok()?;
     link.began(session).then_some(link.origin)
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn link_matches_only_session_of_briefed_agent() {
         let dir = tempfile::tempdir().expect("a directory");
         let old = session(vec![copy("old")]);
-        let link = Link::new(&old, "old", AgentKind::Codex, AT.parse().expect("a time"));
+        let link = BriefingLink::new(&old, "old", AgentKind::Codex, AT.parse().expect("a time"));
         let token = token_in(link.line()).expect("a token");
         let prompt = format!("{}\n\nThis text is a record.", link.line());
         let found = |agent, prompt: &str, created| origin_of(&began_with(agent, prompt, created), dir.path());
@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(found(AgentKind::Codex, &other, AT), None, "{other}");
         }
         let itself = Session { agent: AgentKind::Codex, ..session(vec![copy("old")]) };
-        let link = Link::new(&itself, "old", AgentKind::Codex, AT.parse().expect("a time"));
+        let link = BriefingLink::new(&itself, "old", AgentKind::Codex, AT.parse().expect("a time"));
         assert!(!link.began(&itself));
     }
 }

@@ -4,7 +4,7 @@ pub(crate) use changes::outcome::ItemResult;
 
 /// Result of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct ChangeOutcome {
     /// The run's name, for `rejoin undo`; `None` if nothing was changed.
     pub run: Option<String>,
     /// The result of each item, in the plan's order.
@@ -15,15 +15,15 @@ pub(crate) struct Outcome {
     pub doubt: Option<String>,
 }
 
-impl Outcome {
+impl ChangeOutcome {
     /// Checks whether every item was done, and everything is on the disk.
     pub(crate) fn is_whole(&self) -> bool {
         self.doubt.is_none() && self.done.iter().chain(&self.handed).all(|done| *done == ItemResult::Done)
     }
 }
 
-impl From<changes::outcome::Outcome> for Outcome {
-    fn from(outcome: changes::outcome::Outcome) -> Self {
+impl From<changes::outcome::RunOutcome> for ChangeOutcome {
+    fn from(outcome: changes::outcome::RunOutcome) -> Self {
         Self { run: outcome.run, done: outcome.done, handed: Vec::new(), doubt: outcome.doubt }
     }
 }

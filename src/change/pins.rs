@@ -14,11 +14,11 @@ use crate::system::state_file;
 
 /// The pins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Content", into = "Content")]
+#[serde(from = "PinsFile", into = "PinsFile")]
 pub(crate) struct Pins(BTreeMap<(AgentKind, String), Timestamp>);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Content {
+struct PinsFile {
     pins: Vec<Pin>,
 }
 
@@ -29,13 +29,13 @@ struct Pin {
     pinned_at: Timestamp,
 }
 
-impl From<Content> for Pins {
-    fn from(content: Content) -> Self {
+impl From<PinsFile> for Pins {
+    fn from(content: PinsFile) -> Self {
         Self(content.pins.into_iter().map(|pin| ((pin.agent, pin.id), pin.pinned_at)).collect())
     }
 }
 
-impl From<Pins> for Content {
+impl From<Pins> for PinsFile {
     fn from(pins: Pins) -> Self {
         Self { pins: pins.0.into_iter().map(|((agent, id), pinned_at)| Pin { agent, id, pinned_at }).collect() }
     }

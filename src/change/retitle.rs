@@ -2,7 +2,7 @@
 
 use crate::agent::{self, Unable};
 use crate::change::hindrance::left_alone;
-use crate::change::plan::change::{Change, Contents, Item, Seen, Step};
+use crate::change::plan::change::{Change, ChangeItem, Contents, PlannedCopy, Step};
 use crate::format::edit::Edit;
 use crate::session::Session;
 use crate::system::stamp;
@@ -20,6 +20,7 @@ pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
         Ok(Step::Write { path, contents, stamp })
     };
     let steps = agent.retitle(copy, title)?.into_iter().map(step).collect::<Result<_, Unable>>()?;
-    let item = Item { seen: [Seen::of(copy)].into(), ..Item::new(session.into(), "title", title, steps) };
+    let item =
+        ChangeItem { seen: [PlannedCopy::of(copy)].into(), ..ChangeItem::new(session.into(), "title", title, steps) };
     Ok(Change::new("rename", vec![item]))
 }

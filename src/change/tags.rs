@@ -13,11 +13,11 @@ use crate::system::state_file;
 
 /// The tags of each session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Content", into = "Content")]
+#[serde(from = "TagsFile", into = "TagsFile")]
 pub(crate) struct Tags(BTreeMap<(AgentKind, String), BTreeSet<Tag>>);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Content {
+struct TagsFile {
     tagged: Vec<Tagged>,
 }
 
@@ -28,13 +28,13 @@ struct Tagged {
     tags: BTreeSet<Tag>,
 }
 
-impl From<Content> for Tags {
-    fn from(content: Content) -> Self {
+impl From<TagsFile> for Tags {
+    fn from(content: TagsFile) -> Self {
         Self(content.tagged.into_iter().map(|Tagged { agent, id, tags }| ((agent, id), tags)).collect())
     }
 }
 
-impl From<Tags> for Content {
+impl From<Tags> for TagsFile {
     fn from(tags: Tags) -> Self {
         Self { tagged: tags.0.into_iter().map(|((agent, id), tags)| Tagged { agent, id, tags }).collect() }
     }

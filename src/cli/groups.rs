@@ -4,7 +4,7 @@ use clap::builder::Styles;
 use clap::{Command, CommandFactory as _};
 
 use super::{Cli, GLOBAL, examples};
-use crate::verbs::{Example, Group, Rank, Verb};
+use crate::verbs::{Example, Verb, VerbGroup, VerbRank};
 
 /// The global options that help names; `rejoin help options` explains all of them.
 const NAMED: &str = "--home, --host, --no-config, --quiet, … (`rejoin help options`)";
@@ -17,7 +17,7 @@ const MOST_EXAMPLES: usize = 2;
 /// The global options are hidden in it. Man pages and completions use [`Cli::command`], which shows them.
 pub(crate) fn command() -> Command {
     let command = Cli::command();
-    let groups = groups(&command, |rank| rank == Rank::Main);
+    let groups = groups(&command, |rank| rank == VerbRank::Main);
     let command = command.mut_args(|arg| if arg.get_help_heading() == Some(GLOBAL) { arg.hide(true) } else { arg });
     let (header, line) = (Styles::styled().get_header().to_owned(), line());
     let more = format!("{header}Also:{header:#} {} (help all)", more().join(", "));
@@ -28,14 +28,14 @@ pub(crate) fn command() -> Command {
 /// Returns the help that lists every command.
 pub(crate) fn all_commands() -> Command {
     let command = Cli::command();
-    let groups = groups(&command, |rank| rank != Rank::Last);
+    let groups = groups(&command, |rank| rank != VerbRank::Last);
     let text = format!("Every command, which `rejoin help COMMAND` explains:\n\n{groups}\n");
     Command::new("rejoin").disable_help_flag(true).help_template(text)
 }
 
 /// Names the commands that help leaves out.
 fn more() -> Vec<&'static str> {
-    Verb::ALL.iter().filter(|verb| verb.rank() == Rank::More).map(|verb| verb.name()).collect()
+    Verb::ALL.iter().filter(|verb| verb.rank() == VerbRank::More).map(|verb| verb.name()).collect()
 }
 
 /// The beginning of every help.
@@ -78,7 +78,7 @@ fn line() -> String {
 }
 
 /// Formats the commands of each group that a list names, with their descriptions.
-fn groups(command: &Command, is_named: impl Fn(Rank) -> bool) -> String {
+fn groups(command: &Command, is_named: impl Fn(VerbRank) -> bool) -> String {
     let (header, literal) = (Styles::styled().get_header().to_owned(), Styles::styled().get_literal().to_owned());
     let row = |verb: &Verb| {
         let part = command.find_subcommand(verb.name())?;
@@ -87,10 +87,10 @@ fn groups(command: &Command, is_named: impl Fn(Rank) -> bool) -> String {
         let aliases = if aliases.is_empty() { String::new() } else { format!(" [alias: {}]", aliases.join(", ")) };
         Some(format!("\n  {literal}{:12}{literal:#} {about}{aliases}", verb.name()))
     };
-    let rows = |group: Group| -> String {
+    let rows = |group: VerbGroup| -> String {
         Verb::ALL.iter().filter(|verb| verb.group() == group && is_named(verb.rank())).filter_map(row).collect()
     };
-    let groups = Group::ALL.map(|group| format!("{header}{}:{header:#}{}", group.title(), rows(group)));
+    let groups = VerbGroup::ALL.map(|group| format!("{header}{}:{header:#}{}", group.title(), rows(group)));
     groups.join("\n\n")
 }
 
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn help_lists_the_usual_commands_and_names_the_others() {
         let help = command().render_help().to_string();
-        let usual: Vec<&str> = Group::ALL
+        let usual: Vec<&str> = VerbGroup::ALL
             .iter()
             .flat_map(|group| Verb::ALL.iter().filter(|verb| verb.group() == *group))
-            .filter(|verb| verb.rank() == Rank::Main)
+            .filter(|verb| verb.rank() == VerbRank::Main)
             .map(|verb| verb.name())
             .collect();
         assert_eq!(listed(&help), usual);

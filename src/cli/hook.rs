@@ -9,12 +9,12 @@ use crate::cli::options::{FormatArgs, LockArgs};
 #[command(disable_help_subcommand = true)]
 pub(crate) struct HookArgs {
     #[command(subcommand)]
-    pub what: Hook,
+    pub what: HookCommand,
 }
 
 /// Commands of `hook`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Hook {
+pub(crate) enum HookCommand {
     /// Handle an event that Claude Code sends on standard input
     ///
     /// The hook records the session's working directory, repeats it after a compaction, and deletes the record when

@@ -32,7 +32,7 @@ pub(crate) use archive::{ArchiveArgs, RestoreArgs, SyncArgs};
 pub(crate) use browse::{SearchArgs, SearchOrder, ShowArgs};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use groups::{all_commands, command, global_options};
-pub(crate) use hook::{Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+pub(crate) use hook::{HookArgs, HookCommand, HookScope, HookSettingsArgs, HookStatusArgs};
 pub(crate) use list::{AgentsArgs, ListArgs, StatsArgs};
 pub(crate) use options::{
     ChangeArgs, ChoiceArgs, DetailArgs, FilterArgs, Format, FormatArgs, LockArgs, PlaceArgs, RemovalArgs,
@@ -41,7 +41,7 @@ pub(crate) use relocate::{MoveArgs, RenameArgs};
 pub(crate) use remove::{CleanupArgs, DeleteArgs, PinArgs, TagArgs};
 pub(crate) use repair::{BackfillArgs, DoctorArgs, RewindArgs};
 pub(crate) use resume::ResumeArgs;
-pub(crate) use save::{Save, SaveArgs};
+pub(crate) use save::{SaveArgs, SaveCommand};
 pub(crate) use tags::{TagArgument, split_from_options};
 pub(crate) use tips::{add_tips, for_picker, suggest_nearest};
 pub(crate) use undo::UndoArgs;

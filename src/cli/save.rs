@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 #[command(disable_help_subcommand = true)]
 pub(crate) struct SaveArgs {
     #[command(subcommand)]
-    pub what: Save,
+    pub what: SaveCommand,
 
     /// Report failures as warnings and always end with exit code 0
     #[arg(long, global = true)]
@@ -23,7 +23,7 @@ pub(crate) struct SaveArgs {
 
 /// Kinds of data to save.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Save {
+pub(crate) enum SaveCommand {
     /// Record the working directory of an Amplifier session in its session-info.json
     SessionInfo {
         /// The session's directory in the store; it is created if it is missing

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agent::{self, unread};
 use crate::cli::AgentsArgs;
 use crate::error::Exit;
-use crate::scan::{Wanted, stores};
+use crate::scan::{ScanScope, stores};
 use crate::session::AgentKind;
 use crate::session::select::Filter;
 use crate::system::env::Env;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &AgentsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut shared = BTreeSet::new();
     let scan = super::read(&args.agents.agent, env, ui, |mut places| {
         shared = std::mem::take(&mut places.shared);
-        places.read_with_dirs(env, &filter, Wanted::GLANCE)
+        places.read_with_dirs(env, &filter, ScanScope::GLANCE)
     });
     let owners: Vec<_> = args.agents.agent.iter().map(|agent| agent.session_owner()).collect();
     let mut tied: BTreeMap<AgentKind, usize> = BTreeMap::new();

@@ -3,27 +3,27 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use crate::archive::machine::Notes;
-use crate::archive::unpacked::Unpacked;
+use crate::archive::machine::MachineNotes;
+use crate::archive::unpacked::UnpackedSession;
 use crate::archive::verify;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, write as apply};
 use crate::cli::{ArchiveArgs, FilterArgs, Format, ListArgs, ShowArgs};
 use crate::commands::listing;
-use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::messages::{self, LeftOut, MessageRange, Stream};
 use crate::commands::subagents::inner;
 use crate::commands::{find, no_match, query};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::expiry::Retentions;
-use crate::scan::{self, Places, Wanted};
+use crate::scan::{self, Places, ScanScope};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::reach;
 use crate::view::render::archive as render;
-use crate::view::render::archive::{ArchivedList, Shown};
-use crate::view::render::rows::Rows;
+use crate::view::render::archive::{ArchivedList, ArchivedSession};
+use crate::view::render::rows::RowWriter;
 use crate::view::render::show;
 use crate::view::ui::Ui;
 
@@ -60,7 +60,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
     let named = FilterArgs { place: args.place.clone(), older_than: args.older_than, ..FilterArgs::default() };
     let filter = super::filter(&named, true, env)?;
     if args.sessions.is_empty() {
-        let read = |places: Places| places.read_with_dirs(env, &filter, Wanted::GLANCE);
+        let read = |places: Places| places.read_with_dirs(env, &filter, ScanScope::GLANCE);
         let mut scan = super::read(&filter.agents, env, ui, read);
         let inner = inner(&scan.sessions);
         let mut retentions = Retentions::new(env);
@@ -76,10 +76,10 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
         }
         return Ok((scan.sessions, scan.problems));
     }
-    let mut sessions = find::Finder::new(&filter, Wanted::RESUME, env, ui).all("archive", &args.sessions)?;
+    let mut sessions = find::Finder::new(&filter, ScanScope::RESUME, env, ui).all("archive", &args.sessions)?;
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");
-    let others = scan::locate(env, &agents).watched(showing.watcher()).read_all(env, Wanted::GLANCE).sessions;
+    let others = scan::locate(env, &agents).watched(showing.watcher()).read_all(env, ScanScope::GLANCE).sessions;
     drop(showing);
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
@@ -102,7 +102,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
 
 fn verify(args: &ArchiveArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     must_be_there(archive, env)?;
-    let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
+    let notes = MachineNotes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
     let verdict = verify::verify(archive, &notes);
     ui.answer(args.format, env, &verdict)?;
     Ok(if verdict.faults.is_empty() { Exit::Ok } else { Exit::Findings })
@@ -166,20 +166,20 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
     let states = find::archived(&super::selector(&args.session)?, filter, (&archive, &holdings), env)?;
     let state = find::state(states, args.state.as_ref(), &archive)?;
     let session = state.session();
-    let shown = Shown { archive: &archive, session: &session, states, state };
+    let shown = ArchivedSession { archive: &archive, session: &session, states, state };
     let styles = ui.styles;
-    let wants = Messages::of(args);
+    let wants = MessageRange::of(args);
     let format = args.format.for_text();
     if format == Format::Table {
         ui.page(env)?;
     }
-    if let Messages::None = wants {
+    if let MessageRange::None = wants {
         match format {
             Format::Table => render::show_text(ui.data(), env, &styles, &shown)?,
             Format::Json => render::show_json(ui.data(), &shown, ())?,
             Format::Ndjson => render::show_ndjson(ui.data(), &shown)?,
             Format::Tsv | Format::Csv => {
-                let mut rows = Rows::new(ui.data(), format);
+                let mut rows = RowWriter::new(ui.data(), format);
                 render::show_ndjson(&mut rows, &shown)?;
                 rows.finish()?;
             }
@@ -187,13 +187,13 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
         ui.flush()?;
         return Ok(Exit::Ok);
     }
-    let unpacked = Unpacked::of(state, &archive, env)?;
+    let unpacked = UnpackedSession::of(state, &archive, env)?;
     let copy = state.copy_in(unpacked.root());
     wants.check(&copy)?;
     let left_out = LeftOut::default();
     match format {
         Format::Table => {
-            if matches!(wants, Messages::Last(..)) {
+            if matches!(wants, MessageRange::Last(..)) {
                 render::show_text(ui.data(), env, &styles, &shown)?;
                 writeln!(ui.data())?;
             }
@@ -207,7 +207,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
             messages::write_ndjson(&copy, &wants, &left_out, ui.data())?;
         }
         Format::Tsv | Format::Csv => {
-            let mut rows = Rows::new(ui.data(), format);
+            let mut rows = RowWriter::new(ui.data(), format);
             render::show_head(&mut rows, &shown)?;
             messages::write_ndjson(&copy, &wants, &left_out, &mut rows)?;
             rows.finish()?;

@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 use super::subagents::inner;
 use crate::archive::write::ArchiveOptions;
 use crate::archive::{Archive, coverage, write as apply};
-use crate::change::plan::change::Seen;
+use crate::change::plan::change::PlannedCopy;
 use crate::change::plan::retention::Family;
 use crate::change::removal::Summaries;
 use crate::cli::LockArgs;
-use crate::scan::{Places, Scan, Wanted};
+use crate::scan::{Places, Scan, ScanScope};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -17,11 +17,16 @@ use crate::view::render::cleanup::Archived;
 use crate::view::ui::Ui;
 use changes::state_dir::StateDir;
 
-type Key = (AgentKind, String);
+type AgentAndId = (AgentKind, String);
 
 /// Returns the sessions to be removed that are completely in the archive, in their current state and with their
 /// sub-agents.
-pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Archive, env: &Env) -> BTreeSet<Key> {
+pub(super) fn archived(
+    summaries: &Summaries,
+    families: &[Family],
+    archive: &Archive,
+    env: &Env,
+) -> BTreeSet<AgentAndId> {
     if reach::is_dir(archive.root()) != Some(true) {
         return BTreeSet::new();
     }
@@ -30,7 +35,8 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
     let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
     let known = coverage::held(&sessions, archive);
-    let missing: BTreeSet<Key> = sessions.into_iter().map(Session::key).filter(|key| !known.contains(key)).collect();
+    let missing: BTreeSet<AgentAndId> =
+        sessions.into_iter().map(Session::key).filter(|key| !known.contains(key)).collect();
     let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&summaries.owned_key(*at)));
     let whole = going().filter(is_whole).map(|family| summaries.owned_key(family.root()));
     whole.filter(|key| known.contains(key)).collect()
@@ -39,7 +45,7 @@ pub(super) fn archived(summaries: &Summaries, families: &[Family], archive: &Arc
 /// Archives everything that these items of a removal remove; returns for each the reason why it must stay if a part of
 /// it could not be archived.
 pub(super) fn archive(
-    items: &[&[Seen]],
+    items: &[&[PlannedCopy]],
     archive: &Archive,
     lock: LockArgs,
     state_dir: &StateDir,
@@ -56,7 +62,7 @@ pub(super) fn archive(
     let report = apply::archive(&scan.sessions, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
     drop(progress);
     let mut archived = Archived::default();
-    let mut done: HashMap<Key, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();
+    let mut done: HashMap<AgentAndId, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();
     for item in &report.items {
         archived.stored_bytes += item.stored_bytes;
         let why = item.done.why().map(str::to_owned);
@@ -66,7 +72,7 @@ pub(super) fn archive(
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    let stays = |item: &&[Seen]| {
+    let stays = |item: &&[PlannedCopy]| {
         item.iter().find_map(|seen| match done.get(&(seen.place.agent(), seen.place.id.clone())) {
             Some(why) => why.clone(),
             None => Some("it could not be read again".to_owned()),
@@ -77,7 +83,7 @@ pub(super) fn archive(
 }
 
 fn read(places: Vec<Located>, env: &Env) -> Scan {
-    Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE)
+    Places { places, ..Places::default() }.read_all(env, ScanScope::GLANCE)
 }
 
 /// Drops the sub-agents that are in the belongings of another session.

@@ -5,17 +5,17 @@ use std::time::Duration;
 use crate::agent;
 use crate::change::apply::backfill as apply;
 use crate::change::hindrance::out_of_store;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::backfill::{self, Action, Item};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::plan::backfill::{self, Action, SessionBackfill};
 use crate::cli::BackfillArgs;
-use crate::commands::find::{self, Target};
+use crate::commands::find::{self, SelectorTarget};
 use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
-use crate::view::render::backfill::Report;
+use crate::view::render::backfill::BackfillReport;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         let filter = super::place_filter(&args.place, env)?;
         if args.every { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
     };
-    let plan: Vec<(&Session, Item)> = sessions
+    let plan: Vec<(&Session, SessionBackfill)> = sessions
         .iter()
         .map(|session| {
             let encodes = |dir: &std::path::Path| agent::leads_back(&session.copy().place, dir) == Some(true);
@@ -61,19 +61,19 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
         .collect();
 
     let outcome = if args.dry_run {
-        Outcome { done: plan.iter().map(|(_, item)| item.planned()).collect(), ..Outcome::default() }
+        ChangeOutcome { done: plan.iter().map(|(_, item)| item.planned()).collect(), ..ChangeOutcome::default() }
     } else {
         apply::apply(&plan, "backfill", env, args.lock.lock_timeout)?
     };
     let (is_dry_run, is_whole) = (args.dry_run, args.detail.all_items);
-    let report = Report { is_dry_run, plan: &plan, outcome: &outcome, problems: &problems, is_whole };
+    let report = BackfillReport { is_dry_run, plan: &plan, outcome: &outcome, problems: &problems, is_whole };
     ui.answer(args.format, env, &report.answer(env))?;
     Ok(if outcome.done.iter().any(|result| result.why().is_some()) { Exit::Partial } else { Exit::Ok })
 }
 
 /// Reads every Amplifier session that a user would resume.
 fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
-    let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, Wanted::THOROUGH);
+    let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, ScanScope::THOROUGH);
     super::warn_of_problems(ui, env, &scan.problems);
     problems.append(&mut scan.problems);
     scan.sessions.retain(|session| {
@@ -93,11 +93,11 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
     args.sessions
         .iter()
         .map(|selector| {
-            match find::Finder::new(&filter, Wanted::THOROUGH, env, ui)
+            match find::Finder::new(&filter, ScanScope::THOROUGH, env, ui)
                 .one("record directory", selector)
                 .map_err(|error| super::or_in(error, &args.place, env))?
             {
-                Target::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
+                SelectorTarget::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
                 _ => Err(Refusal::new(RefusalCode::Usage, "only Amplifier sessions have a session-info.json").into()),
             }
         })
@@ -105,7 +105,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
 }
 
 /// Records the directory of a session after a resume that found it from evidence, for the next resume.
-pub(super) fn after_resume(session: &Session, item: &Item, env: &Env, ui: &mut Ui) {
+pub(super) fn after_resume(session: &Session, item: &SessionBackfill, env: &Env, ui: &mut Ui) {
     // Do not delay the start of the agent to wait for another run.
     let outcome = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
     let why = match &outcome {

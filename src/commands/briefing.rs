@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::change::links::{self, Link};
-use crate::commands::messages::{self, LeftOut, Messages};
+use crate::change::links::{self, BriefingLink};
+use crate::commands::messages::{self, LeftOut, MessageRange};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::launch::briefings;
 use crate::launch::resume::Resume;
@@ -15,7 +15,7 @@ use crate::session::branches::BranchFilter;
 use crate::system::disk::{self, Access, SYSTEM, Saving};
 use crate::system::env::Env;
 use crate::view::render::briefing::{Briefing, Digest, line};
-use crate::view::render::export::{MarkdownPage, Page as _};
+use crate::view::render::export::{ExportPage as _, MarkdownPage};
 use crate::view::ui::Ui;
 
 /// Maximum bytes of an argument in Linux, with the byte that ends it.
@@ -26,7 +26,7 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
     let Some(session) = &resume.session else { return Ok(()) };
     let Some(briefed) = &resume.briefed else { return Ok(()) };
     let (file, digest) = write(session, env, ui)?;
-    let link = Link::new(session, &line(session.id()), briefed.agent, env.clock.now);
+    let link = BriefingLink::new(session, &line(session.id()), briefed.agent, env.clock.now);
     if let Err(error) = save_link(&link.file(env), &link, env) {
         ui.warn(&format!("the new session will not be linked to this one: {error}"));
     }
@@ -64,10 +64,15 @@ fn write(session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<(PathBuf, 
     let (mut digest, left_out) = (Digest::default(), LeftOut::default());
     let mut page = MarkdownPage::new(&mut saving, env);
     page.begin(session, &[])?;
-    messages::each(session.copy(), &Messages::All(BranchFilter::Active), &left_out, |message| -> anyhow::Result<()> {
-        digest.add(message);
-        Ok(page.message(message)?)
-    })?;
+    messages::each(
+        session.copy(),
+        &MessageRange::All(BranchFilter::Active),
+        &left_out,
+        |message| -> anyhow::Result<()> {
+            digest.add(message);
+            Ok(page.message(message)?)
+        },
+    )?;
     page.end()?;
     saving.commit_soon()?;
     left_out.exit(ui);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::change::apply::run;
 use crate::change::apply::state_dir;
-use crate::change::outcome::Outcome;
+use crate::change::outcome::ChangeOutcome;
 use crate::change::plan::change::Change;
 use crate::cli::{ChangeArgs, FormatArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::system::env::Env;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::ui::Ui;
 
 /// Shows a change or applies it, and prints the result.
@@ -50,18 +50,18 @@ pub(super) fn carry_out_locked(
 /// Prints a plan, or its outcome.
 pub(super) fn print(
     change: &Change,
-    outcome: Option<&Outcome>,
+    outcome: Option<&ChangeOutcome>,
     args: &ChangeArgs,
     format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let report = Report { look: Look::of(args), ..Report::new(change, outcome) };
+    let report = ChangeReport { look: ReportExtras::of(args), ..ChangeReport::new(change, outcome) };
     Ok(ui.answer(format, env, &report.answer(env))?)
 }
 
 /// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
-pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<Outcome>> {
+pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<ChangeOutcome>> {
     apply_with(change, args, env, |patience| run::run(change, env, patience))
 }
 
@@ -70,8 +70,8 @@ pub(super) fn apply_with(
     change: &Change,
     args: &ChangeArgs,
     env: &Env,
-    run: impl FnOnce(Duration) -> anyhow::Result<Outcome>,
-) -> anyhow::Result<Option<Outcome>> {
+    run: impl FnOnce(Duration) -> anyhow::Result<ChangeOutcome>,
+) -> anyhow::Result<Option<ChangeOutcome>> {
     if args.dry_run {
         return Ok(None);
     }
@@ -93,6 +93,6 @@ pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -
 }
 
 /// Returns the exit status of an outcome.
-pub(super) fn exit(outcome: Option<&Outcome>) -> Exit {
-    if outcome.is_none_or(Outcome::is_whole) { Exit::Ok } else { Exit::Partial }
+pub(super) fn exit(outcome: Option<&ChangeOutcome>) -> Exit {
+    if outcome.is_none_or(ChangeOutcome::is_whole) { Exit::Ok } else { Exit::Partial }
 }

@@ -2,13 +2,13 @@
 
 use crate::archive::Archive;
 use crate::cli::{Format, FormatArgs, ListArgs};
-use crate::config::{Config, KEYS, Key, Said, in_words};
+use crate::config::{Config, ConfigKey, KEYS, SetKey, in_words};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
 use crate::launch::briefings;
 use crate::system::env::Env;
-use crate::system::trusted_file::{self, Unread};
-use crate::view::render::config::{Holding, Setting, Source};
+use crate::system::trusted_file::{self, UntrustedReason};
+use crate::view::render::config::{Holding, Setting, SettingSource};
 use crate::view::ui::Ui;
 
 /// Maximum size of a file that is written by hand.
@@ -28,12 +28,18 @@ pub(crate) fn run(format: &FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     Ok(Exit::Ok)
 }
 
-fn from_file(said: &Said) -> Setting {
+fn from_file(said: &SetKey) -> Setting {
     let words = in_words(&said.value);
-    Setting { key: said.key.clone(), value: said.value.clone(), words, source: Source::File, line: Some(said.line) }
+    Setting {
+        key: said.key.clone(),
+        value: said.value.clone(),
+        words,
+        source: SettingSource::File,
+        line: Some(said.line),
+    }
 }
 
-fn setting(key: &Key, env: &Env) -> Setting {
+fn setting(key: &ConfigKey, env: &Env) -> Setting {
     let text = |text: String, source| Setting {
         key: key.name.to_owned(),
         value: text.clone().into(),
@@ -43,12 +49,14 @@ fn setting(key: &Key, env: &Env) -> Setting {
     };
     let pager = env.variable("PAGER").filter(|_| key.name == "pager");
     match (pager, env.config.said(key.name)) {
-        (Some(pager), _) => text(pager.to_string_lossy().into_owned(), Source::Environment),
+        (Some(pager), _) => text(pager.to_string_lossy().into_owned(), SettingSource::Environment),
         (None, Some(said)) => from_file(said),
         _ if key.name == "archive.dir" => {
-            text(Archive::default_dir(env).to_string_lossy().into_owned(), Source::Default)
+            text(Archive::default_dir(env).to_string_lossy().into_owned(), SettingSource::Default)
         }
-        _ => Setting { value: key.default().unwrap_or_default(), ..text(key.default_in_words(), Source::Default) },
+        _ => {
+            Setting { value: key.default().unwrap_or_default(), ..text(key.default_in_words(), SettingSource::Default) }
+        }
     }
 }
 
@@ -59,10 +67,10 @@ pub(crate) fn read(env: &Env) -> anyhow::Result<Config> {
     let bytes = match trusted_file::read(&file, MAX_BYTES, env.foreign_home) {
         Ok(None) => return Ok(Config::default()),
         Ok(Some(bytes)) => bytes,
-        Err(Unread::Writable(path)) => {
+        Err(UntrustedReason::Writable(path)) => {
             let hint =
                 format!("run `chmod go-w {}`, or use --no-config this time", shell::word(&path.to_string_lossy()));
-            return Err(unsafe_file(Unread::Writable(path).to_string(), hint).into());
+            return Err(unsafe_file(UntrustedReason::Writable(path).to_string(), hint).into());
         }
         Err(unread) => {
             return Err(unsafe_file(unread.to_string(), "use --no-config to do without it".to_owned()).into());
@@ -102,7 +110,7 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         agents.clone_from(&config.agents);
         added.push("list.agent");
     }
-    let said: Vec<String> = added.into_iter().filter_map(|key| env.config.said(key)).map(Said::to_string).collect();
+    let said: Vec<String> = added.into_iter().filter_map(|key| env.config.said(key)).map(SetKey::to_string).collect();
     let note = (!said.is_empty()).then(|| {
         let all = command_line::again(env, &[], &["--no-config"]);
         format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), said.join(", "))

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::change::apply::state_dir;
-use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, Step};
 use crate::cli::{ChangeArgs, DetailArgs, DoctorArgs};
 use crate::commands::{find, no_match};
 use crate::doctor::accepted::{Accepted, FILE_NAME};
 use crate::doctor::check::{self, Finding};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::repair;
-use crate::doctor::survey::{self, InterruptedRun, Survey, Wanted};
+use crate::doctor::survey::{self, InterruptedRun, Survey, SurveyScope};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::text;
@@ -20,11 +20,11 @@ use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::stamp;
 use crate::system::state_file;
-use crate::view::render::doctor::{Checks, Detail, Report};
-use crate::view::render::json::change::{Look, Report as ChangeReport};
+use crate::view::render::doctor::{Checks, Detail, DoctorReport};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::render::report::{Fix, repairs as overview};
 use crate::view::ui::Ui;
-use changes::journal::State;
+use changes::journal::ItemState;
 
 pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list_checks {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
-    let wanted = Wanted {
+    let wanted = SurveyScope {
         codes: codes.clone(),
         deep: args.deep || codes == BTreeSet::from([Code::OtherBranches]),
         expires_within: args.expiring,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
     if !args.sessions.is_empty() {
-        let named = find::Finder::new(&filter, scan::Wanted::GLANCE, env, ui).all("check", &args.sessions)?;
+        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).all("check", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
     if let Some(code) = args.accept {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         (false, true) => Detail::Letter,
     };
     let read_at_both_ends = survey.read_at_both_ends;
-    let report = Report { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
+    let report = DoctorReport { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
         no_match::note(&filter, env, ui);
@@ -102,7 +102,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;
     undecided.retain(|finding| finding.repair.is_none() && finding.severity != Severity::Note);
-    let look = Look { overview: &overview, is_whole: args.all_findings, ..Look::default() };
+    let look = ReportExtras { overview: &overview, is_whole: args.all_findings, ..ReportExtras::default() };
     let report = ChangeReport { look, ..ChangeReport::new(&repairs.change, outcome.as_ref()) };
     let fix = Fix { report, unplanned: &repairs.failed, undecided: &undecided };
     ui.answer(args.format, env, &fix.answer(env))?;
@@ -125,7 +125,7 @@ fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError>
             run: run.id.clone(),
             verb: run.verb.clone(),
             started_at: run.at,
-            steps: (run.count(|state| *state == State::Done), run.items.len()),
+            steps: (run.count(|state| *state == ItemState::Done), run.items.len()),
             journal: state_dir::journal(env, &run.id),
         })
         .collect();
@@ -176,7 +176,12 @@ fn plan_accept(code: Code, findings: &[Finding], env: &Env) -> anyhow::Result<Ch
         let stamp = stamp::take_if_present(&path)?.map(Box::new);
         let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&accepted)?), stamp };
         let what = format!("{} of {}", text::count(new, "finding"), code.name());
-        change.items.push(Item::new(About::Other(what.into()), code.name(), "doctor keeps them quiet", vec![step]));
+        change.items.push(ChangeItem::new(
+            ItemSubject::Other(what.into()),
+            code.name(),
+            "doctor keeps them quiet",
+            vec![step],
+        ));
     }
     Ok(change)
 }

@@ -45,10 +45,10 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 }
 
 /// Writes a topic.
-type Writer = fn() -> String;
+type TopicWriter = fn() -> String;
 
 /// Every topic, and its writer.
-const TOPICS: &[(&str, Writer)] = &[
+const TOPICS: &[(&str, TopicWriter)] = &[
     ("all", all),
     ("sessions", sessions),
     ("filters", filters),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 
-use crate::cli::{ColorWhen, Hook, HookArgs, HookScope, HookSettingsArgs, HookStatusArgs};
+use crate::cli::{ColorWhen, HookArgs, HookCommand, HookScope, HookSettingsArgs, HookStatusArgs};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::text::one_line;
@@ -18,27 +18,27 @@ use crate::hook::settings::{self, Without};
 use crate::save::write;
 use crate::system::deadline;
 use crate::system::disk::SYSTEM;
-use crate::system::env::{self, Env, Program, Streams, Surroundings};
+use crate::system::env::{self, Env, ProgramSearch, Streams, Surroundings};
 use crate::system::links;
 use crate::system::own_program;
-use crate::view::render::hook::{Change, HookScopeJson, HookStatusJson};
+use crate::view::render::hook::{HookScopeJson, HookStatusJson, SettingsChange};
 use crate::view::ui::Ui;
 
 /// Returns the event if the command line has nothing else, as agents call it.
-pub(crate) fn plain_event(args: &[OsString]) -> Option<Hook> {
+pub(crate) fn plain_event(args: &[OsString]) -> Option<HookCommand> {
     let [_, hook, agent] = args else { return None };
     match agent.to_str()? {
         _ if hook != "hook" => None,
-        "claude" => Some(Hook::Claude),
-        "amplifier" => Some(Hook::Amplifier),
+        "claude" => Some(HookCommand::Claude),
+        "amplifier" => Some(HookCommand::Amplifier),
         _ => None,
     }
 }
 
 /// Answers an event. The agent continues in any case: a failure is one line.
-pub(crate) fn event(event: &Hook, surroundings: &Surroundings, ui: &mut Ui) -> Exit {
+pub(crate) fn event(event: &HookCommand, surroundings: &Surroundings, ui: &mut Ui) -> Exit {
     let outcome = match event {
-        Hook::Amplifier => {
+        HookCommand::Amplifier => {
             let outcome = amplifier(ui);
             say(amplifier::ANSWER, ui).and(outcome)
         }
@@ -106,11 +106,11 @@ fn say(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
 /// Installs or removes the hooks, or shows their state.
 pub(crate) fn run(args: &HookArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     match &args.what {
-        Hook::Install(args) => change(args, true, env, ui),
-        Hook::Uninstall(args) => change(args, false, env, ui),
-        Hook::Status(args) => status(args, env, ui),
+        HookCommand::Install(args) => change(args, true, env, ui),
+        HookCommand::Uninstall(args) => change(args, false, env, ui),
+        HookCommand::Status(args) => status(args, env, ui),
         // An event is answered before the environment is read.
-        Hook::Claude | Hook::Amplifier => Ok(Exit::Ok),
+        HookCommand::Claude | HookCommand::Amplifier => Ok(Exit::Ok),
     }
 }
 
@@ -121,7 +121,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
     let path = settings_file(args.scope, env)?;
     refuse_link(args.scope, &path, env)?;
     let command = is_install.then(|| command(args.scope, env));
-    let refuse = |why: settings::Refused| {
+    let refuse = |why: settings::RefusedSettings| {
         Refusal::new(RefusalCode::SettingsNotUnderstood, format!("cannot change {}: {why}", path.display()))
             .hint("fix the file first; it was not changed")
     };
@@ -147,7 +147,7 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
             Err(error) => return Err(error),
         }
     };
-    let change = Change {
+    let change = SettingsChange {
         is_install,
         is_dry_run: args.dry_run,
         scope: args.scope,
@@ -225,7 +225,7 @@ fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> 
 fn command(scope: HookScope, env: &Env) -> String {
     let own = own_program::path().filter(|own| own.file_name() == Some(OsStr::new("rejoin")));
     let program = match (env.find_program("rejoin"), own) {
-        (Program::Found(_), _) | (_, None) => "rejoin".to_owned(),
+        (ProgramSearch::Found(_), _) | (_, None) => "rejoin".to_owned(),
         _ if scope == HookScope::Project => "rejoin".to_owned(),
         (_, Some(own)) => shell::word(&own.to_string_lossy()).into_owned(),
     };

@@ -8,7 +8,7 @@ use crate::commands::{moved_here, no_match, query};
 use crate::error::Exit;
 use crate::scan::git::checkouts_with;
 use crate::scan::relocated::Relocated;
-use crate::scan::{Scan, Wanted, processes, stuck, usage};
+use crate::scan::{Scan, ScanScope, processes, stuck, usage};
 use crate::session::fields::Field;
 use crate::session::marks::Mark;
 use crate::session::select::{ShortIds, SortKey};
@@ -32,7 +32,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     // JSON names the copy that `resume` would use.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();
-    let wanted = Wanted { counts: args.counts(), compare: is_json, ..Wanted::GLANCE };
+    let wanted = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
     let is_meant = |session: &Session| !args.has_words() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);

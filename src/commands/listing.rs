@@ -7,8 +7,8 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, ShortIds, SortKey};
 use crate::system::env::Terminal;
-use crate::view::render::list::Layout;
-use crate::view::render::table::Look;
+use crate::view::render::list::ListLayout;
+use crate::view::render::table::TableLayout;
 
 /// Lines of a screen that are kept for the head of a table and for the next prompt.
 const AROUND_TABLE: usize = 3;
@@ -35,12 +35,12 @@ pub(super) fn shows_processes(args: &ListArgs, terminal: &Terminal) -> bool {
 }
 
 /// Decides the layout of the sessions; ids are shortened so that they are unique among all sessions.
-pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal: &Terminal) -> Layout {
+pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal: &Terminal) -> ListLayout {
     let fields = || {
         if args.fields.is_empty() { args.usual_fields().collect() } else { args.fields.clone() }
     };
     match args.format.for_list(terminal.stdout) {
-        Format::Table => Layout::Table(Look {
+        Format::Table => ListLayout::Table(TableLayout {
             short: short(),
             fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
             is_of_running: args.running,
@@ -49,8 +49,8 @@ pub(super) fn layout(args: &ListArgs, short: impl FnOnce() -> ShortIds, terminal
             has_places: args.has_places() && terminal.stdout,
             is_by_size: args.order() == SortKey::Size,
         }),
-        Format::Csv => Layout::Csv { fields: fields(), has_head: true },
-        _ => Layout::Lines(fields()),
+        Format::Csv => ListLayout::Csv { fields: fields(), has_head: true },
+        _ => ListLayout::Lines(fields()),
     }
 }
 

@@ -19,13 +19,13 @@ use crate::view::render::document::{write_line, write_summary};
 use crate::view::ui::Ui;
 
 /// The requested messages.
-pub(super) enum Messages {
+pub(super) enum MessageRange {
     None,
     Last(usize, BranchFilter),
     All(BranchFilter),
 }
 
-impl Messages {
+impl MessageRange {
     pub(super) fn of(args: &ShowArgs) -> Self {
         let branch = args.branches.wanted();
         match (args.messages, args.transcript) {
@@ -90,25 +90,25 @@ impl LeftOut {
 /// messages that are left out is noted.
 pub(super) fn each<E: From<PathError>>(
     copy: &SessionCopy,
-    wants: &Messages,
+    wants: &MessageRange,
     left_out: &LeftOut,
     mut see: impl FnMut(&Message) -> Result<(), E>,
 ) -> Result<(), E> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
     let (mut outcome, mut is_any) = (Ok(()), false);
     let read = match wants {
-        Messages::None => Ok(()),
-        Messages::All(branch) => agent.messages_on(copy, *branch, &mut |message| {
+        MessageRange::None => Ok(()),
+        MessageRange::All(branch) => agent.messages_on(copy, *branch, &mut |message| {
             is_any = true;
             outcome = see(&message);
             if outcome.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
         // If the end of the file lacks them, or cannot be read, the whole file is read.
-        Messages::Last(count, BranchFilter::Active) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
+        MessageRange::Last(count, BranchFilter::Active) if let Ok(Some(last)) = agent.last_messages(copy, *count) => {
             outcome = last.iter().try_for_each(see);
             Ok(())
         }
-        Messages::Last(count, branch) => {
+        MessageRange::Last(count, branch) => {
             let mut last = VecDeque::with_capacity((*count).min(1024));
             let read = agent.messages_on(copy, *branch, &mut |message| {
                 is_any = true;
@@ -133,12 +133,12 @@ pub(super) fn each<E: From<PathError>>(
 /// Writes the wanted messages, one per line, and a summary.
 pub(super) fn write_ndjson(
     copy: &SessionCopy,
-    wants: &Messages,
+    wants: &MessageRange,
     left_out: &LeftOut,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     #[derive(Serialize)]
-    struct Summary {
+    struct MessageCount {
         messages: u64,
     }
     let mut count = 0_u64;
@@ -146,15 +146,15 @@ pub(super) fn write_ndjson(
         count += 1;
         Ok(write_line(out, message)?)
     })?;
-    Ok(write_summary(out, Summary { messages: count })?)
+    Ok(write_summary(out, MessageCount { messages: count })?)
 }
 
 /// The wanted messages as a JSON array, or `null` if none are wanted.
-pub(super) struct Stream<'a>(pub(super) &'a SessionCopy, pub(super) &'a Messages, pub(super) &'a LeftOut);
+pub(super) struct Stream<'a>(pub(super) &'a SessionCopy, pub(super) &'a MessageRange, pub(super) &'a LeftOut);
 
 impl Serialize for Stream<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if matches!(self.1, Messages::None) {
+        if matches!(self.1, MessageRange::None) {
             return serializer.serialize_none();
         }
         let list = RefCell::new(serializer.serialize_seq(None)?);

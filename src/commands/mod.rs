@@ -49,7 +49,7 @@ use crate::change::tags::Tags;
 use crate::cli::{ChoiceArgs, FilterArgs, LockArgs, PlaceArgs};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::{self, Places, Scan, Wanted, processes, stuck};
+use crate::scan::{self, Places, Scan, ScanScope, processes, stuck};
 use crate::session::marks::Mark;
 use crate::session::matching::Query;
 use crate::session::select::{self, Filter, Selector};
@@ -88,7 +88,7 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
         return Ok(filter);
     }
     let query = query::sound_query(&[], args, &env.clock)?;
-    let wanted = Wanted { counts: args.needs_counts(), sizes: false, ..Wanted::GLANCE };
+    let wanted = ScanScope { counts: args.needs_counts(), sizes: false, ..ScanScope::GLANCE };
     let showing = ui.watch("Reading");
     let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
     drop(showing);

@@ -6,9 +6,9 @@ use crate::change::pins::Pins;
 use crate::cli::{ChoiceArgs, FilterArgs, FormatArgs, ListArgs, PinArgs, PlaceArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::fields::Field;
-use crate::session::select::{self, Candidate, Filter, Selector};
+use crate::session::select::{self, Filter, NameCandidate, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::view::render::labels as render;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         return list(&pins.sessions().collect::<Vec<_>>(), &PINNED, &args.place, args.format, env, ui);
     }
     let filter = super::place_filter(&args.place, env)?;
-    let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("pin", &args.sessions)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("pin", &args.sessions)?;
     let named: Vec<_> = named.into_iter().map(|session| session.key()).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.clock.now)).collect::<Vec<_>>()
@@ -110,7 +110,7 @@ fn passing<'p>(
 /// Reads the sessions with these names; those that are gone are left out.
 fn read(names: &[(AgentKind, &str)], agents: &[AgentKind], env: &Env) -> Vec<Session> {
     let is_named = |place: &Located| names.contains(&(place.agent(), &place.id));
-    scan::locate(env, agents).read_some(env, Wanted::GLANCE, is_named).sessions
+    scan::locate(env, agents).read_some(env, ScanScope::GLANCE, is_named).sessions
 }
 
 /// Finds a pinned session, which may be gone, by the beginning of its id, or else by its title.
@@ -120,8 +120,8 @@ fn pinned(selector: &Selector, names: &[(AgentKind, &str)], env: &Env) -> Result
     let own = names.iter().filter(|(of, _)| agent.is_none_or(|agent| agent == *of));
     let candidates = own.map(|key| {
         let session = sessions.iter().find(|session| (session.agent, session.id()) == *key);
-        let title = session.and_then(|session| Candidate::of((), session).title);
-        Candidate { key: *key, id: key.1, title, is_subagent: false }
+        let title = session.and_then(|session| NameCandidate::of((), session).title);
+        NameCandidate { key: *key, id: key.1, title, is_subagent: false }
     });
     let keys = select::named(text, candidates).map(|found| found.keys).unwrap_or_default();
     match keys.as_slice() {

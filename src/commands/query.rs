@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::cli::ChoiceArgs;
 use crate::error::{Refusal, RefusalCode};
-use crate::session::matching::{Query, Subject, Unmatched};
+use crate::session::matching::{MatchedTexts, Query, Unmatched};
 use crate::session::when::When;
 use crate::session::{Session, marks};
 use crate::system::env::{Clock, Env};
@@ -44,17 +44,17 @@ pub(super) fn are_in(query: &Query, session: &Session, env: &Env) -> bool {
 
 /// Returns the first filter of a query that no session passes.
 pub(super) fn unmatched_filter(query: &Query, sessions: &[Session], env: &Env) -> Option<Unmatched> {
-    let subjects: Vec<Subject> = sessions.iter().map(|session| subject(session, env)).collect();
+    let subjects: Vec<MatchedTexts> = sessions.iter().map(|session| subject(session, env)).collect();
     query.unmatched_filter(&subjects.iter().collect::<Vec<_>>())
 }
 
 /// Returns the first word of a query that no session has.
 pub(super) fn unmatched_word(query: &Query, sessions: &[Session], env: &Env) -> Option<Unmatched> {
-    let subjects: Vec<Subject> = sessions.iter().map(|session| subject(session, env)).collect();
+    let subjects: Vec<MatchedTexts> = sessions.iter().map(|session| subject(session, env)).collect();
     query.unmatched_word(&subjects.iter().collect::<Vec<_>>())
 }
 
-fn subject(session: &Session, env: &Env) -> Subject {
+fn subject(session: &Session, env: &Env) -> MatchedTexts {
     let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
-    Subject::of(session, session.label().unwrap_or_default(), &dir, &marks::words(session))
+    MatchedTexts::of(session, session.label().unwrap_or_default(), &dir, &marks::words(session))
 }

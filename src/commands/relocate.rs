@@ -8,14 +8,14 @@ use super::change;
 use crate::change::apply::run::run_locked;
 use crate::change::apply::state_dir;
 use crate::change::relocation::map_file::{self, Proposal};
-use crate::change::relocation::{self, Planned, Wish};
+use crate::change::relocation::{self, MoveOptions, PlannedMove};
 use crate::cli::MoveArgs;
 use crate::commands::{find, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{shell, text};
 use crate::launch::log;
 use crate::scan::moved::{self, Checkouts};
-use crate::scan::{Wanted, processes};
+use crate::scan::{ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::select::Filter;
@@ -23,14 +23,14 @@ use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::render::relocate::{MoveMap, MoveReport, moving, staying};
 use crate::view::ui::Ui;
 
 /// Maximum size of a file with one line per directory.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 /// The parts read of each session: its place, and its launch directory.
-const WANTED: Wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+const WANTED: ScanScope = ScanScope { sizes: false, ..ScanScope::GLANCE };
 
 pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.detect {
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         let mut progress = ui.progress("Moving", planned.change.items.len());
         outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
     }
-    let look = Look { overview: &overview, ..Look::of(&args.change()) };
-    let report = Report { look, ..Report::new(&planned.change, outcome.as_ref()) };
+    let look = ReportExtras { overview: &overview, ..ReportExtras::of(&args.change()) };
+    let report = ChangeReport { look, ..ChangeReport::new(&planned.change, outcome.as_ref()) };
     let report = MoveReport { report, mapping: &mapping, left: &planned.left };
     ui.answer(args.format, env, &report.answer(env))?;
     for (_, to) in mapping.pairs() {
@@ -185,16 +185,16 @@ fn without_end(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
+fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<PlannedMove> {
     let filter = Filter::of_agents(&args.agents.agent);
-    let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("move", &args.session)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("move", &args.session)?;
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify_for_change(&mut scan.sessions);
     // With `--agent`, keep the records of other agents, too.
     let chosen = if named.is_empty() { &scan.sessions } else { &named };
     let only: BTreeSet<(AgentKind, String)> = chosen.iter().map(Session::key).collect();
     let is_all = named.is_empty() && args.agents.agent.is_empty();
-    let wish = Wish { mapping, only: (!is_all).then_some(&only), all_references: args.all_references };
+    let wish = MoveOptions { mapping, only: (!is_all).then_some(&only), all_references: args.all_references };
     relocation::plan(&scan.sessions, wish, env)
 }
 

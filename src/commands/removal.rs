@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::agent;
 use crate::change::apply::history::Permanent;
-use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
 use crate::change::pins::Pins;
-use crate::change::plan::change::{About, Change};
+use crate::change::plan::change::{Change, ItemSubject};
 use crate::change::removal::{Going, Summaries, is_session, outputs};
 use crate::cli::RemovalArgs;
 use crate::commands::via_agent;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, text};
-use crate::scan::{Places, Wanted};
+use crate::scan::{Places, ScanScope};
 use crate::session::select::{Filter, Selector};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
@@ -78,9 +78,9 @@ fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
     let handed = &change.handed;
     let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
-    let scan = Places { places, ..Places::default() }.read_all(env, Wanted::GLANCE);
+    let scan = Places { places, ..Places::default() }.read_all(env, ScanScope::GLANCE);
     let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
-    let meant: HashSet<_> = abouts.by_ref().filter_map(About::session).collect();
+    let meant: HashSet<_> = abouts.by_ref().filter_map(ItemSubject::session).collect();
     // Sessions that are removed with another one are not asked about separately.
     let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
@@ -88,7 +88,12 @@ fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
 }
 
 /// Purges the trash of a run that has just removed something; a run with entries left in the trash can still be undone.
-pub(super) fn purge(verb: &str, outcome: &mut Outcome, state_dir: &StateDir, env: &Env) -> anyhow::Result<Purged> {
+pub(super) fn purge(
+    verb: &str,
+    outcome: &mut ChangeOutcome,
+    state_dir: &StateDir,
+    env: &Env,
+) -> anyhow::Result<Purged> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
     Permanent::note(state_dir, &run, verb)?;
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
@@ -99,7 +104,7 @@ pub(super) fn purge(verb: &str, outcome: &mut Outcome, state_dir: &StateDir, env
 }
 
 /// Prints a note for each agent whose own list still shows removed sessions.
-pub(super) fn say_what_is_still_listed(change: &Change, outcome: &Outcome, ui: &mut Ui) {
+pub(super) fn say_what_is_still_listed(change: &Change, outcome: &ChangeOutcome, ui: &mut Ui) {
     let mut gone: BTreeMap<AgentKind, Vec<&str>> = BTreeMap::new();
     let done = change.items.iter().zip(&outcome.done).filter(|(_, done)| **done == ItemResult::Done);
     for (agent, id) in done.filter_map(|(item, _)| item.about.session()) {
@@ -168,7 +173,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     for (_, items) in summaries.leave(families) {
         let reason = items.title.as_deref().unwrap_or("named").into();
         let item = items.item("named", reason);
-        let why = |(about, why): (About, String)| {
+        let why = |(about, why): (ItemSubject, String)| {
             let session = about.session().map(|(agent, id)| format!("{agent} session {id}"));
             refuse(format!("{} cannot be removed: {why}", session.unwrap_or_else(|| about.to_string())))
         };

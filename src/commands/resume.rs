@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use crate::agent::command::Request;
+use crate::agent::command::LaunchRequest;
 use crate::change::apply::state_dir::refuse_other_owner;
 use crate::cli::{FilterArgs, Format, ResumeArgs};
-use crate::commands::find::{self, Answer, SessionBackend, Target};
+use crate::commands::find::{self, PickAnswer, SelectorTarget, SessionBackend};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{command_line, shell};
@@ -16,14 +16,14 @@ use crate::launch::checks;
 use crate::launch::log;
 use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
-use crate::launch::written::{self, Snapshot};
-use crate::scan::Wanted;
+use crate::launch::written::{self, AgentFiles};
+use crate::scan::ScanScope;
 use crate::session::Session;
 use crate::session::select::CopySelector;
 use crate::system::env::Env;
 use crate::view::pick::Purpose;
 use crate::view::render::resume as render;
-use crate::view::render::resume::Planned;
+use crate::view::render::resume::ResumeAnswer;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -63,7 +63,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Err(words.to_owned())
     } else {
         let selector = super::selector(&args.session)?;
-        match find::Finder::new(&filter, Wanted::RESUME, env, ui).unambiguous(&selector) {
+        match find::Finder::new(&filter, ScanScope::RESUME, env, ui).unambiguous(&selector) {
             Ok(target) => Ok(target),
             Err(error) => Err(find::words_to_pick(&error, &env.terminal)
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
@@ -83,14 +83,14 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         Err(words) => {
             let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
             match find::picked(backend.clone(), purpose, &words, ui)? {
-                Answer::Sessions(sessions, how) => {
+                PickAnswer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);
                     options = find::options_with(&options, &how);
                     let session = sessions.first().context("nothing chosen")?;
-                    Target::Session(Box::new(find::again(session, Wanted::RESUME, env)?))
+                    SelectorTarget::Session(Box::new(find::again(session, ScanScope::RESUME, env)?))
                 }
-                Answer::Left(exit) => return Ok(exit),
+                PickAnswer::Left(exit) => return Ok(exit),
             }
         }
     };
@@ -99,9 +99,11 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         None => Resume::of_session(session, options, &request, env),
     };
     let mut resume = match target {
-        Target::Session(session) => planned(find::with_a_copy(*session, copy.as_ref(), "resume", env, ui)?, &options)?,
-        Target::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
-        Target::LostApp(pointer) => {
+        SelectorTarget::Session(session) => {
+            planned(find::with_a_copy(*session, copy.as_ref(), "resume", env, ui)?, &options)?
+        }
+        SelectorTarget::LostApp(pointer) if args.fresh => Resume::fresh(&pointer, &options, &request, env)?,
+        SelectorTarget::LostApp(pointer) => {
             let message = format!("cannot find the session that {} points to", pointer.path.display());
             return Err(Refusal::new(RefusalCode::NotFound, message)
                 .hint(format!("start a new session there with `{}`", command_line::again(env, &[], &["--fresh"])))
@@ -133,7 +135,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         super::briefing::give(&mut resume, request.prompt.as_deref(), env, ui)?;
     }
     if let Some(format) = args.plan() {
-        ui.answer(format, env, &Planned { resume: &resume, refusals: &refusals, env })?;
+        ui.answer(format, env, &ResumeAnswer { resume: &resume, refusals: &refusals, env })?;
         return Ok(refusals.first().map_or(Exit::Ok, |refusal| refusal.exit));
     }
     for warning in &resume.warnings {
@@ -153,7 +155,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 ))
                 .into());
         }
-        ui.answer(Format::Table, env, &Planned { resume: &resume, refusals: &[], env })?;
+        ui.answer(Format::Table, env, &ResumeAnswer { resume: &resume, refusals: &[], env })?;
         if let Some(file) = resume.briefed.as_ref().and_then(|briefed| briefed.file.as_deref()) {
             ui.note(&format!("The whole conversation is in {}.", env.tilde(file)));
         }
@@ -192,7 +194,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
 /// Prompts longer than this do not fit on a command line.
 const MAX_PROMPT: u64 = 100_000;
 
-fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
+fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<LaunchRequest> {
     let prompt = match args.prompt.as_deref() {
         Some("-") => {
             let text = ui.read_input(MAX_PROMPT).context("cannot read the prompt from standard input")?;
@@ -210,18 +212,18 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<Request> {
         )
         .into());
     }
-    Ok(Request { prompt, args: args.args.clone() })
+    Ok(LaunchRequest { prompt, args: args.args.clone() })
 }
 
 /// Waits until the agent ends, and warns if it wrote to another session. If the program may be unable to resume the
 /// session, a prompt that added nothing to it is an error.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
-    let before = session.map(|session| Snapshot::take(env, session.agent));
+    let before = session.map(|session| AgentFiles::take(env, session.agent));
     let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity, env))?;
     let mut is_silent = false;
     if let Some((session, before)) = session.zip(before) {
-        let after = Snapshot::take(env, session.agent);
+        let after = AgentFiles::take(env, session.agent);
         if let Some(message) = written::strayed(&before, &after, session) {
             ui.warn(&message);
         }

@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 use sha2::{Digest as _, Sha256};
 
 use crate::agent;
-use crate::agent::rewind::{Cut, NewCopy};
-use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::agent::rewind::{CutPoint, NewCopy};
+use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, Step};
 use crate::change::rewinds::Rewound;
 use crate::cli::RewindArgs;
 use crate::commands::find::{self, Finder};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::slim::Removed;
 use crate::format::{shell, text};
-use crate::scan::Wanted;
+use crate::scan::ScanScope;
 use crate::session::branches::BranchFilter;
-use crate::session::stuck::Watch;
+use crate::session::stuck::BranchMessages;
 use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
-    let session = Finder::new(&filter, Wanted::RESUME, env, ui).one("rewind", &args.session)?.session()?;
+    let session = Finder::new(&filter, ScanScope::RESUME, env, ui).one("rewind", &args.session)?.session()?;
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let copy = session.copy();
     if args.slim {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
             .hint("name an earlier message with --to, or another branch with --branch")
             .into());
     }
-    let cut = Cut { branch, messages: number };
+    let cut = CutPoint { branch, messages: number };
     let id = new_id(&session, &format!("{cut:?}"));
     let new = rewind(copy, cut, &id)?;
     let reason = format!("the first {} of {} of {}", number, text::count(total, "message"), session.id());
@@ -113,7 +113,7 @@ fn write(
     let files = new.files.into_iter();
     let files = files.map(|(path, bytes)| Step::Write { path, contents: Contents::Bytes(bytes), stamp: None });
     let steps = dir.chain(files).collect();
-    let mut item = Item::new(About::Session(session.agent, id.into()), "rewind", reason, steps);
+    let mut item = ChangeItem::new(ItemSubject::Session(session.agent, id.into()), "rewind", reason, steps);
     item.title = session.label().map(Into::into);
     let change = Change::new("rewind", vec![item]);
     let exit = super::change::carry_out(&change, &args.change, args.format, env, ui)?;
@@ -136,7 +136,7 @@ fn write(
 /// Returns the number of messages that are kept, and that of the branch: up to the last good reply, unless a number is
 /// given.
 fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
-    let (mut watch, mut total, mut last_reply) = (Watch::default(), 0_u64, None);
+    let (mut watch, mut total, mut last_reply) = (BranchMessages::default(), 0_u64, None);
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
         agent.messages_on(copy, branch, &mut |message| {
             total += 1;

@@ -10,7 +10,7 @@ use crate::agent::jido::records::MAX_FILE_BYTES;
 use crate::agent::jido::signature::{APP_SALTS, derive_key};
 use crate::agent::{ids, jido};
 use crate::change::apply::state_dir::refuse_other_owner;
-use crate::cli::{Format, Save, SaveArgs};
+use crate::cli::{Format, SaveArgs, SaveCommand};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::save;
 use crate::save::write;
@@ -23,12 +23,12 @@ use crate::view::ui::Ui;
 pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     refuse_other_owner(env)?;
     let saved = match &args.what {
-        Save::SessionInfo { session_dir, working_dir } => session_info(session_dir, working_dir, env)?,
-        Save::Transcript { session_dir } => transcript(session_dir, args.best_effort, env, ui)?,
-        Save::Leo { app_dir, session_id, context_json, working_dir } => {
+        SaveCommand::SessionInfo { session_dir, working_dir } => session_info(session_dir, working_dir, env)?,
+        SaveCommand::Transcript { session_dir } => transcript(session_dir, args.best_effort, env, ui)?,
+        SaveCommand::Leo { app_dir, session_id, context_json, working_dir } => {
             leo(app_dir, session_id, context_json.as_deref(), working_dir.as_deref(), env, ui)?
         }
-        Save::Jido => jido(env, ui)?,
+        SaveCommand::Jido => jido(env, ui)?,
     };
     if args.json {
         ui.answer(Format::Json, env, &render::answer(&saved))?;
@@ -84,7 +84,7 @@ fn leo(
         (None, Some(cwd)) => cwd.clone(),
         (None, None) => return Err(refused("the current directory is gone; name one with --working-dir").into()),
     };
-    let entry = save::leo::Entry { session_id, app_dir: &app_dir, cwd: &cwd, context };
+    let entry = save::leo::PointerEntry { session_id, app_dir: &app_dir, cwd: &cwd, context };
     let outcome = write::pointer::save(&disk::of(env), &entry, env.clock.now, &env.clock.zone)?;
     if outcome.was_unusable {
         ui.warn(&format!("{} was not a JSON object, so its contents were replaced", outcome.path.display()));

@@ -5,16 +5,16 @@ use std::io::Write;
 use serde::{Serialize, Serializer};
 
 use crate::agent;
-use crate::agent::command::Request;
+use crate::agent::command::LaunchRequest;
 use crate::change::rewinds::Rewinds;
 use crate::cli::{Format, ShowArgs};
-use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::messages::{self, LeftOut, MessageRange, Stream};
 use crate::commands::{find, subagents};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{shown, text};
 use crate::launch;
-use crate::scan::{self, LONG_TO_COUNT, Wanted, processes, stuck, usage};
+use crate::scan::{self, LONG_TO_COUNT, ScanScope, processes, stuck, usage};
 use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::fields::Field;
@@ -23,7 +23,7 @@ use crate::session::stuck::Stuck;
 use crate::system::env::Env;
 use crate::view::render::document::{write_line, write_object};
 use crate::view::render::json::{SessionDetailsJson, SessionJson};
-use crate::view::render::rows::Rows;
+use crate::view::render::rows::RowWriter;
 use crate::view::render::show;
 use crate::view::ui::Ui;
 
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return super::archive::show(args, &filter, env, ui);
     }
     super::warn_of_interrupted(env, ui);
-    let wants = Messages::of(args);
-    let wants_all_only = matches!(wants, Messages::All(_)) && args.format.is_table();
+    let wants = MessageRange::of(args);
+    let wants_all_only = matches!(wants, MessageRange::All(_)) && args.format.is_table();
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
-    let wanted = Wanted { counts: !wants_all_only, longest_counted, ..Wanted::THOROUGH };
+    let wanted = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
     let selector = super::selector(&args.session)?;
     let mut finder = find::Finder::new(&filter, wanted, env, ui);
     let found = finder.unambiguous(&selector);
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         Format::Json => write_object(ui.data(), "session", details(&session, of_branches, &wants, &left_out, env))?,
         Format::Ndjson => write_ndjson(&session, of_branches, &wants, &left_out, env, ui.data())?,
         format => {
-            let mut rows = Rows::new(ui.data(), format);
+            let mut rows = RowWriter::new(ui.data(), format);
             write_ndjson(&session, None, &wants, &left_out, env, &mut rows)?;
             rows.finish()?;
         }
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 /// Prints the path of the copy that a resume would use, or that the user names.
 fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let selector = super::selector(&args.session)?;
-    let session = find::Finder::new(filter, Wanted::RESUME, env, ui).one("print path", &selector)?.session()?;
+    let session = find::Finder::new(filter, ScanScope::RESUME, env, ui).one("print path", &selector)?.session()?;
     let session = find::with_a_copy(session, args.copy.as_ref(), "show --path", env, ui)?;
     let path = &session.copy().place.path;
     // Scripts read this line as the path, so print exactly the path or nothing.
@@ -142,7 +142,7 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 
 fn write_text(
     session: &Session,
-    wants: &Messages,
+    wants: &MessageRange,
     messages_only: bool,
     left_out: &LeftOut,
     env: &Env,
@@ -151,9 +151,9 @@ fn write_text(
     let styles = ui.styles;
     ui.page(env)?;
     if !messages_only {
-        let ready = find::ready(session, &Request::default(), env);
+        let ready = find::ready(session, &LaunchRequest::default(), env);
         show::session(ui.data(), env, &styles, session, &ready)?;
-        if !matches!(wants, Messages::None) {
+        if !matches!(wants, MessageRange::None) {
             writeln!(ui.data())?;
         }
     }
@@ -166,7 +166,7 @@ fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) ->
         ui.page(env)?;
         show::branches(ui.data(), env, &styles, branches)?;
     } else {
-        let mut rows = Rows::new(ui.data(), format);
+        let mut rows = RowWriter::new(ui.data(), format);
         branches.iter().try_for_each(|branch| write_line(&mut rows, branch))?;
         rows.finish()?;
     }
@@ -177,13 +177,13 @@ fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) ->
 fn write_ndjson(
     session: &Session,
     branches: Option<&[Branch]>,
-    wants: &Messages,
+    wants: &MessageRange,
     left_out: &LeftOut,
     env: &Env,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     // The header is the answer without its messages, which follow line by line.
-    write_object(out, "session", details(session, branches, &Messages::None, left_out, env))?;
+    write_object(out, "session", details(session, branches, &MessageRange::None, left_out, env))?;
     messages::write_ndjson(session.copy(), wants, left_out, out)
 }
 
@@ -191,15 +191,15 @@ fn write_ndjson(
 pub(super) fn details<'a>(
     session: &'a Session,
     branches: Option<&'a [Branch]>,
-    wants: &'a Messages,
+    wants: &'a MessageRange,
     left_out: &'a LeftOut,
     env: &'a Env,
 ) -> impl Serialize + 'a {
-    struct Details<'a>(&'a Session, Option<&'a [Branch]>, &'a Messages, &'a LeftOut, &'a Env);
-    impl Serialize for Details<'_> {
+    struct ShowDetails<'a>(&'a Session, Option<&'a [Branch]>, &'a MessageRange, &'a LeftOut, &'a Env);
+    impl Serialize for ShowDetails<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             let Self(session, branches, wants, left_out, env) = self;
-            let plan = launch::plan(session, &Request::default(), env).ok();
+            let plan = launch::plan(session, &LaunchRequest::default(), env).ok();
             let sources = Field::OF_JSON.into_iter().flatten().filter_map(|field| {
                 let source = field.fact(session)?.source;
                 (!source.is_empty()).then_some((field.name(), source))
@@ -215,5 +215,5 @@ pub(super) fn details<'a>(
             answer.serialize(serializer)
         }
     }
-    Details(session, branches, wants, left_out, env)
+    ShowDetails(session, branches, wants, left_out, env)
 }

@@ -10,7 +10,7 @@ use crate::cli::StatsArgs;
 use crate::commands::no_match;
 use crate::error::{Exit, PathError};
 use crate::format::text;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::select::ShortIds;
 use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::usage::Usage;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
     let places = scan::locate(env, &filter.agents).watched(watcher.clone());
-    let mut scan = places.read_with_dirs(env, &filter, Wanted::GLANCE);
+    let mut scan = places.read_with_dirs(env, &filter, ScanScope::GLANCE);
     scan.sessions.retain(|session| !session.copy().is_empty() && filter.matches(session));
     let archived = scan.sessions.iter().filter(|session| session.copy().kind == SessionKind::Archived).count();
     watcher.begin(scan.sessions.len());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent;
 use crate::format::text;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::table;
@@ -41,7 +41,7 @@ pub(crate) fn made_by(session: &Session, env: &Env) -> Vec<Session> {
             || agent.agent_managed(place).is_none() && place.path.parent().is_some_and(|dir| dirs.contains(dir));
         place.parent_id.as_deref() == Some(session.id()) || (place.parent_id.is_none() && is_next_to())
     };
-    let scan = scan::locate(env, &[session.agent]).read_some(env, Wanted::GLANCE, may_be);
+    let scan = scan::locate(env, &[session.agent]).read_some(env, ScanScope::GLANCE, may_be);
     let is_made = |other: &Session| {
         let copy = other.copy();
         copy.kind == SessionKind::Subagent && copy.parent_id.as_deref() == Some(session.id())

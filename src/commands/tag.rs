@@ -1,13 +1,13 @@
 //! `rejoin tag`
 
-use crate::change::plan::change::{About, Change, Contents, Item, Step, short_title};
+use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, Step, short_title};
 use crate::change::tags::{FILE_NAME, Tags};
 use crate::cli::{TagArgs, TagArgument};
 use crate::commands::find::Finder;
 use crate::commands::pin::{self, Label};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
-use crate::scan::Wanted;
+use crate::scan::ScanScope;
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::tag::Tag;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         super::recover_first("tag", args.change.lock, env, ui)?;
     }
     let filter = super::place_filter(&args.place, env)?;
-    let sessions = Finder::new(&filter, Wanted::GLANCE, env, ui).all("tag", &selectors)?;
+    let sessions = Finder::new(&filter, ScanScope::GLANCE, env, ui).all("tag", &selectors)?;
     let plan = || plan(sessions, &added, &removed, env);
     super::change::carry_out_locked("tag", plan, &args.change, args.format, env, ui)
 }
@@ -61,10 +61,10 @@ fn plan(mut changed: Vec<Session>, added: &[Tag], removed: &[Tag], env: &Env) ->
     if let Some(first) = changed.first() {
         let step = Step::Write { path, contents: Contents::Bytes(state_file::to_json(&tags)?), stamp };
         let about = match changed.as_slice() {
-            [only] => About::from(only),
-            many => About::Other(text::count(many.len(), "session").into()),
+            [only] => ItemSubject::from(only),
+            many => ItemSubject::Other(text::count(many.len(), "session").into()),
         };
-        let mut item = Item::new(about, "tag", in_words(added, removed), vec![step]);
+        let mut item = ChangeItem::new(about, "tag", in_words(added, removed), vec![step]);
         item.title = first.label().filter(|_| changed.len() == 1).map(short_title);
         change.items.push(item);
     }

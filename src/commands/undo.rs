@@ -13,14 +13,14 @@ use crate::doctor::survey::sweeps;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::text;
 use crate::system::env::Env;
-use crate::view::render::change::Text;
+use crate::view::render::change::ChangeText;
 use crate::view::render::confirm;
 use crate::view::render::undo as render;
 use crate::view::render::undo::Runs;
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::trash::{self, Purge};
-use changes::undo::{Report, Which};
+use changes::undo::{UndoReport, Which};
 
 pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.list {
@@ -58,12 +58,12 @@ pub(super) fn carry_out(
     }
     let overview = if how.dry_run { confirm::undo(&report.run, env) } else { Vec::new() };
     let (is_whole, hints) = (how.detail.all_items, way_out(&report, env).into_iter().collect());
-    ui.answer(format, env, &Text { overview: &overview, is_whole, hints, ..render::answer(&report) })?;
+    ui.answer(format, env, &ChangeText { overview: &overview, is_whole, hints, ..render::answer(&report) })?;
     Ok(exit(&report))
 }
 
 /// Suggests remedies for refused items: until they are undone, `undo` without a run selects this run again.
-fn way_out(report: &Report, env: &Env) -> Option<String> {
+fn way_out(report: &UndoReport, env: &Env) -> Option<String> {
     if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
         return None;
     }
@@ -93,7 +93,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 }
 
 /// Warns about an undo that may not be on the disk, and about restored sessions that their agent would delete at once.
-fn warn(report: &mut Report, env: &Env, ui: &mut Ui) {
+fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
     // An undone tag restores only a file of rejoin.
     let state_dir = env.state_dir();
@@ -108,7 +108,7 @@ fn warn(report: &mut Report, env: &Env, ui: &mut Ui) {
 }
 
 /// Returns the exit status of an undo.
-fn exit(report: &Report) -> Exit {
+fn exit(report: &UndoReport) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
     // A part of a failed item is done.
     let done = count(|item| matches!(item, ItemResult::Done | ItemResult::Failed(_)));

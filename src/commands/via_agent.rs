@@ -11,11 +11,11 @@ use crate::archive::{Archive, coverage};
 use crate::change::hindrance;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Handed;
-use crate::change::plan::change::Seen;
+use crate::change::plan::change::PlannedCopy;
 use crate::cli::LockArgs;
 use crate::format::text;
 use crate::launch::agent_command::AgentCommand;
-use crate::scan::{Places, Wanted, processes};
+use crate::scan::{Places, ScanScope, processes};
 use crate::session::{Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -28,14 +28,14 @@ const NAMED: usize = 5;
 
 /// Notes the size of the rows of each session, which is computed only when it is needed.
 pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
-    let wanted = Wanted { counts: true, ..Wanted::GLANCE };
+    let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
     let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), wanted, env)
         .iter()
         .flat_map(|session| &session.copies)
         .map(|copy| ((copy.place.path.to_path_buf(), copy.place.id.clone()), copy.size_bytes))
         .collect();
     for one in handed {
-        let key = |seen: &Seen| (seen.place.path.to_path_buf(), seen.place.id.clone());
+        let key = |seen: &PlannedCopy| (seen.place.path.to_path_buf(), seen.place.id.clone());
         one.size_bytes = one.seen.iter().filter_map(|seen| sizes.get(&key(seen))).sum();
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn carry_out(
     if handed.is_empty() {
         return Ok((Archived::default(), Vec::new()));
     }
-    let seen: Vec<&[Seen]> = handed.iter().map(|one| one.seen.as_slice()).collect();
+    let seen: Vec<&[PlannedCopy]> = handed.iter().map(|one| one.seen.as_slice()).collect();
     let (archived, failed) = archive_first::archive(&seen, archive, lock, state_dir, env, ui)?;
     let mut progress = ui.progress("Removing", handed.len());
     let mut done = Vec::with_capacity(handed.len());
@@ -68,7 +68,7 @@ pub(super) fn carry_out(
 
 /// Lets the agent remove one session if it is not in use and completely in the archive.
 fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> ItemResult {
-    let mut sessions = read(one.seen.iter(), Wanted::GLANCE, env);
+    let mut sessions = read(one.seen.iter(), ScanScope::GLANCE, env);
     processes::verify_for_change(&mut sessions);
     if let Some(why) = sessions.iter().find_map(|session| hindrance::in_use(session.copy())) {
         return ItemResult::Skipped(why);
@@ -156,7 +156,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     }
 }
 
-fn read<'a>(seen: impl Iterator<Item = &'a Seen>, wanted: Wanted, env: &Env) -> Vec<Session> {
+fn read<'a>(seen: impl Iterator<Item = &'a PlannedCopy>, wanted: ScanScope, env: &Env) -> Vec<Session> {
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
     Places { places, ..Places::default() }.read_all(env, wanted).sessions
 }

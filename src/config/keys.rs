@@ -6,7 +6,7 @@ use super::table::in_words;
 
 /// A key of the config file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
+pub(crate) struct ConfigKey {
     /// Its name, with that of its table.
     pub name: &'static str,
     /// An example of a line that sets it.
@@ -17,7 +17,7 @@ pub(crate) struct Key {
     pub meaning: &'static str,
 }
 
-impl Key {
+impl ConfigKey {
     /// Returns the default, if it is a value.
     pub(crate) fn default(&self) -> Option<Value> {
         serde_json::from_str(self.default).ok()
@@ -34,12 +34,12 @@ impl Key {
     }
 }
 
-const fn key(name: &'static str, example: &'static str, default: &'static str, meaning: &'static str) -> Key {
-    Key { name, example, default, meaning }
+const fn key(name: &'static str, example: &'static str, default: &'static str, meaning: &'static str) -> ConfigKey {
+    ConfigKey { name, example, default, meaning }
 }
 
 /// Every key. The key for a group of hosts has the group's name.
-pub(crate) const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[ConfigKey] = &[
     key(
         "pager",
         "\"less -R\"",

@@ -16,9 +16,9 @@ use crate::session::AgentKind;
 use crate::session::fields::Field;
 use crate::session::select::SortKey;
 use crate::session::when::When;
-pub(crate) use keys::{KEYS, Key, example};
-use table::{Mistake, Table};
-pub(crate) use table::{Said, in_words};
+pub(crate) use keys::{ConfigKey, KEYS, example};
+use table::{ConfigTable, Mistake};
+pub(crate) use table::{SetKey, in_words};
 pub(crate) use value::is_destination;
 
 /// The contents of the config file, with defaults for everything that it does not set.
@@ -41,7 +41,7 @@ pub(crate) struct Config {
     /// Further stores of agents.
     pub stores: Vec<StoreRule>,
     /// Each key that it sets, in the order of the file.
-    pub said: Vec<Said>,
+    pub said: Vec<SetKey>,
 }
 
 /// Defaults for tables of `list`.
@@ -126,7 +126,7 @@ impl Config {
 
     fn read(text: &str) -> Result<Self, Mistake> {
         let mut config = Self::default();
-        let mut root = Table::root(text)?;
+        let mut root = ConfigTable::root(text)?;
         config.pager = root.take("pager", value::filled)?;
         if let Some(mut archive) = root.table("archive")? {
             config.archive_dir = archive.take("dir", value::dir)?;
@@ -171,19 +171,19 @@ impl Config {
     /// Drops settings that would start a program or write elsewhere. The config of another home may only set the tables
     /// `list` and `cleanup`.
     pub(crate) fn of_another_home(self) -> Self {
-        let is_harmless = |said: &Said| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
+        let is_harmless = |said: &SetKey| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
         let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
         let (hosts, stores, sync_map) = (BTreeMap::new(), Vec::new(), Vec::new());
         Self { pager: None, archive_dir: None, sync_map, hosts, stores, said, ..self }
     }
 
     /// Returns the value that the file sets for a key.
-    pub(crate) fn said(&self, key: &str) -> Option<&Said> {
+    pub(crate) fn said(&self, key: &str) -> Option<&SetKey> {
         self.said.iter().find(|said| said.key == key)
     }
 }
 
-fn store_rule(mut rule: Table<'_>) -> Result<StoreRule, Mistake> {
+fn store_rule(mut rule: ConfigTable<'_>) -> Result<StoreRule, Mistake> {
     let agent = rule.take("agent", |value| value::name(value, "agent"))?;
     let home = rule.take("home", value::dir)?;
     let program = rule.take("program", value::program)?;
@@ -206,7 +206,7 @@ fn store_rule(mut rule: Table<'_>) -> Result<StoreRule, Mistake> {
     }
 }
 
-fn keep_rule(mut rule: Table<'_>) -> Result<KeepRule, Mistake> {
+fn keep_rule(mut rule: ConfigTable<'_>) -> Result<KeepRule, Mistake> {
     let keep = KeepRule {
         agents: rule.take("agent", value::agents)?.unwrap_or_default(),
         dir: rule.take("dir", value::dir)?,

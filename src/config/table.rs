@@ -27,7 +27,7 @@ impl Mistake {
 
 /// A key that a file sets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct SetKey {
     /// The key with its table: `list.limit`.
     pub key: String,
     /// Its value.
@@ -36,7 +36,7 @@ pub(crate) struct Said {
     pub line: usize,
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for SetKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} = {}", self.key, in_words(&self.value))
     }
@@ -56,17 +56,17 @@ pub(crate) fn in_words(value: &Value) -> String {
 }
 
 /// A table of the file.
-pub(super) struct Table<'t> {
+pub(super) struct ConfigTable<'t> {
     /// Its offset, in bytes.
     pub at: usize,
     text: &'t str,
     name: String,
     rest: DeTable<'t>,
     known: Vec<&'static str>,
-    said: Vec<Said>,
+    said: Vec<SetKey>,
 }
 
-impl<'t> Table<'t> {
+impl<'t> ConfigTable<'t> {
     /// Reads the whole file.
     pub(super) fn root(text: &'t str) -> Result<Self, Mistake> {
         let rest = DeTable::parse(text).map_err(|error| {
@@ -131,7 +131,7 @@ impl<'t> Table<'t> {
         for item in items {
             let at = item.span().start;
             let item = item.into_inner();
-            self.said.push(Said { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
+            self.said.push(SetKey { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
             match item {
                 DeValue::Table(rest) => tables.push(Self::new(self.text, at, name.clone(), rest)),
                 other => return Err(wrong(at, &other)),
@@ -147,7 +147,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns the keys that are set; an unknown key is a mistake.
-    pub(super) fn finish(self) -> Result<Vec<Said>, Mistake> {
+    pub(super) fn finish(self) -> Result<Vec<SetKey>, Mistake> {
         let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.said) };
         let unknown = self.full(key.get_ref());
         let near = nearest(key.get_ref(), self.known.iter().copied());
@@ -172,7 +172,7 @@ impl<'t> Table<'t> {
     ) -> Result<T, Mistake> {
         let key = self.full(key);
         let understood = read(value).map_err(|why| Mistake::at(at, format!("{key} {why}")))?;
-        self.said.push(Said { key, value: value::json(value), line: line(self.text, at) });
+        self.said.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
         Ok(understood)
     }
 

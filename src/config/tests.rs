@@ -11,14 +11,14 @@ fn parse(text: &str) -> Result<Config, Refusal> {
 fn key_list_has_every_config_key() {
     let text = example();
     let config = parse(&text).expect("a sound file");
-    let said = |key: &Key| match key.name {
+    let said = |key: &ConfigKey| match key.name {
         "hosts.GROUP" => config.hosts["group"] == ["build1", "ana@box"],
         name => config.said(name).is_some(),
     };
     for key in KEYS {
         assert!(said(key), "{}\n{text}", key.name);
     }
-    let is_listed = |said: &Said| said.key == "hosts.group" || KEYS.iter().any(|key| key.name == said.key);
+    let is_listed = |said: &SetKey| said.key == "hosts.group" || KEYS.iter().any(|key| key.name == said.key);
     assert!(config.said.iter().all(is_listed), "{:?}", config.said);
     for said in &config.said {
         let line = text.lines().nth(said.line - 1).unwrap_or_default();

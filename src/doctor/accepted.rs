@@ -12,17 +12,17 @@ pub(crate) const FILE_NAME: &str = "accepted.json";
 /// The accepted findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Accepted {
-    accepted: BTreeSet<Subject>,
+    accepted: BTreeSet<FindingSubject>,
 }
 
 /// The code, sessions and paths of a finding. A finding about another copy of the same session is a different one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Subject {
+struct FindingSubject {
     code: String,
     subjects: BTreeSet<String>,
 }
 
-impl Subject {
+impl FindingSubject {
     /// Returns `None` for a finding without sessions or paths to distinguish it by.
     fn of(finding: &Finding) -> Option<Self> {
         let sessions = finding.sessions.iter().map(|(agent, id)| format!("{agent}:{id}"));
@@ -35,11 +35,11 @@ impl Subject {
 impl Accepted {
     /// Returns whether a finding was accepted, with the same sessions and paths.
     pub(crate) fn has(&self, finding: &Finding) -> bool {
-        !self.accepted.is_empty() && Subject::of(finding).is_some_and(|subject| self.accepted.contains(&subject))
+        !self.accepted.is_empty() && FindingSubject::of(finding).is_some_and(|subject| self.accepted.contains(&subject))
     }
 
     /// Accepts a finding; returns whether it is new.
     pub(crate) fn add(&mut self, finding: &Finding) -> bool {
-        Subject::of(finding).is_some_and(|subject| self.accepted.insert(subject))
+        FindingSubject::of(finding).is_some_and(|subject| self.accepted.insert(subject))
     }
 }

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent::relocation::Act;
-use crate::agent::upkeep::{Fold, is_object};
+use crate::agent::upkeep::{StrayLog, is_object};
 use crate::agent::{self, Unable};
 use crate::change::apply::backfill;
 use crate::change::hindrance::{left_alone, out_of_store};
 use crate::change::plan::backfill as plan;
-use crate::change::plan::change::{About, Change, Contents, Item, Seen, Step, Unplanned};
+use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, PlannedCopy, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
 use crate::doctor::survey::Survey;
 use crate::error::PathError;
@@ -65,12 +65,12 @@ struct Taken {
 
 impl Taken {
     /// Returns whether an item would change a path that is already changed; the next run repairs the rest.
-    fn overlaps(&self, item: &Item) -> bool {
+    fn overlaps(&self, item: &ChangeItem) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
     }
 
-    fn add(&mut self, item: &Item) {
+    fn add(&mut self, item: &ChangeItem) {
         for path in item.steps.iter().map(Step::path) {
             self.above.extend(path.ancestors().skip(1).map(Path::to_path_buf));
             self.paths.insert(path.to_path_buf());
@@ -95,24 +95,24 @@ impl<'s> Copies<'s> {
     }
 }
 
-fn about(finding: &Finding) -> About {
+fn about(finding: &Finding) -> ItemSubject {
     match (finding.sessions.first(), finding.paths.first()) {
         (Some((agent, id)), _) if let Some(Repair::Trash { what, .. }) = &finding.repair => {
-            About::Part(what, *agent, id.as_str().into())
+            ItemSubject::Part(what, *agent, id.as_str().into())
         }
-        (Some((agent, id)), _) => About::Session(*agent, id.as_str().into()),
-        (None, Some(path)) => About::Other(path.display().to_string().into()),
-        (None, None) => About::Other(finding.code.name().into()),
+        (Some((agent, id)), _) => ItemSubject::Session(*agent, id.as_str().into()),
+        (None, Some(path)) => ItemSubject::Other(path.display().to_string().into()),
+        (None, None) => ItemSubject::Other(finding.code.name().into()),
     }
 }
 
-fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<Item, String> {
+fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<ChangeItem, String> {
     let session = finding.sessions.first().and_then(|(agent, id)| survey.session(*agent, id));
     let copy_at = |path: &PathBuf| copies.at(session?, path);
     let seen = finding.paths.iter().filter_map(copy_at);
-    let mut item = Item {
-        seen: seen.map(|(_, copy)| Seen::of(copy)).collect(),
-        ..Item::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())
+    let mut item = ChangeItem {
+        seen: seen.map(|(_, copy)| PlannedCopy::of(copy)).collect(),
+        ..ChangeItem::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())
     };
     if let Some(why) = item.seen.iter().find_map(|seen| out_of_store(&seen.place)) {
         return Err(why);
@@ -124,7 +124,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             if !matches!(planned.action, plan::Action::Write { .. }) {
                 return Err(planned.reason);
             }
-            return Ok(Item { code: finding.code.name(), ..backfill::change_of(session, &planned)? });
+            return Ok(ChangeItem { code: finding.code.name(), ..backfill::change_of(session, &planned)? });
         }
         Repair::Trash { paths, .. } => item.steps = trash(paths)?,
         Repair::EndLine { path } => {
@@ -152,7 +152,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         Repair::Fold { from, into } => {
             let number = copy_at(from).map(|(number, _)| number);
             if session.zip(number).and_then(|(session, number)| survey.copy_facts(session, number)?.fold)
-                != Some(Fold::AllKnown)
+                != Some(StrayLog::AllKnown)
             {
                 let path = into.join(LOG);
                 let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
@@ -233,9 +233,9 @@ pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Resu
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
         // The user chose, so nothing was compared.
-        let about = About::Part("a copy", session.agent, session.id().into());
-        let item = Item::new(about, "duplicate-session", "another copy is kept", steps);
-        Ok(Item { seen: [Seen::of(kept), Seen::of(copy)].into_iter().collect(), ..item })
+        let about = ItemSubject::Part("a copy", session.agent, session.id().into());
+        let item = ChangeItem::new(about, "duplicate-session", "another copy is kept", steps);
+        Ok(ChangeItem { seen: [PlannedCopy::of(kept), PlannedCopy::of(copy)].into_iter().collect(), ..item })
     };
     let going = copies().filter(|(at, _)| going.contains(at)).map(|(_, copy)| copy);
     Ok(Change::new("delete", going.map(item).collect::<Result<Vec<_>, Unable>>()?))

@@ -104,14 +104,14 @@ pub(crate) struct Refusal {
     /// The next command to type, or other advice.
     pub hint: Option<String>,
     /// The choices for the user, if there are several.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RefusalCandidate>,
     /// The first search text of the picker, if the user could choose there instead.
     pub picker: Option<String>,
 }
 
 /// One of several sessions or copies that a selector could mean.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Candidate {
+pub(crate) struct RefusalCandidate {
     /// The agent of the session.
     pub agent: String,
     /// The full id.
@@ -163,7 +163,7 @@ impl Refusal {
 
     /// Adds choices for the user.
     #[must_use]
-    pub(crate) fn candidates(mut self, candidates: Vec<Candidate>) -> Self {
+    pub(crate) fn candidates(mut self, candidates: Vec<RefusalCandidate>) -> Self {
         self.candidates = candidates;
         self
     }

@@ -10,10 +10,10 @@ use std::time::Duration;
 use crate::error::{Refusal, RefusalCode, reason};
 use crate::fleet::Host;
 use crate::fleet::command::{self, Manner};
-use crate::fleet::gate::{Gate, Until};
-use crate::fleet::talk::{self, Ended, Part, Patience};
+use crate::fleet::gate::{Semaphore, Until};
+use crate::fleet::talk::{self, EndOfAnswer, HostMessage, Patience};
 use crate::format::text;
-use crate::system::env::{COLUMNS, Env, FORCE_COLORS, Program};
+use crate::system::env::{COLUMNS, Env, FORCE_COLORS, ProgramSearch};
 use crate::system::own_program;
 
 /// Maximum concurrent connections.
@@ -28,11 +28,11 @@ pub(crate) const NO_ANSWER: &str = "its answer is not one of rejoin";
 pub(crate) struct Answering {
     /// The host.
     pub host: Host,
-    parts: Receiver<Part>,
+    parts: Receiver<HostMessage>,
     until: Until,
     /// The last piece received, from its first byte that was not returned.
     rest: Vec<u8>,
-    ended: Option<Ended>,
+    ended: Option<EndOfAnswer>,
 }
 
 impl Answering {
@@ -42,9 +42,9 @@ impl Answering {
             return false;
         }
         match self.parts.recv() {
-            Ok(Part::Bytes(bytes)) => self.rest = bytes,
-            Ok(Part::End(ended)) => self.ended = Some(ended),
-            Err(_) => self.ended = Some(Ended::fault("the answer was lost")),
+            Ok(HostMessage::Bytes(bytes)) => self.rest = bytes,
+            Ok(HostMessage::End(ended)) => self.ended = Some(ended),
+            Err(_) => self.ended = Some(EndOfAnswer::fault("the answer was lost")),
         }
         self.ended.is_none()
     }
@@ -59,7 +59,7 @@ impl Answering {
             if line.len() > most {
                 self.leave();
                 let most = text::size(most as u64);
-                self.ended = Some(Ended::fault(format!("a line of its answer is longer than {most}")));
+                self.ended = Some(EndOfAnswer::fault(format!("a line of its answer is longer than {most}")));
                 return None;
             }
             if end.is_some() {
@@ -90,7 +90,7 @@ impl Answering {
     }
 
     /// Skips the rest of a complete answer and returns how it ended.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> EndOfAnswer {
         self.finish();
         while self.receive() {}
         self.ended.clone().unwrap_or_default()
@@ -137,7 +137,7 @@ fn whole(bytes: &[u8]) -> usize {
 pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
     let has_others = hosts.iter().any(|host| host.destination.is_some());
     let ssh = if has_others { Some(ssh(env)?) } else { None };
-    let gate = Gate::new(AT_ONCE);
+    let gate = Semaphore::new(AT_ONCE);
     // A user at the terminal may type a password, or think about a question.
     let limit = |time: Duration| Some(time).filter(|_| !manner.is_asked);
     let patience =
@@ -159,7 +159,7 @@ pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -
 /// Finds ssh.
 pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
     match env.find_program("ssh") {
-        Program::Found(program) => Ok(program),
+        ProgramSearch::Found(program) => Ok(program),
         _ => Err(Refusal::new(RefusalCode::ProgramNotFound, "cannot find the program ssh")
             .hint("install OpenSSH's client, or add its directory to PATH")),
     }
@@ -203,8 +203,8 @@ mod tests {
 
     fn answering(pieces: &[&[u8]]) -> Answering {
         let (to, parts) = sync_channel(64);
-        let parts_of = pieces.iter().map(|piece| Part::Bytes(piece.to_vec()));
-        parts_of.chain([Part::End(Ended::default())]).for_each(|part| to.send(part).expect("a listener"));
+        let parts_of = pieces.iter().map(|piece| HostMessage::Bytes(piece.to_vec()));
+        parts_of.chain([HostMessage::End(EndOfAnswer::default())]).for_each(|part| to.send(part).expect("a listener"));
         let host = Host { name: "box".to_owned(), destination: None };
         Answering { host, parts, until: Until::default(), rest: Vec::new(), ended: None }
     }

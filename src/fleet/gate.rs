@@ -24,16 +24,16 @@ impl Until {
 
 /// A counting semaphore: limits the number of hosts that are connecting.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct Semaphore {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
 /// A permit for one connection, released on drop.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Gate>);
+pub(super) struct Permit(Arc<Semaphore>);
 
-impl Gate {
+impl Semaphore {
     pub(super) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self { free: Mutex::new(places), freed: Condvar::new() })
     }
@@ -45,7 +45,7 @@ impl Gate {
     }
 
     /// Waits for a place; `None` if the caller stops listening first.
-    pub(super) fn enter(self: &Arc<Self>, until: &Until) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<Self>, until: &Until) -> Option<Permit> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
             if until.is_over() {
@@ -55,11 +55,11 @@ impl Gate {
             free = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *free -= 1;
-        Some(Place(Arc::clone(self)))
+        Some(Permit(Arc::clone(self)))
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.freed.notify_one();

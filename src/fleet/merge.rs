@@ -8,32 +8,32 @@ use std::collections::BinaryHeap;
 pub(crate) struct Merged<S, K, T> {
     sources: Vec<S>,
     /// The first row of each source that has one.
-    heads: BinaryHeap<Head<K, T>>,
+    heads: BinaryHeap<MergeHead<K, T>>,
     is_begun: bool,
 }
 
 #[derive(Debug)]
-struct Head<K, T> {
+struct MergeHead<K, T> {
     key: K,
     source: usize,
     row: T,
 }
 
-impl<K: Ord, T> PartialEq for Head<K, T> {
+impl<K: Ord, T> PartialEq for MergeHead<K, T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<K: Ord, T> Eq for Head<K, T> {}
+impl<K: Ord, T> Eq for MergeHead<K, T> {}
 
-impl<K: Ord, T> PartialOrd for Head<K, T> {
+impl<K: Ord, T> PartialOrd for MergeHead<K, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<K: Ord, T> Ord for Head<K, T> {
+impl<K: Ord, T> Ord for MergeHead<K, T> {
     /// The heap returns its greatest item first: the first row, and the first source's if two are equal.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| other.source.cmp(&self.source))
@@ -48,7 +48,7 @@ impl<S: FnMut() -> Option<(K, T)>, K: Ord, T> Merged<S, K, T> {
 
     fn pull(&mut self, source: usize) {
         if let Some((key, row)) = (self.sources[source])() {
-            self.heads.push(Head { key, source, row });
+            self.heads.push(MergeHead { key, source, row });
         }
     }
 }
@@ -60,7 +60,7 @@ impl<S: FnMut() -> Option<(K, T)>, K: Ord, T> Iterator for Merged<S, K, T> {
         if !std::mem::replace(&mut self.is_begun, true) {
             (0..self.sources.len()).for_each(|source| self.pull(source));
         }
-        let Head { source, row, .. } = self.heads.pop()?;
+        let MergeHead { source, row, .. } = self.heads.pop()?;
         self.pull(source);
         Some(row)
     }

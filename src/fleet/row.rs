@@ -12,10 +12,10 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::session::process::Process;
-use crate::session::select::{Rank, SortKey};
+use crate::session::select::{SortKey, SortRank};
 use crate::session::usage::{Cost, Tokens, Usage};
 use crate::session::{
-    AgentKind, Choice, Fact, Health, HealthSet, Liveness, Located, Session, SessionCopy, SessionKind, Store,
+    AgentKind, CopyChoice, Fact, Health, HealthSet, Liveness, Located, Session, SessionCopy, SessionKind, Store,
 };
 
 /// Evidence source for facts reported by a remote host.
@@ -32,7 +32,7 @@ struct FleetRow<'a> {
     kind: SessionKind,
     title: Option<String>,
     first_prompt: Option<String>,
-    launch_dir: Option<Dir>,
+    launch_dir: Option<RowDir>,
     project: Option<String>,
     created_at: Option<Timestamp>,
     active_at: Option<Timestamp>,
@@ -48,7 +48,7 @@ struct FleetRow<'a> {
     #[serde(borrow)]
     liveness: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    process: Option<Holder<'a>>,
+    process: Option<RowProcess<'a>>,
     #[serde(default)]
     pinned: bool,
     #[serde(default, borrow)]
@@ -59,24 +59,24 @@ struct FleetRow<'a> {
     #[serde(default, borrow)]
     health: Vec<Cow<'a, str>>,
     #[serde(default)]
-    copies: Vec<At>,
+    copies: Vec<RowTime>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Dir {
+struct RowDir {
     path: PathBuf,
     exists: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Holder<'a> {
+struct RowProcess<'a> {
     pid: Option<u32>,
     started_at: Option<Timestamp>,
     #[serde(borrow)]
     state: Option<Cow<'a, str>>,
 }
 
-impl Holder<'_> {
+impl RowProcess<'_> {
     fn process(&self) -> Process {
         // A newer rejoin may report other states.
         let state = self.state.as_deref().and_then(|state| state.parse().ok()).unwrap_or_default();
@@ -85,13 +85,13 @@ impl Holder<'_> {
 }
 
 #[derive(Debug, Deserialize)]
-struct At {
+struct RowTime {
     path: PathBuf,
 }
 
 /// The fields of a row that determine its place, if no other fields are read.
 #[derive(Debug, Deserialize)]
-struct Order<'a> {
+struct RowOrderFields<'a> {
     agent: AgentKind,
     #[serde(borrow)]
     id: Cow<'a, str>,
@@ -103,27 +103,27 @@ struct Order<'a> {
 }
 
 /// The place of a session in a list: its rank, its agent and its id.
-pub(crate) type Place = (Rank, AgentKind, String);
+pub(crate) type RowSortKey = (SortRank, AgentKind, String);
 
 /// Returns the place of a line's session; `None` if the line is not understood.
-pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<Place> {
+pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<RowSortKey> {
     if matches!(sort, SortKey::Title | SortKey::Dir) || sort.needs_usage() {
         return session(line, host).ok().map(|session| place_of(&session, sort));
     }
-    let row: Order<'_> = serde_json::from_str(line).ok()?;
+    let row: RowOrderFields<'_> = serde_json::from_str(line).ok()?;
     let is_dated = !row.health.iter().any(|code| code == <&str>::from(Health::FutureTime));
     let rank = match sort {
-        SortKey::Created => Rank::Time(Rank::when(is_dated, row.created_at)),
-        SortKey::Size => Rank::Size(Reverse(row.size_bytes.unwrap_or_default())),
-        SortKey::Agent => Rank::Agent(row.agent, Rank::when(is_dated, row.active_at)),
-        _ => Rank::Time(Rank::when(is_dated, row.active_at)),
+        SortKey::Created => SortRank::Time(SortRank::when(is_dated, row.created_at)),
+        SortKey::Size => SortRank::Size(Reverse(row.size_bytes.unwrap_or_default())),
+        SortKey::Agent => SortRank::Agent(row.agent, SortRank::when(is_dated, row.active_at)),
+        _ => SortRank::Time(SortRank::when(is_dated, row.active_at)),
     };
     Some((rank, row.agent, row.id.into_owned()))
 }
 
 /// Returns the place of a session.
-pub(crate) fn place_of(session: &Session, sort: SortKey) -> Place {
-    (Rank::of(session, sort), session.agent, session.id().to_owned())
+pub(crate) fn place_of(session: &Session, sort: SortKey) -> RowSortKey {
+    (SortRank::of(session, sort), session.agent, session.id().to_owned())
 }
 
 fn main() -> SessionKind {
@@ -175,8 +175,8 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
         is_pinned: row.pinned,
         tags: row.tags.iter().filter_map(|tag| tag.parse().ok()).collect(),
         expires_at: row.expires_at,
-        process: row.process.as_ref().map(Holder::process),
-        ..Session::new(copies, Choice::new(format!("{host} chose it"), true))
+        process: row.process.as_ref().map(RowProcess::process),
+        ..Session::new(copies, CopyChoice::new(format!("{host} chose it"), true))
     })
 }
 

@@ -19,7 +19,7 @@ const SUMMARY: &str = r#"{"kind":"summary""#;
 
 /// A host's rows, and its summary at the end.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct HostRows {
     answering: Answering,
     name: Arc<str>,
     /// The first row, read ahead.
@@ -32,7 +32,7 @@ pub(crate) struct Rows {
 
 /// The result of asking a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct HostReport {
     /// The name of the host.
     pub host: String,
     /// The exit status of rejoin there; `null` if there is none.
@@ -51,7 +51,7 @@ pub(crate) struct Report {
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct AnswerHead {
     #[serde(default)]
     format_version: String,
     #[serde(default)]
@@ -59,14 +59,14 @@ struct Head {
 }
 
 #[derive(Deserialize)]
-struct Error {
+struct HostError {
     kind: String,
     exit: u8,
     message: String,
     hint: Option<String>,
 }
 
-impl Rows {
+impl HostRows {
     /// Reads the output of a host as an answer in ndjson, with at most the requested number of rows.
     pub(crate) fn of(answering: Answering, limit: Option<usize>) -> Self {
         let name = answering.host.name.as_str().into();
@@ -124,10 +124,10 @@ impl Rows {
     }
 
     /// Returns the result; skips rows that were not read.
-    pub(crate) fn report(self) -> Report {
+    pub(crate) fn report(self) -> HostReport {
         let host = self.name.to_string();
         if let Some(fault) = self.fault {
-            return Report { host, fault: Some(fault), ..Report::default() };
+            return HostReport { host, fault: Some(fault), ..HostReport::default() };
         }
         let has_summary = self.summary.is_some();
         let mut summary = self.summary.unwrap_or_default();
@@ -141,7 +141,7 @@ impl Rows {
             (None, None) if has_summary => (None, None),
             (None, None) => (Some(Self::last_of(&said)), None),
         };
-        Report {
+        HostReport {
             host,
             status: ended.status,
             fault,
@@ -164,10 +164,10 @@ impl Rows {
 /// Returns the reason why the first line of an answer, or a whole answer, cannot be read; `kind` is the requested kind,
 /// if known.
 pub(crate) fn fault_of(line: &str, kind: Option<&str>) -> Option<String> {
-    match serde_json::from_str::<Head>(line) {
+    match serde_json::from_str::<AnswerHead>(line) {
         Ok(head) if kind.is_some_and(|kind| kind != head.kind) || head.kind.is_empty() => Some(NO_ANSWER.to_owned()),
         Ok(head) if head.format_version.starts_with(MAJOR) => None,
-        Ok(Head { format_version: version, .. }) => Some(format!(
+        Ok(AnswerHead { format_version: version, .. }) => Some(format!(
             "its rejoin answers in format {version}, and this one reads {MAJOR}x; install the same version on both"
         )),
         Err(_) => Some(NO_ANSWER.to_owned()),
@@ -175,6 +175,6 @@ pub(crate) fn fault_of(line: &str, kind: Option<&str>) -> Option<String> {
 }
 
 /// Parses an error in the form of `--format json`.
-fn refusal(line: &str) -> Option<Error> {
-    serde_json::from_str(line).ok().filter(|error: &Error| error.kind == "error" && error.exit > 0)
+fn refusal(line: &str) -> Option<HostError> {
+    serde_json::from_str(line).ok().filter(|error: &HostError| error.kind == "error" && error.exit > 0)
 }

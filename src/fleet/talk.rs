@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::error::reason;
 use crate::fleet::command::GREETING;
-use crate::fleet::gate::{Gate, Until};
+use crate::fleet::gate::{Semaphore, Until};
 use crate::system::deadline;
 
 /// Maximum bytes per piece. Two pieces may wait, so data that is not read stays on its host.
@@ -32,7 +32,7 @@ const SSH_FAILED: i32 = 255;
 
 /// The end of a host's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct EndOfAnswer {
     /// The status of the program; `None` if a signal ended it.
     pub status: Option<u8>,
     /// Its standard error.
@@ -41,7 +41,7 @@ pub(crate) struct Ended {
     pub fault: Option<String>,
 }
 
-impl Ended {
+impl EndOfAnswer {
     pub(super) fn fault(why: impl Into<String>) -> Self {
         Self { fault: Some(why.into()), ..Self::default() }
     }
@@ -49,9 +49,9 @@ impl Ended {
 
 /// A message from a host's thread.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum HostMessage {
     Bytes(Vec<u8>),
-    End(Ended),
+    End(EndOfAnswer),
 }
 
 /// Limits on the silence of a host; `None` is unlimited.
@@ -69,15 +69,15 @@ pub(super) fn converse(
     mut command: Command,
     greets: bool,
     patience: Patience,
-    gate: &Arc<Gate>,
+    gate: &Arc<Semaphore>,
     until: &Until,
-    to: &SyncSender<Part>,
+    to: &SyncSender<HostMessage>,
 ) {
     let Some(place) = gate.enter(until) else { return };
     let ended = match command.spawn() {
-        Err(error) => Ended::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
+        Err(error) => EndOfAnswer::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
         Ok(mut child) => {
-            let said = child.stderr.take().map(Said::listen);
+            let said = child.stderr.take().map(StderrReader::listen);
             let pipe = child.stdout.take().map(|from| Pipe { from, until, buffer: vec![0; PIECE] });
             let heard = pipe.map_or(Heard::Nothing, |mut pipe| pipe.hear(greets, patience, place, to));
             let (status, is_ended_here) = reap(
@@ -85,11 +85,11 @@ pub(super) fn converse(
                 match heard {
                     Heard::All => TO_END,
                     // A host that has not greeted may have exited, and then its status gives the reason.
-                    Heard::Nothing => Said::LAST,
+                    Heard::Nothing => StderrReader::LAST,
                     Heard::Silence | Heard::Enough => Duration::ZERO,
                 },
             );
-            let said = said.map(Said::end).unwrap_or_default();
+            let said = said.map(StderrReader::end).unwrap_or_default();
             let fault = match (heard, patience.silence) {
                 (Heard::Silence, Some(time)) => Some(format!(
                     "it was silent for {}; --answer-timeout sets how long it may be",
@@ -101,11 +101,11 @@ pub(super) fn converse(
             };
             // Without an answer the status is that of ssh.
             let status = status.filter(|_| fault.is_none()).and_then(|status| u8::try_from(status).ok());
-            Ended { status, said, fault }
+            EndOfAnswer { status, said, fault }
         }
     };
     // The receiver may be gone.
-    let _ = to.send(Part::End(ended));
+    let _ = to.send(HostMessage::End(ended));
 }
 
 /// Waits up to `patience` for a process to exit, then kills it. Returns its status, `None` if a signal ended it, and
@@ -123,12 +123,12 @@ fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
 }
 
 /// Reads standard error to its end, so that the process never blocks on it, and keeps the beginning.
-struct Said {
+struct StderrReader {
     kept: Arc<Mutex<Vec<u8>>>,
     is_ended: Receiver<()>,
 }
 
-impl Said {
+impl StderrReader {
     /// Time for the last bytes after the process has ended; another process may hold the stream open.
     const LAST: Duration = Duration::from_millis(200);
 
@@ -195,7 +195,7 @@ impl<R: Read + AsFd> Pipe<'_, R> {
     }
 
     /// Passes the answer on, without the greeting and everything before it; holds `place` until the greeting.
-    fn hear(&mut self, greets: bool, patience: Patience, place: impl Sized, to: &SyncSender<Part>) -> Heard {
+    fn hear(&mut self, greets: bool, patience: Patience, place: impl Sized, to: &SyncSender<HostMessage>) -> Heard {
         let mut piece = match self.begin(greets, patience.to_begin) {
             Ok(piece) => piece,
             Err(heard) => return heard,
@@ -203,7 +203,7 @@ impl<R: Read + AsFd> Pipe<'_, R> {
         // The host is connected, so another one may connect.
         drop(place);
         loop {
-            if !piece.is_empty() && to.send(Part::Bytes(piece)).is_err() {
+            if !piece.is_empty() && to.send(HostMessage::Bytes(piece)).is_err() {
                 return Heard::Enough;
             }
             piece = match self.read(patience.silence.map(deadline::after)) {
@@ -266,25 +266,25 @@ mod tests {
         to_begin: Option<Duration>,
         silence: Option<Duration>,
         until: &Until,
-    ) -> (String, Ended) {
-        let gate = Gate::new(1);
+    ) -> (String, EndOfAnswer) {
+        let gate = Semaphore::new(1);
         let (to, parts) = sync_channel(64);
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         converse(command, true, Patience { to_begin, silence }, &gate, until, &to);
         drop(to);
         assert_eq!(gate.free_places(), 1, "the place is free again");
-        let (mut heard, mut ended) = (Vec::new(), Ended::default());
+        let (mut heard, mut ended) = (Vec::new(), EndOfAnswer::default());
         for part in parts {
             match part {
-                Part::Bytes(bytes) => heard.extend(bytes),
-                Part::End(end) => ended = end,
+                HostMessage::Bytes(bytes) => heard.extend(bytes),
+                HostMessage::End(end) => ended = end,
             }
         }
         (String::from_utf8(heard).expect("text"), ended)
     }
 
-    fn talk(script: &str, to_begin: Option<Duration>, silence: Option<Duration>) -> (String, Ended) {
+    fn talk(script: &str, to_begin: Option<Duration>, silence: Option<Duration>) -> (String, EndOfAnswer) {
         talk_until(script, to_begin, silence, &Until::default())
     }
 
@@ -322,7 +322,7 @@ mod tests {
             until.end_within(Duration::from_millis(100));
             // The earlier deadline holds.
             until.end_within(TO_END);
-            assert_eq!(talk_until(script, LONG, LONG, &until), (String::new(), Ended::default()));
+            assert_eq!(talk_until(script, LONG, LONG, &until), (String::new(), EndOfAnswer::default()));
         }
         assert!(begin.elapsed() < Duration::from_secs(5));
     }

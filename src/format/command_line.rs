@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::format::shell;
 use crate::system::env::{Elsewhere, Env};
-use crate::system::fsio::Owner;
+use crate::system::fsio::FileOwner;
 
 /// Returns the command line of this run, quoted for a shell, without the options in `left_out` and with those in
 /// `with`.
@@ -120,7 +120,7 @@ pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, st
 }
 
 /// Returns the end of a sentence about a path that another user owns: the command that makes it the user's own.
-pub(crate) fn chown(Owner { of_file, user }: Owner, path: &Path, is_tree: bool) -> String {
+pub(crate) fn chown(FileOwner { of_file, user }: FileOwner, path: &Path, is_tree: bool) -> String {
     let owner = if of_file == 0 { "root".to_owned() } else { format!("user {of_file}") };
     let (option, word) = (if is_tree { "-R " } else { "" }, shell::word(&path.to_string_lossy()).into_owned());
     format!("; it belongs to {owner}: `sudo chown {option}{user} {word}` makes it yours")

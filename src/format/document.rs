@@ -42,31 +42,31 @@ impl Shape {
     }
 
     fn walk<'de, D: Deserializer<'de>>(self, document: D, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
-        let mut walk = Walk { shape: self, see, is_stopped: false };
+        let mut walk = DocumentWalk { shape: self, see, is_stopped: false };
         let read = match self.list {
-            "" => document.deserialize_seq(Messages(&mut walk)),
-            _ => document.deserialize_map(Members(&mut walk)),
+            "" => document.deserialize_seq(MessagesVisitor(&mut walk)),
+            _ => document.deserialize_map(MemberVisitor(&mut walk)),
         };
         read.is_ok() || walk.is_stopped
     }
 }
 
-struct Walk<'s> {
+struct DocumentWalk<'s> {
     shape: Shape,
     see: &'s mut dyn FnMut(Field<'_>) -> ControlFlow<()>,
     is_stopped: bool,
 }
 
-impl Walk<'_> {
+impl DocumentWalk<'_> {
     fn show<E: de::Error>(&mut self, field: Field<'_>) -> Result<(), E> {
         self.is_stopped = (self.see)(field).is_break();
         if self.is_stopped { Err(E::custom("enough was seen")) } else { Ok(()) }
     }
 }
 
-struct Members<'w, 's>(&'w mut Walk<'s>);
+struct MemberVisitor<'w, 's>(&'w mut DocumentWalk<'s>);
 
-impl<'de> Visitor<'de> for Members<'_, '_> {
+impl<'de> Visitor<'de> for MemberVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
         let shape = self.0.shape;
         while let Some(key) = map.next_key::<String>()? {
             if key == shape.list {
-                map.next_value_seed(Messages(self.0))?;
+                map.next_value_seed(MessagesVisitor(self.0))?;
             } else if shape.members.contains(&key.as_str()) {
                 let value = map.next_value::<Box<RawValue>>()?;
                 self.0.show(Field::Member(&key, &value))?;
@@ -89,9 +89,9 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
     }
 }
 
-struct Messages<'w, 's>(&'w mut Walk<'s>);
+struct MessagesVisitor<'w, 's>(&'w mut DocumentWalk<'s>);
 
-impl<'de> DeserializeSeed<'de> for Messages<'_, '_> {
+impl<'de> DeserializeSeed<'de> for MessagesVisitor<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
@@ -99,7 +99,7 @@ impl<'de> DeserializeSeed<'de> for Messages<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Messages<'_, '_> {
+impl<'de> Visitor<'de> for MessagesVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -127,8 +127,8 @@ pub(crate) fn member<'a>(raw: Option<&'a RawValue>, name: &str) -> Option<&'a Ra
 
 /// Returns some members of an object in one pass; all are `None` for any other value.
 pub(crate) fn members<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&str; N]) -> [Option<&'a RawValue>; N] {
-    struct Members<'n, const N: usize>([&'n str; N]);
-    impl<'de, const N: usize> Visitor<'de> for Members<'_, N> {
+    struct NamedMembers<'n, const N: usize>([&'n str; N]);
+    impl<'de, const N: usize> Visitor<'de> for NamedMembers<'_, N> {
         type Value = [Option<&'de RawValue>; N];
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,7 +145,7 @@ pub(crate) fn members<'a, const N: usize>(raw: Option<&'a RawValue>, names: [&st
             Ok(found)
         }
     }
-    let read = raw.map(|raw| serde_json::Deserializer::from_str(raw.get()).deserialize_map(Members(names)));
+    let read = raw.map(|raw| serde_json::Deserializer::from_str(raw.get()).deserialize_map(NamedMembers(names)));
     read.and_then(Result::ok).unwrap_or([None; N])
 }
 
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[derive(serde::Deserialize)]
-    struct Record<'a> {
+    struct NamedFlag<'a> {
         #[serde(borrow, default)]
         name: Text<'a>,
         #[serde(default)]
@@ -223,11 +223,11 @@ mod tests {
     fn field_of_unexpected_type_leaves_record_readable() {
         for other in ["null", "1", "-1", "1.5", "true", "[1,{}]", r#"{"a":[]}"#] {
             let text = format!(r#"{{"name":{other},"flag":{other}}}"#);
-            let record: Record<'_> = serde_json::from_str(&text).expect("a record");
+            let record: NamedFlag<'_> = serde_json::from_str(&text).expect("a record");
             assert_eq!(record.name.get(), None, "{other}");
             assert_eq!(record.flag.0, other == "true");
         }
-        let record: Record<'_> = serde_json::from_str(r#"{"name":"a\tb"}"#).expect("a record");
+        let record: NamedFlag<'_> = serde_json::from_str(r#"{"name":"a\tb"}"#).expect("a record");
         assert_eq!(record.name.get(), Some("a\tb"));
     }
 

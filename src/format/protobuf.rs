@@ -2,16 +2,16 @@
 
 /// The value of a field in its wire type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value<'a> {
+enum WireValue<'a> {
     Number(u64),
     Bytes(&'a [u8]),
     Other,
 }
 
 /// The fields of a message; it ends at the first byte that is not a field.
-struct Fields<'a>(&'a [u8]);
+struct ProtobufFields<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> ProtobufFields<'a> {
     fn varint(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -32,19 +32,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = (u64, Value<'a>);
+impl<'a> Iterator for ProtobufFields<'a> {
+    type Item = (u64, WireValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let tag = self.varint()?;
         let value = match tag & 7 {
-            0 => Value::Number(self.varint()?),
-            1 => self.take(8).map(|_| Value::Other)?,
+            0 => WireValue::Number(self.varint()?),
+            1 => self.take(8).map(|_| WireValue::Other)?,
             2 => {
                 let length = self.varint()?;
-                Value::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take(length)?)
             }
-            5 => self.take(4).map(|_| Value::Other)?,
+            5 => self.take(4).map(|_| WireValue::Other)?,
             _ => return None,
         };
         Some((tag >> 3, value))
@@ -53,8 +53,8 @@ impl<'a> Iterator for Fields<'a> {
 
 /// Returns the contents of every field with a number.
 pub(crate) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
-    Fields(message).filter_map(move |field| match field {
-        (found, Value::Bytes(bytes)) if found == number => Some(bytes),
+    ProtobufFields(message).filter_map(move |field| match field {
+        (found, WireValue::Bytes(bytes)) if found == number => Some(bytes),
         _ => None,
     })
 }
@@ -71,8 +71,8 @@ pub(crate) fn text<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a str> {
 
 /// Returns the first number in a field.
 pub(crate) fn number(message: &[u8], number: u64) -> Option<u64> {
-    Fields(message).find_map(|field| match field {
-        (found, Value::Number(value)) if found == number => Some(value),
+    ProtobufFields(message).find_map(|field| match field {
+        (found, WireValue::Number(value)) if found == number => Some(value),
         _ => None,
     })
 }

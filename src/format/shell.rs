@@ -32,9 +32,9 @@ pub(crate) fn word(word: &str) -> Cow<'_, str> {
         let end = rest.find(|c| kind(c) != kind(first)).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         let _ = match kind(first) {
-            Kind::Quote => write!(pieces, "\"{piece}\""),
-            Kind::Backslash => write!(pieces, "{}", piece.replace('\\', "\\\\")),
-            Kind::Other => write!(pieces, "'{piece}'"),
+            CharKind::Quote => write!(pieces, "\"{piece}\""),
+            CharKind::Backslash => write!(pieces, "{}", piece.replace('\\', "\\\\")),
+            CharKind::Other => write!(pieces, "'{piece}'"),
         };
         rest = after;
     }
@@ -105,17 +105,17 @@ fn is_plain(word: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharKind {
     Quote,
     Backslash,
     Other,
 }
 
-fn kind(c: char) -> Kind {
+fn kind(c: char) -> CharKind {
     match c {
-        '\\' => Kind::Backslash,
-        _ if ends_single(c) => Kind::Quote,
-        _ => Kind::Other,
+        '\\' => CharKind::Backslash,
+        _ if ends_single(c) => CharKind::Quote,
+        _ => CharKind::Other,
     }
 }
 

@@ -18,7 +18,7 @@ const DEEPEST: usize = 32;
 /// Members with the arguments of a call, which the model wrote.
 const ARGUMENTS: [&str; 2] = ["input", "arguments"];
 
-type Members<'a> = IndexMap<String, &'a RawValue>;
+type RawMembers<'a> = IndexMap<String, &'a RawValue>;
 
 /// A kind of record, or of a part of one, with the result of a tool.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub(crate) struct Removed {
 
 /// The place of a value in its record.
 #[derive(Clone, Copy)]
-enum Within {
+enum ValuePlace {
     Words,
     /// In an object with a result in one of its members.
     Marked(ResultAt),
@@ -66,10 +66,10 @@ enum Within {
 impl Removed {
     /// Returns a record without its large parts; `None` if it has none.
     pub(crate) fn slim(&mut self, record: &str, shape: &Shape) -> Option<String> {
-        self.value(record, shape, Within::Words, DEEPEST)
+        self.value(record, shape, ValuePlace::Words, DEEPEST)
     }
 
-    fn value(&mut self, json: &str, shape: &Shape, within: Within, depth: usize) -> Option<String> {
+    fn value(&mut self, json: &str, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
         let json = json.trim();
         // A part of a small value is small.
         if json.len() <= LARGE || depth == 0 {
@@ -86,7 +86,7 @@ impl Removed {
                     slim.into_iter().zip(items).map(|(slim, item)| slim.unwrap_or_else(|| item.get().into())).collect();
                 is_slimmer.then(|| format!("[{}]", items.join(",")))
             }
-            (b'"', Within::Result { counts }) => {
+            (b'"', ValuePlace::Result { counts }) => {
                 *(if counts { &mut self.results } else { &mut self.repeated }) += 1;
                 Some(quoted(&removed("result of a tool", json.len() as u64)))
             }
@@ -94,14 +94,14 @@ impl Removed {
         }
     }
 
-    fn object(&mut self, members: &Members<'_>, shape: &Shape, within: Within, depth: usize) -> Option<String> {
+    fn object(&mut self, members: &RawMembers<'_>, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
         if let Some((kind, what)) = file(members) {
             self.files += 1;
             return Some(format!("{{\"type\":{},\"text\":{}}}", quoted(kind), quoted(&what)));
         }
         let is_known = |found: &&ResultAt| member(members, found.mark.0).as_deref() == Some(found.mark.1);
         let within = match (within, shape.results.iter().find(is_known)) {
-            (Within::Words, Some(found)) => Within::Marked(*found),
+            (ValuePlace::Words, Some(found)) => ValuePlace::Marked(*found),
             _ => within,
         };
         let mut is_slimmer = false;
@@ -116,11 +116,11 @@ impl Removed {
         is_slimmer.then(|| format!("{{{}}}", members.join(",")))
     }
 
-    fn member(&mut self, name: &str, json: &str, shape: &Shape, within: Within, depth: usize) -> Option<String> {
+    fn member(&mut self, name: &str, json: &str, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
         let within = match within {
-            _ if shape.repeated.contains(&name) => Within::Result { counts: false },
-            Within::Marked(found) if found.members.contains(&name) => Within::Result { counts: found.counts },
-            Within::Words if ARGUMENTS.contains(&name) => return None,
+            _ if shape.repeated.contains(&name) => ValuePlace::Result { counts: false },
+            ValuePlace::Marked(found) if found.members.contains(&name) => ValuePlace::Result { counts: found.counts },
+            ValuePlace::Words if ARGUMENTS.contains(&name) => return None,
             within => within,
         };
         if shape.images.contains(&name)
@@ -138,11 +138,11 @@ impl Removed {
 /// Returns the type of the text block in place of a block with an image or a file, and its text.
 ///
 /// Known blocks: `source` in base64 of Anthropic's API, the data URLs of OpenAI's, and `data` with `mimeType` of MCP.
-fn file(members: &Members<'_>) -> Option<(&'static str, String)> {
+fn file(members: &RawMembers<'_>) -> Option<(&'static str, String)> {
     let kind = member(members, "type")?;
     let (block, media, data) = match &*kind {
         "image" | "document" => {
-            let source: Option<Members<'_>> =
+            let source: Option<RawMembers<'_>> =
                 members.get("source").and_then(|source| serde_json::from_str(source.get()).ok());
             let is_base64 = source.as_ref().is_none_or(|source| member(source, "type").as_deref() == Some("base64"));
             let (members, media) = source.as_ref().map_or((members, "mimeType"), |source| (source, "media_type"));
@@ -171,10 +171,10 @@ fn is_in_base64(data: &str) -> bool {
 }
 
 /// Returns the text of a member without escapes.
-fn member<'a>(members: &Members<'a>, name: &str) -> Option<Cow<'a, str>> {
+fn member<'a>(members: &RawMembers<'a>, name: &str) -> Option<Cow<'a, str>> {
     #[derive(Deserialize)]
-    struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
-    serde_json::from_str::<Text<'_>>(members.get(name)?.get()).ok().map(|text| text.0)
+    struct MemberText<'t>(#[serde(borrow)] Cow<'t, str>);
+    serde_json::from_str::<MemberText<'_>>(members.get(name)?.get()).ok().map(|text| text.0)
 }
 
 fn removed(what: &str, bytes: u64) -> String {

@@ -30,7 +30,7 @@ const WEST: i64 = 12;
 
 /// The times in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct TimesInFile {
     /// The newest one: in RFC 3339 style, or in seconds or milliseconds since 1970.
     pub newest: Option<Timestamp>,
     /// Set if the last line has a time; for a JSON document, set if any part has one.
@@ -43,10 +43,10 @@ pub(crate) struct Times {
 /// # Errors
 ///
 /// The file cannot be read.
-pub(crate) fn times_in(path: &Path, latest: Timestamp, untimed: &[&str]) -> Result<Times, PathError> {
+pub(crate) fn times_in(path: &Path, latest: Timestamp, untimed: &[&str]) -> Result<TimesInFile, PathError> {
     let (file, metadata) = match fsio::open_regular(path) {
         Ok(opened) => opened,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Times::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(TimesInFile::default()),
         Err(error) => return Err(error),
     };
     let (mut file, is_packed) = content_of(path, file)?;
@@ -63,7 +63,7 @@ pub(crate) fn times_in(path: &Path, latest: Timestamp, untimed: &[&str]) -> Resu
         if read == 0 {
             let is_document = path.extension().is_some_and(|extension| extension == "json");
             let ends_dated = if is_document { newest.is_some() } else { ends_dated(&tail, latest, untimed) };
-            return Ok(Times { newest, ends_dated });
+            return Ok(TimesInFile { newest, ends_dated });
         }
         tail.extend_from_slice(&bytes[kept..seen]);
         tail.drain(..tail.len().saturating_sub(TAIL));

@@ -6,9 +6,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The settings of a file; empty if the file is not valid TOML.
-pub(crate) struct Settings<'t>(DeTable<'t>);
+pub(crate) struct TomlSettings<'t>(DeTable<'t>);
 
-impl<'t> Settings<'t> {
+impl<'t> TomlSettings<'t> {
     /// Parses the settings.
     pub(crate) fn parse(text: &'t str) -> Self {
         Self::read(text).unwrap_or_else(|| Self(DeTable::default()))
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn toml_value_is_read_from_its_table() {
-        let settings = Settings::parse(
+        let settings = TomlSettings::parse(
             "name = \"x\"\n[other]\nname = \"y\"\nat = 2026-03-01T10:00:00Z\n[ chat ] # here\ntools = [\"a\",\n  \"b\"]\n\
             interactive = false # no\nname = \"z \\\"1\\\"\" # a comment\npath = '~/a\\b'\nblank = \" \"\n[env]\nlast = 'l'\n",
         );
@@ -77,13 +77,13 @@ mod tests {
             assert_eq!(settings.text(table, key), None, "{table} {key}");
         }
         let text = "[chat]\npath = '''\nold'''\n";
-        let span = Settings::parse(text).span("chat", "path").expect("a place");
+        let span = TomlSettings::parse(text).span("chat", "path").expect("a place");
         let odd = "a \"b\" \\ \u{7f}\n\u{1}é";
         let edited = [&text[..span.start], &quoted(odd), &text[span.end..]].concat();
-        assert_eq!(Settings::parse(&edited).text("chat", "path").as_deref(), Some(odd));
-        assert_eq!(Settings::parse("[a.b]\nx = 1\n[a.\"c d\"]\n").keys("a"), ["b", "c d"]);
+        assert_eq!(TomlSettings::parse(&edited).text("chat", "path").as_deref(), Some(odd));
+        assert_eq!(TomlSettings::parse("[a.b]\nx = 1\n[a.\"c d\"]\n").keys("a"), ["b", "c d"]);
         for broken in ["[chat]\nname = \"x", "[chat]\nname = 'x", "[chat]\nname =", "[chat"] {
-            assert_eq!(Settings::parse(broken).text("chat", "name"), None, "{broken}");
+            assert_eq!(TomlSettings::parse(broken).text("chat", "name"), None, "{broken}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const ANSWER: &str = r#"{"action":"continue"}"#;
 
 /// A conversation to save.
 #[derive(Clone, Debug)]
-pub(crate) struct Save<'a> {
+pub(crate) struct ConversationToSave<'a> {
     /// The session's directory; it need not exist.
     pub session_dir: PathBuf,
     /// The messages, as a JSON list.
@@ -26,7 +26,7 @@ pub(crate) struct Save<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Input<'a> {
+struct AmplifierHookInput<'a> {
     event: Text<'a>,
     session_dir: Text<'a>,
     messages: Option<&'a RawValue>,
@@ -34,7 +34,7 @@ struct Input<'a> {
 
 /// The reason why an input is not a usable event.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub(crate) enum UnusableAmplifierEvent {
     /// It is not one JSON object.
     #[error(transparent)]
     Input(#[from] NotAnObject),
@@ -50,19 +50,22 @@ pub(crate) enum Unusable {
 }
 
 /// Parses the input from Amplifier; `None` if there is nothing to do.
-pub(crate) fn read(input: &[u8]) -> Result<Option<Save<'_>>, Unusable> {
+pub(crate) fn read(input: &[u8]) -> Result<Option<ConversationToSave<'_>>, UnusableAmplifierEvent> {
     let input = input.trim_ascii();
-    let input: Input<'_> = object(input)?;
+    let input: AmplifierHookInput<'_> = object(input)?;
     match input.event.filled() {
         Some("tool:post" | "orchestrator:complete") => {}
         Some(_) => return Ok(None),
-        None => return Err(Unusable::NoEvent),
+        None => return Err(UnusableAmplifierEvent::NoEvent),
     }
     let session_dir = input.session_dir.filled().map(PathBuf::from);
     let is_sound = |dir: &PathBuf| dir.is_absolute() && !dir.as_os_str().as_encoded_bytes().contains(&0);
-    Ok(Some(Save {
-        session_dir: session_dir.filter(is_sound).ok_or(Unusable::BadDir)?,
-        messages: input.messages.filter(|list| list.get().starts_with('[')).ok_or(Unusable::NoMessages)?,
+    Ok(Some(ConversationToSave {
+        session_dir: session_dir.filter(is_sound).ok_or(UnusableAmplifierEvent::BadDir)?,
+        messages: input
+            .messages
+            .filter(|list| list.get().starts_with('['))
+            .ok_or(UnusableAmplifierEvent::NoMessages)?,
     }))
 }
 

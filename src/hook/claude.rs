@@ -20,7 +20,7 @@ const MAX_CONTEXT: usize = 10_000;
 
 /// A parsed event that needs an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct ClaudeHookEvent {
     /// The session, an id that can be part of a file name.
     pub session_id: String,
     /// The task.
@@ -44,7 +44,7 @@ pub(crate) enum Task {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Input<'a> {
+struct ClaudeHookInput<'a> {
     hook_event_name: Text<'a>,
     session_id: Text<'a>,
     transcript_path: Text<'a>,
@@ -60,7 +60,7 @@ struct Input<'a> {
 
 /// The reason why an input is not a usable event.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub(crate) enum UnusableClaudeEvent {
     /// It is not one JSON object.
     #[error(transparent)]
     Input(#[from] NotAnObject),
@@ -76,13 +76,13 @@ pub(crate) enum Unusable {
 }
 
 /// Parses the input from a client; `None` if there is nothing to do.
-pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
+pub(crate) fn read(input: &[u8]) -> Result<Option<ClaudeHookEvent>, UnusableClaudeEvent> {
     let input = input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input).trim_ascii();
-    let input: Input<'_> = object(input)?;
+    let input: ClaudeHookInput<'_> = object(input)?;
     let Some(task) = input.task()? else { return Ok(None) };
     let session_id = input.session_id.get().unwrap_or_default();
     if record::file_name(session_id).is_none() {
-        return Err(Unusable::BadId);
+        return Err(UnusableClaudeEvent::BadId);
     }
     // The clients send `cwd`; the other two are documented, or were.
     let dir = [&input.cwd, &input.working_directory, &input.new_cwd].into_iter().find_map(Text::filled);
@@ -91,17 +91,17 @@ pub(crate) fn read(input: &[u8]) -> Result<Option<Event>, Unusable> {
         match &dir {
             None => return Ok(None),
             Some(dir) if dir.is_relative() || dir.as_os_str().as_encoded_bytes().contains(&0) => {
-                return Err(Unusable::RelativeDir);
+                return Err(UnusableClaudeEvent::RelativeDir);
             }
             Some(_) => {}
         }
     }
-    Ok(Some(Event { session_id: session_id.to_owned(), task, dir, project: input.project() }))
+    Ok(Some(ClaudeHookEvent { session_id: session_id.to_owned(), task, dir, project: input.project() }))
 }
 
-impl Input<'_> {
-    fn task(&self) -> Result<Option<Task>, Unusable> {
-        let task = match self.hook_event_name.filled().ok_or(Unusable::NoEvent)? {
+impl ClaudeHookInput<'_> {
+    fn task(&self) -> Result<Option<Task>, UnusableClaudeEvent> {
+        let task = match self.hook_event_name.filled().ok_or(UnusableClaudeEvent::NoEvent)? {
             "PostToolUse" if self.tool_name.get() == Some("Bash") => Task::Record,
             "CwdChanged" | "PreCompact" => Task::Record,
             "SessionStart" if self.source.get() == Some("compact") => Task::Answer,
@@ -128,7 +128,7 @@ impl Input<'_> {
     }
 }
 
-impl Event {
+impl ClaudeHookEvent {
     /// Returns the directory that the client was started in, for a client that does not name it in the environment: the
     /// nearest directory from the session's own upwards that encodes to the project of its transcript.
     pub(crate) fn project_dir(&self) -> Option<&Path> {
@@ -140,13 +140,13 @@ impl Event {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
-    hook_specific_output: Context,
+struct HookAnswer {
+    hook_specific_output: HookContext,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Context {
+struct HookContext {
     hook_event_name: &'static str,
     additional_context: String,
 }
@@ -170,8 +170,8 @@ pub(crate) fn answer(dir: &Path) -> Option<String> {
         ),
     ];
     let additional_context = texts.into_iter().find(|text| text.encode_utf16().count() <= MAX_CONTEXT)?;
-    let context = Context { hook_event_name: "SessionStart", additional_context };
-    json_writer::to_string(&Answer { hook_specific_output: context }).ok()
+    let context = HookContext { hook_event_name: "SessionStart", additional_context };
+    json_writer::to_string(&HookAnswer { hook_specific_output: context }).ok()
 }
 
 #[cfg(test)]
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(dir(json!({"cwd": ""})).expect("an event"), None);
         assert_eq!(dir(json!({})).expect("an event"), None);
         for bad in ["x", "~/x", "./x", "/x\0"] {
-            assert!(matches!(dir(json!({"cwd": bad})), Err(Unusable::RelativeDir)), "{bad:?}");
+            assert!(matches!(dir(json!({"cwd": bad})), Err(UnusableClaudeEvent::RelativeDir)), "{bad:?}");
         }
     }
 

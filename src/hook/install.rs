@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::change::apply::run;
 use crate::change::outcome::ItemResult;
-use crate::change::plan::change::{About, Change, Contents, Item, Step};
+use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, Step};
 use crate::error::PathError;
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -66,7 +66,7 @@ pub(crate) fn apply(
         (None, Some(stamp)) => steps.push(Step::Trash { path: old.path.as_path().into(), stamp: stamp.clone() }),
         (None, None) => return Ok(None),
     }
-    let item = Item::new(About::Other("claude settings".into()), "hooks", reason, steps);
+    let item = ChangeItem::new(ItemSubject::Other("claude settings".into()), "hooks", reason, steps);
     let outcome = run::run(&Change::new("hook", vec![item]), env, patience)?;
     match outcome.done.into_iter().next() {
         Some(ItemResult::Skipped(why) | ItemResult::Failed(why)) => {

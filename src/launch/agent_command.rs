@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::format::text;
 use crate::session::Store;
-use crate::system::env::{ASKED, Env, HOST, Program};
+use crate::system::env::{ASKED, Env, HOST, ProgramSearch};
 
 /// Maximum run time: the slowest program that was tried started in three seconds.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ impl AgentCommand<'_> {
     /// Runs the program; its output is only used if it fails.
     pub(crate) fn run(&self, env: &Env) -> Result<(), AgentCommandError> {
         let name = self.argv.first().map_or("", String::as_str);
-        let Program::Found(program) = env.find_program(name) else {
+        let ProgramSearch::Found(program) = env.find_program(name) else {
             return Err(AgentCommandError::NoProgram(name.to_owned()));
         };
         let fail = |error: &io::Error| {

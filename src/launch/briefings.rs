@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::session::branches::hash;
 use crate::system::disk::Disk;
 use crate::system::env::Env;
-use crate::system::fsio::Kind;
+use crate::system::fsio::EntryKind;
 
 /// Number of days after which `cleanup` removes a file.
 pub(crate) const DAYS: i64 = 30;
@@ -38,7 +38,7 @@ pub(crate) fn remove_old(disk: &dyn Disk, env: &Env) -> io::Result<usize> {
     for name in disk.list(&dir)? {
         let look = disk.look((&dir, &name))?;
         let is_old = Timestamp::from_second(look.modified.0).is_ok_and(|modified| modified < before);
-        if look.kind == Kind::File && is_old {
+        if look.kind == EntryKind::File && is_old {
             disk.unlink((&dir, &name))?;
             removed += 1;
         }

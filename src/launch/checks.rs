@@ -229,21 +229,21 @@ pub(crate) fn check_dir(session: Option<&Session>, dir: &Path, env: &Env) -> Res
 
 /// The identity of a directory when it was checked; another one under the same name is not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct DirIdentity {
     device: u64,
     inode: u64,
     owner: (u32, u32),
     mode: u32,
 }
 
-impl Identity {
+impl DirIdentity {
     /// Reads the identity of a directory.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
         reach::metadata(dir).ok().map(|metadata| Self::from(&metadata))
     }
 }
 
-impl From<&std::fs::Metadata> for Identity {
+impl From<&std::fs::Metadata> for DirIdentity {
     fn from(metadata: &std::fs::Metadata) -> Self {
         Self {
             device: metadata.dev(),

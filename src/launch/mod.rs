@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use crate::agent::command::{Plan, Request};
+use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::installed::Package;
 use crate::agent::{self, Unable};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
@@ -16,7 +16,7 @@ use crate::format::shell::{self, printable_word};
 use crate::format::text;
 use crate::scan::relocated;
 use crate::session::{AgentKind, Session};
-use crate::system::env::{Env, HOST, Program, Streams};
+use crate::system::env::{Env, HOST, ProgramSearch, Streams};
 use crate::system::reach;
 
 pub(crate) mod agent_command;
@@ -28,10 +28,10 @@ pub(crate) mod wait;
 pub(crate) mod worktree;
 pub(crate) mod written;
 
-use checks::Identity;
+use checks::DirIdentity;
 
 /// Plans the resume of a session; the error is the reason why it is impossible.
-pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Plan, Unable> {
+pub(crate) fn plan(session: &Session, request: &LaunchRequest, env: &Env) -> Result<LaunchPlan, Unable> {
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or("no agent resumes it")?;
     let mut command = agent.command(copy, request.prompt.as_deref())?;
@@ -52,11 +52,11 @@ pub(crate) fn plan(session: &Session, request: &Request, env: &Env) -> Result<Pl
     }
     let dir = copy.launch_dir.as_ref().map(|fact| fact.value.to_path_buf());
     let has_prompt = request.prompt.is_some();
-    Ok(Plan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
+    Ok(LaunchPlan { argv: command.argv, dir, unset, set, then_type: command.then_type, has_prompt })
 }
 
 /// Plans a new session of an agent, without its directory and its first prompt, which is the last argument.
-pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Result<Plan, Refusal> {
+pub(crate) fn new_session(agent: AgentKind, request: &LaunchRequest, env: &Env) -> Result<LaunchPlan, Refusal> {
     let has_prompt = request.prompt.is_some();
     let command = |kind: AgentKind| {
         let new = agent::about(kind).new_session;
@@ -82,7 +82,7 @@ pub(crate) fn new_session(agent: AgentKind, request: &Request, env: &Env) -> Res
         set.insert("HOME".into(), env.home.clone().into_os_string());
     }
     let unset = agent::about(agent).new_session.unset.to_vec();
-    Ok(Plan { argv, dir: None, unset, set, then_type: None, has_prompt })
+    Ok(LaunchPlan { argv, dir: None, unset, set, then_type: None, has_prompt })
 }
 
 /// Returns whether `resume` would start a session, from the facts in a list: its copy is decided, its directory exists
@@ -106,15 +106,15 @@ fn starts_where_moved(session: &Session) -> bool {
 }
 
 /// Finds the agent's program.
-pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
+pub(crate) fn find_program(plan: &LaunchPlan, env: &Env) -> Result<PathBuf, Refusal> {
     let name = plan.argv.first().map_or("", String::as_str);
     match env.find_program(name) {
-        Program::Found(path) => Ok(path),
-        Program::NotExecutable(path) => {
+        ProgramSearch::Found(path) => Ok(path),
+        ProgramSearch::NotExecutable(path) => {
             Err(Refusal::new(RefusalCode::CannotRun, format!("cannot run {}: it is not executable", path.display()))
                 .hint(format!("make it executable with `chmod +x {}`", shell::word(&path.to_string_lossy()))))
         }
-        Program::Missing => {
+        ProgramSearch::Missing => {
             let message = format!("cannot find the program {name} on PATH");
             let hint = match &plan.then_type {
                 // The agent may have special ways to start, such as from a checkout.
@@ -129,7 +129,7 @@ pub(crate) fn find_program(plan: &Plan, env: &Env) -> Result<PathBuf, Refusal> {
     }
 }
 
-impl Plan {
+impl LaunchPlan {
     /// Writes the plan as a line for a shell; `None` if a word of it cannot be printed.
     pub(crate) fn shell_line(&self, env: &Env) -> Option<String> {
         let mut line = String::new();
@@ -150,7 +150,7 @@ impl Plan {
         &self,
         program: &Path,
         dir: &Path,
-        expected: Option<Identity>,
+        expected: Option<DirIdentity>,
         env: &Env,
     ) -> anyhow::Result<Infallible> {
         refuse_in_test(env)?;
@@ -165,7 +165,7 @@ impl Plan {
         &self,
         program: &Path,
         dir: &Path,
-        expected: Option<Identity>,
+        expected: Option<DirIdentity>,
         env: &Env,
     ) -> anyhow::Result<Child> {
         refuse_in_test(env)?;
@@ -176,7 +176,7 @@ impl Plan {
     /// Enters the launch directory and creates the agent's command.
     ///
     /// The directory is entered through a handle, so that the checked directory is the one entered.
-    fn enter(&self, program: &Path, dir: &Path, expected: Option<Identity>) -> anyhow::Result<Command> {
+    fn enter(&self, program: &Path, dir: &Path, expected: Option<DirIdentity>) -> anyhow::Result<Command> {
         use rustix::fs::{Mode, OFlags};
         let enter = |error: rustix::io::Errno| PathError::new("enter", dir, error.into());
         reach::refuse_silent(dir).map_err(|error| PathError::new("enter", dir, error))?;
@@ -184,7 +184,7 @@ impl Plan {
             .map_err(enter)?;
         let found = File::from(handle.try_clone().map_err(|error| PathError::new("enter", dir, error))?).metadata();
         let found = found.map_err(|error| PathError::new("enter", dir, error))?;
-        if expected.is_some_and(|expected| expected != Identity::from(&found)) {
+        if expected.is_some_and(|expected| expected != DirIdentity::from(&found)) {
             let message = format!("the launch directory {} was changed just now", dir.display());
             return Err(Refusal::new(RefusalCode::DirectoryChanged, message).hint("check it and try again").into());
         }
@@ -232,8 +232,8 @@ mod tests {
             std::fs::set_permissions(&dir, mode).expect("a mode");
         };
         set_mode(0o755);
-        let checked = Identity::of(&dir);
-        let plan = Plan {
+        let checked = DirIdentity::of(&dir);
+        let plan = LaunchPlan {
             argv: vec!["true".to_owned()],
             dir: Some(dir.clone()),
             unset: Vec::new(),
@@ -241,7 +241,7 @@ mod tests {
             then_type: None,
             has_prompt: false,
         };
-        let refused = |plan: &Plan| {
+        let refused = |plan: &LaunchPlan| {
             let error = plan.enter(Path::new("/bin/true"), &dir, checked).expect_err("a refusal");
             error.downcast_ref::<Refusal>().map(|refusal| (refusal.exit, refusal.code))
         };
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_shell_line_quotes_special_characters() {
-        let plan = Plan {
+        let plan = LaunchPlan {
             argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
             dir: Some("/x/it's $(touch y)".into()),
             unset: vec!["CLAUDECODE"],

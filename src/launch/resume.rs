@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Plan, Request};
+use super::{LaunchPlan, LaunchRequest};
 use crate::agent::{self, Unable};
-use crate::change::plan::backfill::{self, Action, Item};
+use crate::change::plan::backfill::{self, Action, SessionBackfill};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::launch::checks::{self, Identity};
-use crate::launch::log::append::Held;
+use crate::launch::checks::{self, DirIdentity};
+use crate::launch::log::append::LockedLog;
 use crate::launch::log::{self, Launch};
 use crate::launch::worktree::Recreation;
 use crate::scan::git;
 use crate::scan::moved::{self, Checkouts, Instead};
 use crate::scan::worktree::Lost;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
@@ -23,7 +23,7 @@ use crate::system::reach;
 
 /// Remedies for a missing launch directory, the likeliest first.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct MissingDirRemedies {
     /// The command that moves the sessions to the only possible new place, and its effect.
     pub moved: Option<(String, String)>,
     /// The git worktree that the directory was.
@@ -66,17 +66,17 @@ pub(crate) struct Resume {
     /// The session; `None` for a new one.
     pub session: Option<Session>,
     /// The command and the directory.
-    pub plan: Plan,
+    pub plan: LaunchPlan,
     /// Source of the launch directory, as in `launch_dir.source` of the JSON contract.
     pub dir_source: &'static str,
     /// The git worktree to recreate first, in place of the missing one.
     pub worktree: Option<Recreation>,
     /// The session-info.json to write first.
-    pub backfill: Option<Item>,
+    pub backfill: Option<SessionBackfill>,
     /// Possible problems that do not stop the resume.
     pub warnings: Vec<String>,
     /// The identity of the launch directory when it was checked.
-    pub identity: Option<Identity>,
+    pub identity: Option<DirIdentity>,
     /// Set if the installed program may be unable to resume the session, and yet report success.
     pub is_unsure: bool,
     /// The agent to start in place of the session's.
@@ -108,7 +108,7 @@ impl Resume {
     pub(crate) fn of_session(
         mut session: Session,
         options: &Options,
-        request: &Request,
+        request: &LaunchRequest,
         env: &Env,
     ) -> Result<Self, Refusal> {
         let Some(agent) = agent::by_kind(session.agent) else {
@@ -169,7 +169,7 @@ impl Resume {
         mut session: Session,
         other: AgentKind,
         options: &Options,
-        request: &Request,
+        request: &LaunchRequest,
         env: &Env,
     ) -> Result<Self, Refusal> {
         if other == session.agent {
@@ -210,7 +210,12 @@ impl Resume {
     }
 
     /// Plans a new session in the directory of an app that has lost its old one.
-    pub(crate) fn fresh(pointer: &Pointer, options: &Options, request: &Request, env: &Env) -> Result<Self, Refusal> {
+    pub(crate) fn fresh(
+        pointer: &Pointer,
+        options: &Options,
+        request: &LaunchRequest,
+        env: &Env,
+    ) -> Result<Self, Refusal> {
         let agent = pointer.agent.session_owner();
         let Some(writer) = agent::writer_of(pointer) else {
             return Err(Refusal::new(RefusalCode::NotResumable, format!("{} starts no session", pointer.agent)));
@@ -316,7 +321,7 @@ impl Resume {
     /// Checks the launch directory, and records its identity.
     pub(crate) fn check_dir(&mut self, env: &Env) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
-        self.identity = Identity::of(dir);
+        self.identity = DirIdentity::of(dir);
         let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
         checks::check_dir(movable, dir, env).map_err(|refusal| match refusal.code {
             // The user typed the directory, so there are no facts about it.
@@ -369,9 +374,9 @@ impl Resume {
     }
 
     /// Finds remedies for a missing launch directory. There are none for one that the user mistyped.
-    pub(crate) fn left(&self, env: &Env) -> Left {
+    pub(crate) fn left(&self, env: &Env) -> MissingDirRemedies {
         let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
-        let Some(gone) = gone else { return Left::default() };
+        let Some(gone) = gone else { return MissingDirRemedies::default() };
         let Surveyed { checkouts, remote, sessions } = self.survey(env);
         let all = match sessions {
             0 | 1 => "the session".to_owned(),
@@ -397,7 +402,7 @@ impl Resume {
         });
         instead.retain(|found| self.starts_in(&found.dir));
         let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
-        Left { moved, worktree, instead, may_move, made, anywhere }
+        MissingDirRemedies { moved, worktree, instead, may_move, made, anywhere }
     }
 
     fn lost_worktree(&self, checkouts: &Checkouts, remote: Option<&str>) -> Result<Option<Lost>, String> {
@@ -427,7 +432,7 @@ impl Resume {
     /// Finds the checkouts around the directories of all sessions, the git remote that the launch directory had, and the
     /// number of its sessions.
     fn survey(&self, env: &Env) -> Surveyed {
-        let scan = scan::locate(env, &[]).read_all(env, Wanted::GLANCE);
+        let scan = scan::locate(env, &[]).read_all(env, ScanScope::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
@@ -441,7 +446,7 @@ impl Resume {
         if refusal.code != RefusalCode::MissingDirectory {
             return refusal;
         }
-        let Left { moved, worktree, instead, may_move, made, anywhere } = self.left(env);
+        let MissingDirRemedies { moved, worktree, instead, may_move, made, anywhere } = self.left(env);
         if moved.is_none() && may_move.is_empty() && instead.is_empty() && worktree.is_none() && anywhere.is_none() {
             return refusal;
         }
@@ -475,7 +480,7 @@ impl Resume {
     /// The log stays locked from the check to the entry, so that concurrent resumes do not exceed the limit.
     pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
         let file = log::file(env);
-        let held = match Held::take(&SYSTEM, &file) {
+        let held = match LockedLog::take(&SYSTEM, &file) {
             Ok(held) => held,
             // An unwritable log must not stop a user from working.
             Err(error) => return Ok(Some(error)),
@@ -511,8 +516,8 @@ fn resume_parent(session: &Session, env: &Env) -> Option<String> {
     let copy = session.copy();
     let parent = copy.parent_id.as_deref().filter(|_| copy.kind == SessionKind::Subagent)?;
     let places = scan::locate(env, &[session.agent]);
-    let found = places.read_some(env, Wanted::GLANCE, |place| place.id == parent).sessions;
+    let found = places.read_some(env, ScanScope::GLANCE, |place| place.id == parent).sessions;
     let parent = found.iter().find(|found| found.id() == parent)?;
-    super::plan(parent, &Request::default(), env).ok()?;
+    super::plan(parent, &LaunchRequest::default(), env).ok()?;
     Some(format!("run `{}`", checks::resume(parent)))
 }

@@ -7,18 +7,18 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process
 use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use crate::system::signals::{self, Signals};
-use crate::system::terminal::{self, Settings};
+use crate::system::terminal::{self, TerminalSettings};
 
 /// The end of the agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum AgentExit {
     /// Exited, with this status.
     Exited(u8),
     /// Killed by this signal.
     Killed(i32),
 }
 
-impl Ended {
+impl AgentExit {
     /// Returns the status as a shell reports it.
     pub(crate) fn status(self) -> u8 {
         match self {
@@ -29,13 +29,13 @@ impl Ended {
 }
 
 /// Starts a child with `start`, waits until it ends, and restores the terminal.
-pub(crate) fn run<E: From<io::Error>>(start: impl FnOnce() -> Result<Child, E>) -> Result<Ended, E> {
-    let settings = Settings::remember();
+pub(crate) fn run<E: From<io::Error>>(start: impl FnOnce() -> Result<Child, E>) -> Result<AgentExit, E> {
+    let settings = TerminalSettings::remember();
     // The child must start before signals are caught: only then do signals that this process ignores stay ignored in
     // it.
     let child = start()?;
     let ended = stand_by(&child);
-    if matches!(ended, Ok(Ended::Killed(_)) | Err(_)) {
+    if matches!(ended, Ok(AgentExit::Killed(_)) | Err(_)) {
         terminal::reset_screen();
     }
     if let Some(settings) = settings {
@@ -44,7 +44,7 @@ pub(crate) fn run<E: From<io::Error>>(start: impl FnOnce() -> Result<Child, E>) 
     Ok(ended?)
 }
 
-fn stand_by(child: &Child) -> io::Result<Ended> {
+fn stand_by(child: &Child) -> io::Result<AgentExit> {
     let pid = Pid::from_child(child);
     let mut signals = Signals::catch()?;
     loop {
@@ -69,9 +69,9 @@ fn stand_by(child: &Child) -> io::Result<Ended> {
     }
 }
 
-fn ended(status: WaitStatus) -> Option<Ended> {
-    let exited = status.exit_status().map(|code| Ended::Exited(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
-    exited.or_else(|| status.terminating_signal().map(Ended::Killed))
+fn ended(status: WaitStatus) -> Option<AgentExit> {
+    let exited = status.exit_status().map(|code| AgentExit::Exited(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
+    exited.or_else(|| status.terminating_signal().map(AgentExit::Killed))
 }
 
 /// Stops this process after the agent stopped itself, so that the shell gets the terminal back; then continues both.

@@ -5,9 +5,9 @@ use std::process::{Output, Stdio};
 
 use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::format::{command_line, shell};
-use crate::scan::git::Head;
+use crate::scan::git::GitHead;
 use crate::scan::worktree::Lost;
-use crate::system::env::{Env, Program};
+use crate::system::env::{Env, ProgramSearch};
 
 /// Variables that would lead git to another repository than the named one.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
@@ -94,8 +94,8 @@ impl Recreation {
         args.extend(["worktree".into(), "add".into()]);
         args.extend(is_listed.then(|| "--force".into()));
         let head = match head {
-            Head::Branch(name) => name,
-            Head::Commit(id) => {
+            GitHead::Branch(name) => name,
+            GitHead::Commit(id) => {
                 args.push("--detach".into());
                 id
             }
@@ -112,7 +112,7 @@ impl Recreation {
 
 /// Runs git in the repository of its arguments, not in one that the environment names.
 fn git(args: Vec<OsString>, env: &Env) -> Result<Output, Refusal> {
-    let Program::Found(program) = env.find_program("git") else {
+    let ProgramSearch::Found(program) = env.find_program("git") else {
         let message = "cannot find the program git on PATH";
         return Err(Refusal::new(RefusalCode::ProgramNotFound, message).hint("install git, then try again"));
     };

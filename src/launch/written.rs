@@ -17,23 +17,23 @@ const MAX_NAMED: usize = 5;
 
 /// The facts that show whether a file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct WriteStamp {
     bytes: u64,
     modified: Option<SystemTime>,
 }
 
 /// The files of an agent's sessions at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Snapshot(BTreeMap<PathBuf, Seen>);
+pub(crate) struct AgentFiles(BTreeMap<PathBuf, CopySnapshot>);
 
 /// One copy of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct CopySnapshot {
     id: String,
-    files: BTreeMap<PathBuf, Stamp>,
+    files: BTreeMap<PathBuf, WriteStamp>,
 }
 
-impl Snapshot {
+impl AgentFiles {
     /// Records every copy of the agent's sessions, with names, sizes and times of its files.
     pub(crate) fn take(env: &Env, agent: AgentKind) -> Self {
         let Some(reader) = agent::by_kind(agent) else { return Self::default() };
@@ -41,30 +41,30 @@ impl Snapshot {
         let seen = places.map(|place| {
             let files = reader.written(&place).into_iter().filter_map(|path| {
                 let metadata = reach::metadata(&path).ok()?;
-                Some((path, Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
+                Some((path, WriteStamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
             });
-            (place.path.to_path_buf(), Seen { files: files.collect(), id: place.id })
+            (place.path.to_path_buf(), CopySnapshot { files: files.collect(), id: place.id })
         });
         Self(seen.collect())
     }
 }
 
 /// Returns whether a file of the requested copy was written to.
-pub(crate) fn has_grown(before: &Snapshot, after: &Snapshot, asked: &Session) -> bool {
+pub(crate) fn has_grown(before: &AgentFiles, after: &AgentFiles, asked: &Session) -> bool {
     let path: &Path = &asked.copy().place.path;
-    let files = |snapshot: &Snapshot| snapshot.0.get(path).map(|seen| seen.files.clone());
+    let files = |snapshot: &AgentFiles| snapshot.0.get(path).map(|seen| seen.files.clone());
     files(before) != files(after)
 }
 
 /// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to that one.
-pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> Option<String> {
+pub(crate) fn strayed(before: &AgentFiles, after: &AgentFiles, asked: &Session) -> Option<String> {
     let path: &Path = &asked.copy().place.path;
     let state = match (before.0.get(path), after.0.get(path)) {
         (Some(before), Some(after)) if before.files == after.files => "stayed as it was",
         (Some(_), None) => "is gone",
         _ => return None,
     };
-    let mut changes: Vec<Change<'_>> = after
+    let mut changes: Vec<FileChange<'_>> = after
         .0
         .iter()
         .filter(|(place, _)| *place != path)
@@ -73,9 +73,9 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
     changes.sort_by_key(|change| change.kind);
     let first = changes.first()?;
     let mut message = match first.kind {
-        Kind::Copy => format!("the agent continued session {} in another place", asked.id()),
-        Kind::New => format!("the agent started a new session, {}", first.id),
-        Kind::Other => format!("the agent may have continued another session, {}", first.id),
+        WriteKind::Copy => format!("the agent continued session {} in another place", asked.id()),
+        WriteKind::New => format!("the agent started a new session, {}", first.id),
+        WriteKind::Other => format!("the agent may have continued another session, {}", first.id),
     };
     for change in changes.iter().take(MAX_NAMED) {
         message.push_str(&format!("\n      {} {}", change.file.display(), change.what));
@@ -89,7 +89,7 @@ pub(crate) fn strayed(before: &Snapshot, after: &Snapshot, asked: &Session) -> O
 
 /// The meaning of a change, the likeliest cause first: other agents may have been running as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum WriteKind {
     /// Another copy of the requested session.
     Copy,
     /// A session that did not exist before.
@@ -99,18 +99,22 @@ enum Kind {
 }
 
 /// A file that has changed.
-struct Change<'a> {
-    kind: Kind,
+struct FileChange<'a> {
+    kind: WriteKind,
     id: &'a str,
     file: &'a Path,
     what: &'static str,
 }
 
-fn changes<'a>(before: Option<&'a Seen>, after: &'a Seen, asked: &'a str) -> impl Iterator<Item = Change<'a>> {
+fn changes<'a>(
+    before: Option<&'a CopySnapshot>,
+    after: &'a CopySnapshot,
+    asked: &'a str,
+) -> impl Iterator<Item = FileChange<'a>> {
     let kind = match before {
-        _ if after.id == asked => Kind::Copy,
-        None => Kind::New,
-        Some(_) => Kind::Other,
+        _ if after.id == asked => WriteKind::Copy,
+        None => WriteKind::New,
+        Some(_) => WriteKind::Other,
     };
     after.files.iter().filter_map(move |(file, stamp)| {
         let what = match before.and_then(|before| before.files.get(file)) {
@@ -119,7 +123,7 @@ fn changes<'a>(before: Option<&'a Seen>, after: &'a Seen, asked: &'a str) -> imp
             Some(old) if old.bytes < stamp.bytes => "grew",
             Some(_) => "was rewritten",
         };
-        Some(Change { kind, id: &after.id, file, what })
+        Some(FileChange { kind, id: &after.id, file, what })
     })
 }
 
@@ -129,15 +133,15 @@ mod tests {
     use crate::session::tests::{copy, session};
 
     /// Copies of sessions by place, id and the sizes of their two files; the requested one is `/s/asked` with id `a`.
-    fn snapshot(list: &[(&str, &str, &[u64])]) -> Snapshot {
+    fn snapshot(list: &[(&str, &str, &[u64])]) -> AgentFiles {
         let seen = |(place, id, sizes): &(&str, &str, &[u64])| {
             let names = ["transcript.jsonl", "events.jsonl"];
             let files = names.iter().zip(*sizes).map(|(name, bytes)| {
-                (Path::new(place).join(name), Stamp { bytes: *bytes, modified: Some(SystemTime::UNIX_EPOCH) })
+                (Path::new(place).join(name), WriteStamp { bytes: *bytes, modified: Some(SystemTime::UNIX_EPOCH) })
             });
-            (PathBuf::from(place), Seen { id: (*id).to_owned(), files: files.collect() })
+            (PathBuf::from(place), CopySnapshot { id: (*id).to_owned(), files: files.collect() })
         };
-        Snapshot(list.iter().map(seen).collect())
+        AgentFiles(list.iter().map(seen).collect())
     }
 
     fn verdict(before: &[(&str, &str, &[u64])], after: &[(&str, &str, &[u64])]) -> Option<String> {

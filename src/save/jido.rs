@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::agent::ids::is_random_uuid;
 use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, parse};
-use crate::agent::jido::signature::{EncodeError, Key, SignatureCheck, check, sign};
+use crate::agent::jido::signature::{EncodeError, SignatureCheck, SigningKey, check, sign};
 use crate::format::json_text::{self, members};
 
 /// The schema that is written.
@@ -23,7 +23,7 @@ pub(crate) struct Signed {
 
 /// The reason why a session cannot be saved.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub(crate) enum UnsavableJidoSession {
     /// There is no input.
     #[error("standard input is empty")]
     Empty,
@@ -48,14 +48,14 @@ pub(crate) enum Unusable {
 }
 
 /// Adds `version` and `closed_at` to a session that lacks them; the rest of its text stays.
-pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable> {
+pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, UnsavableJidoSession> {
     if input.trim_ascii().is_empty() {
-        return Err(Unusable::Empty);
+        return Err(UnsavableJidoSession::Empty);
     }
     if input.len() as u64 > MAX_FILE_BYTES {
         return Err(LoadError::FileTooLarge.into());
     }
-    let not_json = |why: String| Unusable::Refused(LoadError::InvalidJson(why));
+    let not_json = |why: String| UnsavableJidoSession::Refused(LoadError::InvalidJson(why));
     let text = str::from_utf8(input).map_err(|error| not_json(error.to_string()))?;
     let start = json_text::check(text).map_err(|error| not_json(error.to_string()))?.start;
     if !text[start..].starts_with('{') {
@@ -78,27 +78,27 @@ pub(crate) fn complete(input: &[u8], now: Timestamp) -> Result<Vec<u8>, Unusable
 }
 
 /// Checks a session by the rules of JidoCode for loading and resuming one.
-pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, Unusable> {
+pub(crate) fn judge(document: &[u8]) -> Result<JidoSession, UnsavableJidoSession> {
     let session = parse(document)?;
     if !is_random_uuid(&session.id) {
-        return Err(Unusable::BadId(session.id));
+        return Err(UnsavableJidoSession::BadId(session.id));
     }
     if !(1..=MAX_NAME).contains(&session.name.chars().count()) {
-        return Err(Unusable::BadName);
+        return Err(UnsavableJidoSession::BadName);
     }
     if !session.project_path.starts_with('/') {
-        return Err(Unusable::BadPath);
+        return Err(UnsavableJidoSession::BadPath);
     }
     Ok(session)
 }
 
 /// Signs a session, and checks the result by the rules of JidoCode.
-pub(crate) fn signed(document: &[u8], key: &Key) -> Result<Signed, Unusable> {
+pub(crate) fn signed(document: &[u8], key: &SigningKey) -> Result<Signed, UnsavableJidoSession> {
     let bytes = sign(document, key)?;
     let session = judge(&bytes)?;
     match check(&bytes, std::slice::from_ref(key))? {
         SignatureCheck::Valid => Ok(Signed { id: session.id, bytes }),
-        _ => Err(Unusable::DoesNotVerify),
+        _ => Err(UnsavableJidoSession::DoesNotVerify),
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         })
     }
 
-    fn completed(text: &str) -> Result<String, Unusable> {
+    fn completed(text: &str) -> Result<String, UnsavableJidoSession> {
         let now = "2026-03-01T12:00:00.5Z".parse().expect("a time");
         complete(text.as_bytes(), now).map(|bytes| String::from_utf8(bytes).expect("UTF-8"))
     }

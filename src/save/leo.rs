@@ -14,7 +14,7 @@ use crate::format::json::object_lines;
 
 /// The values to write.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct PointerEntry<'a> {
     /// The session of Claude Code, a UUID.
     pub session_id: &'a str,
     /// The app's directory.
@@ -28,7 +28,7 @@ pub(crate) struct Entry<'a> {
 /// Returns the file's contents; every key of `old` that is not set here survives byte for byte, in its place.
 ///
 /// An `old` that is not a JSON object is ignored. Returns `None` for a directory that is not UTF-8.
-pub(crate) fn render(entry: &Entry<'_>, old: Option<&[u8]>, now: Timestamp, zone: &TimeZone) -> Option<String> {
+pub(crate) fn render(entry: &PointerEntry<'_>, old: Option<&[u8]>, now: Timestamp, zone: &TimeZone) -> Option<String> {
     let string = |text: &str| serde_json::value::to_raw_value(text).ok();
     let mut fields: IndexMap<String, Box<RawValue>> =
         old.and_then(|old| serde_json::from_slice(old).ok()).unwrap_or_default();
@@ -51,7 +51,7 @@ mod tests {
 
     fn rendered(context: Option<&str>, old: Option<&str>) -> String {
         let context = context.map(|text| serde_json::from_str::<Box<RawValue>>(text).expect("JSON"));
-        let entry = Entry {
+        let entry = PointerEntry {
             session_id: "9c0e4a52-8d0f-4b6e-8f53-0a3b5c7d9e11",
             app_dir: Path::new("/workspace/app/Demo/app"),
             cwd: Path::new("/workspace/app"),

@@ -8,11 +8,11 @@ use crate::session::{AgentKind, Located, Problem, Store};
 use crate::system::reach;
 
 /// Roots of two stores: one whose links lead to sessions of the other, and the other.
-pub(crate) type Shared = (PathBuf, PathBuf);
+pub(crate) type SharedRoots = (PathBuf, PathBuf);
 
 /// Keeps one path to each file or directory: the first without a link below its store, or else the first. Returns the
 /// stores that lost places to others.
-pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<Shared> {
+pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
     let (mut ways, mut real_dirs) = (HashMap::new(), RealDirs::default());
     let mut of_file: HashMap<(AgentKind, &Path), Vec<(usize, bool)>> = HashMap::new();
     for place in &*places {

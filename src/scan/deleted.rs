@@ -27,12 +27,12 @@ pub(crate) struct Deleted {
     /// Its directory, if the list has it.
     pub dir: Option<String>,
     /// The prompts that match, or its title.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<DeletedPrompt>,
 }
 
 /// A prompt in a list.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Prompt {
+pub(crate) struct DeletedPrompt {
     /// When.
     pub at: Option<Timestamp>,
     /// The prompt, or the title.
@@ -63,7 +63,7 @@ pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) 
     let mut found: Vec<Deleted> = Vec::new();
     for one in without_files(env, is_wanted, files) {
         let Some(id) = one.id else { continue };
-        let prompt = Prompt { at: one.at, text: one.text };
+        let prompt = DeletedPrompt { at: one.at, text: one.text };
         match found.iter_mut().find(|other| other.agent == one.agent && other.id == id) {
             Some(other) => other.prompts.push(prompt),
             None => {

@@ -11,9 +11,9 @@ use rayon::slice::ParallelSliceMut as _;
 
 use super::outside::asked_dirs;
 use super::reader::{Notes, Reader};
-use super::{Places, Scan, Wanted, group, is_asked_for, read};
+use super::{Places, Scan, ScanScope, group, is_asked_for, read};
 use crate::agent::{self, Agent, Found};
-use crate::session::select::{Filter, Rank, SortKey};
+use crate::session::select::{Filter, SortKey, SortRank};
 use crate::session::{AgentKind, Located, Problem, Session};
 use crate::system::env::Env;
 
@@ -26,7 +26,7 @@ const MARGIN: usize = 4;
 const FEWEST: usize = 64;
 
 /// A session's name.
-type Name<'p> = (AgentKind, &'p str);
+type SessionName<'p> = (AgentKind, &'p str);
 
 /// A place that is waiting to be read. The last in this order may be the newest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ impl Places {
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: Wanted,
+        wanted: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<Scan> {
@@ -61,23 +61,23 @@ impl Places {
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: Wanted,
+        wanted: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
-    ) -> Option<(HashSet<Name<'_>>, Vec<Problem>)> {
+    ) -> Option<(HashSet<SessionName<'_>>, Vec<Problem>)> {
         let waiting = self.waiting(filter);
         let unbounded = waiting.partition_point(|place| place.is_unbounded);
         let most = waiting.len() / AT_MOST_ONE_IN;
-        let wanted = Wanted { sizes: false, ..wanted };
+        let wanted = ScanScope { sizes: false, ..wanted };
         let (mut seen, mut lines, mut problems) = (HashSet::new(), Vec::new(), Vec::new());
         let (mut begin, mut end) = (0, unbounded + (MARGIN * count).max(FEWEST));
         while end <= most {
             let of_place = |place: &Waiting| name(&self.places[place.at]);
-            let names: HashSet<Name<'_>> =
+            let names: HashSet<SessionName<'_>> =
                 waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
             for session in self.read_named(env, &names, wanted, &mut problems)? {
                 if passes(&session) {
-                    lines.push((Rank::of(&session, SortKey::Active), session.agent, session.id().to_owned()));
+                    lines.push((SortRank::of(&session, SortKey::Active), session.agent, session.id().to_owned()));
                 }
             }
             lines.sort();
@@ -118,8 +118,8 @@ impl Places {
     fn read_named(
         &self,
         env: &Env,
-        names: &HashSet<Name<'_>>,
-        wanted: Wanted,
+        names: &HashSet<SessionName<'_>>,
+        wanted: ScanScope,
         problems: &mut Vec<Problem>,
     ) -> Option<Vec<Session>> {
         let places: Vec<Located> =
@@ -134,7 +134,12 @@ impl Places {
 
     /// Reads these sessions with the same result as a full scan; `None` if there is a pointer, because other pointers
     /// may be in the directories of sessions that were not read.
-    fn read_first(&self, env: &Env, wanted: Wanted, first: (HashSet<Name<'_>>, Vec<Problem>)) -> Option<Scan> {
+    fn read_first(
+        &self,
+        env: &Env,
+        wanted: ScanScope,
+        first: (HashSet<SessionName<'_>>, Vec<Problem>),
+    ) -> Option<Scan> {
         let (names, found) = first;
         let mut problems = self.problems.clone();
         problems.extend(found);
@@ -146,7 +151,7 @@ impl Places {
     }
 }
 
-fn name(place: &Located) -> Name<'_> {
+fn name(place: &Located) -> SessionName<'_> {
     (place.agent(), place.id.as_str())
 }
 
@@ -276,7 +281,7 @@ mod tests {
         transcripts.iter().for_each(|transcript| write(home.path(), env.clock.now, transcript));
         let places = locate(&env, &[]);
         let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-        let wanted = Wanted::GLANCE;
+        let wanted = ScanScope::GLANCE;
         assert!(!depends_on_others(&env, filter));
         let first = places.names_of_first(&env, filter, wanted, count, passes);
         let first = first.and_then(|first| places.read_first(&env, wanted, first));

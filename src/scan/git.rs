@@ -65,12 +65,12 @@ pub(crate) struct Worktree {
     /// Its directory.
     pub dir: PathBuf,
     /// The checked-out branch or commit; `None` if git's file does not name one.
-    pub head: Option<Head>,
+    pub head: Option<GitHead>,
 }
 
 /// The branch or commit that a checkout has checked out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Head {
+pub(crate) enum GitHead {
     /// A branch, by its short name.
     Branch(String),
     /// A commit, without a branch.
@@ -89,14 +89,14 @@ pub(crate) fn worktrees_of(main: &Path) -> Vec<Worktree> {
 }
 
 /// Reads `HEAD` in a directory of git's.
-pub(crate) fn head_in(git: &Path) -> Option<Head> {
+pub(crate) fn head_in(git: &Path) -> Option<GitHead> {
     let bytes = fsio::read_bounded(&git.join("HEAD"), MAX_GITDIR).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let text = text.trim_end();
     match text.strip_prefix("ref: ") {
-        Some(name) => name.strip_prefix("refs/heads/").map(|name| Head::Branch(name.to_owned())),
+        Some(name) => name.strip_prefix("refs/heads/").map(|name| GitHead::Branch(name.to_owned())),
         None => (text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
-            .then(|| Head::Commit(text.to_owned())),
+            .then(|| GitHead::Commit(text.to_owned())),
     }
 }
 

@@ -13,17 +13,17 @@ use crate::session::{Message, SessionCopy};
 
 /// Messages that only one copy has.
 #[derive(Debug, Default)]
-pub(crate) struct Missing {
+pub(crate) struct MissingMessages {
     pub count: u64,
     pub first: Option<Message>,
     pub last: Option<Message>,
 }
 
 /// Reads both copies and returns the messages of `copy` that `kept` lacks. A text that `copy` has more often counts, too.
-pub(crate) fn missing(kept: &SessionCopy, copy: &SessionCopy) -> Result<Missing, PathError> {
+pub(crate) fn missing(kept: &SessionCopy, copy: &SessionCopy) -> Result<MissingMessages, PathError> {
     let mut known: HashMap<u64, u64> = HashMap::new();
     read(kept, &mut |message| *known.entry(digest(&message)).or_default() += 1)?;
-    let mut missing = Missing::default();
+    let mut missing = MissingMessages::default();
     read(copy, &mut |message| {
         if let Some(count) = known.get_mut(&digest(&message)).filter(|count| **count > 0) {
             *count -= 1;

@@ -61,7 +61,7 @@ pub(crate) struct Places {
     /// Paths that could not be read.
     pub problems: Vec<Problem>,
     /// Stores whose links lead to sessions of others.
-    pub shared: BTreeSet<aliases::Shared>,
+    pub shared: BTreeSet<aliases::SharedRoots>,
     /// Receives the number of copies that were read.
     pub watcher: Watcher,
     /// Receives the transcripts that are read, whole or in part.
@@ -84,7 +84,7 @@ pub(crate) const LONG_TO_COUNT: u64 = 64 * 1024 * 1024;
 
 /// The parts that a scan reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct ScanScope {
     /// The part of each copy that is read.
     pub depth: Depth,
     /// Set to measure each copy with its belongings, which needs a stat of every file.
@@ -97,7 +97,7 @@ pub(crate) struct Wanted {
     pub compare: bool,
 }
 
-impl Wanted {
+impl ScanScope {
     /// Enough for `list`.
     pub(crate) const GLANCE: Self =
         Self { depth: Depth::Glance, sizes: true, counts: false, longest_counted: u64::MAX, compare: false };
@@ -185,14 +185,14 @@ impl Places {
     }
 
     /// Reads every copy.
-    pub(crate) fn read_all(self, env: &Env, wanted: Wanted) -> Scan {
+    pub(crate) fn read_all(self, env: &Env, wanted: ScanScope) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
         read(env, places, &[], wanted, problems, &watcher, &inspector)
     }
 
     /// Reads every copy, the sessions outside of the stores that [`Scan::add_those_in_dirs`] finds, and the pointers to
     /// sessions.
-    pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, wanted: Wanted) -> Scan {
+    pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, wanted: ScanScope) -> Scan {
         let watcher = self.watcher.clone();
         let mut scan = self.read_all(env, wanted);
         scan.add_those_in_dirs(env, filter, wanted, &watcher);
@@ -206,7 +206,7 @@ impl Places {
     pub(crate) fn digest<T: Send>(
         self,
         env: &Env,
-        wanted: Wanted,
+        wanted: ScanScope,
         digest: impl Fn(SessionCopy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
         let Self { places, mut problems, watcher, inspector, .. } = self;
@@ -219,7 +219,7 @@ impl Places {
     }
 
     /// Reads the copies that `is_wanted` picks, and from the others only enough to know their directories.
-    pub(crate) fn read_some(self, env: &Env, wanted: Wanted, is_wanted: impl Fn(&Located) -> bool) -> Scan {
+    pub(crate) fn read_some(self, env: &Env, wanted: ScanScope, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
         read(env, picked, &others, wanted, problems, &watcher, &inspector)
@@ -230,7 +230,7 @@ fn read(
     env: &Env,
     places: Vec<Located>,
     others: &[Located],
-    wanted: Wanted,
+    wanted: ScanScope,
     mut problems: Vec<Problem>,
     watcher: &Watcher,
     inspector: &Inspector,
@@ -251,7 +251,7 @@ fn read(
 }
 
 /// Merges the copies of one id, in order of agent and id.
-fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: Wanted) -> Vec<Session> {
+fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: ScanScope) -> Vec<Session> {
     fn name(copies: &[SessionCopy]) -> (AgentKind, &str) {
         (copies[0].place.agent(), &copies[0].place.id)
     }
@@ -267,7 +267,7 @@ fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: Wanted) -> Vec<Session> {
     copies.into_par_iter().map(|copies| session(copies, wanted)).collect()
 }
 
-fn session(mut copies: Vec<SessionCopy>, wanted: Wanted) -> Session {
+fn session(mut copies: Vec<SessionCopy>, wanted: ScanScope) -> Session {
     let agent = copies[0].place.agent();
     let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
     if let Some(reader) = reader {
@@ -303,7 +303,7 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
 mod tests {
     use super::*;
     use crate::system::env::tests::fixed;
-    use crate::system::watch::tests::Sum;
+    use crate::system::watch::tests::WatchSum;
 
     #[test]
     fn the_watcher_counts_each_copy_once() {
@@ -312,18 +312,18 @@ mod tests {
         env.foreign_home = true;
         let all = locate(&env, &[]).places.len();
         let reads = |read: &dyn Fn(Places)| {
-            let sum = Arc::new(Sum::default());
-            let watch: Arc<Sum> = Arc::clone(&sum);
+            let sum = Arc::new(WatchSum::default());
+            let watch: Arc<WatchSum> = Arc::clone(&sum);
             read(locate(&env, &[]).watched(Watcher::new(watch)));
             let (begun, done) = sum.get();
             assert_eq!(begun, done);
             done
         };
-        assert_eq!(reads(&|places| drop(places.digest(&env, Wanted::GLANCE, |_| ()))), all);
+        assert_eq!(reads(&|places| drop(places.digest(&env, ScanScope::GLANCE, |_| ()))), all);
         // For a session without a directory, others are read.
-        assert!(reads(&|places| drop(places.read_all(&env, Wanted::GLANCE))) >= all);
+        assert!(reads(&|places| drop(places.read_all(&env, ScanScope::GLANCE))) >= all);
         let one = AgentKind::Claude;
-        let some = reads(&|places| drop(places.read_some(&env, Wanted::THOROUGH, |place| place.agent() == one)));
+        let some = reads(&|places| drop(places.read_some(&env, ScanScope::THOROUGH, |place| place.agent() == one)));
         assert!((1..all).contains(&some), "{some} of {all}");
     }
 
@@ -334,7 +334,7 @@ mod tests {
         env.foreign_home = true;
         let read = |sizes| {
             let (mut copies, problems) =
-                locate(&env, &[]).digest(&env, Wanted { sizes, ..Wanted::GLANCE }, |copy| copy);
+                locate(&env, &[]).digest(&env, ScanScope { sizes, ..ScanScope::GLANCE }, |copy| copy);
             copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
             let sizes: Vec<u64> = copies.iter_mut().map(|copy| std::mem::take(&mut copy.size_bytes)).collect();
             (sizes, format!("{copies:?} {problems:?}"))

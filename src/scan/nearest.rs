@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::ranked::{Tally, rank, weight_of};
+use super::ranked::{WordTally, rank, weight_of};
 use super::sieve::Sieve;
-use super::texts::Texts;
+use super::texts::TextCache;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
@@ -26,7 +26,7 @@ type Worth = (usize, Reverse<usize>, f64);
 
 /// A word that may have been meant.
 #[derive(Debug)]
-struct Near {
+struct SimilarWord {
     /// As a session has it, in lower case.
     text: String,
     /// Number of wrong letters.
@@ -37,7 +37,7 @@ struct Near {
     copies: Vec<(usize, f32)>,
 }
 
-impl Near {
+impl SimilarWord {
     fn of(text: String, typed: &str) -> Self {
         let letters = |word: &str| {
             let mut letters: Vec<char> = word.chars().collect();
@@ -60,9 +60,9 @@ impl Near {
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
-    mut tallies: Vec<Tally>,
+    mut tallies: Vec<WordTally>,
     copies: &[&SessionCopy],
-    texts: &Texts,
+    texts: &TextCache,
     roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
@@ -83,13 +83,18 @@ pub(crate) fn meant(
 
 /// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
 /// then one with the fewest wrong letters, then the one with the best match.
-fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Option<(String, Vec<Tally>)> {
-    let worth = |tallies: &[Tally], near: &Near| {
+fn best_of(
+    near: Vec<SimilarWord>,
+    term: usize,
+    words: usize,
+    tallies: &[WordTally],
+) -> Option<(String, Vec<WordTally>)> {
+    let worth = |tallies: &[WordTally], near: &SimilarWord| {
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &[], words, Timestamp::UNIX_EPOCH);
         let score = ranking.order.first().map_or(0.0, |(_, score)| *score);
         (ranking.matched, Reverse(near.slips), if near.is_swapped { score * SWAPPED } else { score })
     };
-    let mut best: Option<(Worth, String, Vec<Tally>)> = None;
+    let mut best: Option<(Worth, String, Vec<WordTally>)> = None;
     for near in near {
         let mut tallies = tallies.to_vec();
         near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
@@ -103,17 +108,17 @@ fn best_of(near: Vec<Near>, term: usize, words: usize, tallies: &[Tally]) -> Opt
 
 /// Returns the words in the messages of copies that are near to one that none of them has, the nearest first. Forms of one
 /// word are counted together.
-fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, f32>>) -> Vec<Near> {
-    let mut found: BTreeMap<&str, Near> = BTreeMap::new();
+fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, f32>>) -> Vec<SimilarWord> {
+    let mut found: BTreeMap<&str, SimilarWord> = BTreeMap::new();
     for (number, near) in in_copies.enumerate() {
         for (text, count) in near {
-            let near = found.entry(text).or_insert_with(|| Near::of(text.clone(), word));
+            let near = found.entry(text).or_insert_with(|| SimilarWord::of(text.clone(), word));
             near.copies.push((number, *count));
         }
     }
-    let mut forms: Vec<Near> = found.into_values().collect();
+    let mut forms: Vec<SimilarWord> = found.into_values().collect();
     forms.sort_by(|a, b| a.order().cmp(&b.order()));
-    let mut words: Vec<(String, Near)> = Vec::new();
+    let mut words: Vec<(String, SimilarWord)> = Vec::new();
     for form in forms {
         let stem = stem(&folded(&form.text));
         match words.iter_mut().find(|(known, _)| *known == stem) {
@@ -126,7 +131,7 @@ fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, 
     words.into_iter().map(|(_, near)| near).collect()
 }
 
-impl Near {
+impl SimilarWord {
     fn add(&mut self, number: usize, count: f32) {
         match self.copies.iter_mut().find(|(known, _)| *known == number) {
             Some((_, known)) => *known += count,
@@ -162,7 +167,7 @@ fn words_near(
     sieve: &Sieve<'_>,
     typed: &[Typed<'_>],
     copy: &SessionCopy,
-    texts: &Texts,
+    texts: &TextCache,
     roles: &[Role],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<BTreeMap<String, f32>> {

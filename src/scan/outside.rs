@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::reader::{Notes, Reader};
-use super::{Scan, Wanted, group, is_asked_for, locate, look_at_launch_dirs};
+use super::{Scan, ScanScope, group, is_asked_for, locate, look_at_launch_dirs};
 use crate::agent::{self, Inspector};
 use crate::session::select::Filter;
 use crate::session::{Evidence, Pointer, Session};
@@ -34,7 +34,7 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
 impl Scan {
     /// Adds the sessions outside the stores that are inside the directories that `filter` asks about, the caller's own
     /// directory, or the directories of known sessions; `watcher` receives the number of copies that were read.
-    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: Wanted, watcher: &Watcher) {
+    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: ScanScope, watcher: &Watcher) {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
             let others;
@@ -43,7 +43,7 @@ impl Scan {
                 (true, true) => dirs_of(&self.sessions),
                 // Only the agents that were asked for were read.
                 (true, false) => {
-                    others = locate(env, &[]).watched(watcher.clone()).read_all(env, Wanted::GLANCE).sessions;
+                    others = locate(env, &[]).watched(watcher.clone()).read_all(env, ScanScope::GLANCE).sessions;
                     dirs_of(&others)
                 }
             };

@@ -15,7 +15,7 @@ const MOST_LETTERS: usize = 1000;
 
 /// Distinguishes capital and small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Case {
+pub(crate) enum CaseRule {
     /// Exact if the pattern has a capital letter, as in other search tools.
     Smart,
     /// Always.
@@ -31,11 +31,11 @@ pub(crate) struct Pattern {
     pub text: String,
     /// Set if case matters.
     pub is_exact: bool,
-    kind: Kind,
+    kind: PatternKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum PatternKind {
     /// Every one of these texts must occur.
     All(Vec<Needle>),
     Regex(Regex),
@@ -43,16 +43,16 @@ enum Kind {
 
 impl Pattern {
     /// Matches messages that contain every one of these literal texts.
-    pub(crate) fn of_texts(texts: &[String], case: Case) -> Self {
+    pub(crate) fn of_texts(texts: &[String], case: CaseRule) -> Self {
         let text = texts.join(" ");
         let is_exact = is_exact(&text, case);
         let needle =
             |text: &String| if is_exact { Needle::new(text, true) } else { Needle::new(&text.to_lowercase(), false) };
-        Self { kind: Kind::All(texts.iter().map(needle).collect()), text, is_exact }
+        Self { kind: PatternKind::All(texts.iter().map(needle).collect()), text, is_exact }
     }
 
     /// Matches a regular expression; fails with the syntax error.
-    pub(crate) fn of_regex(text: &str, case: Case) -> Result<Self, String> {
+    pub(crate) fn of_regex(text: &str, case: CaseRule) -> Result<Self, String> {
         if text.chars().nth(MOST_LETTERS).is_some() {
             return Err(format!("the regular expression is longer than {MOST_LETTERS} characters"));
         }
@@ -63,25 +63,27 @@ impl Pattern {
         let is_exact = is_exact(&letters, case);
         let built = RegexBuilder::new(text).case_insensitive(!is_exact).multi_line(true).build();
         let regex = built.map_err(|error| error.to_string())?;
-        Ok(Self { text: text.to_owned(), is_exact, kind: Kind::Regex(regex) })
+        Ok(Self { text: text.to_owned(), is_exact, kind: PatternKind::Regex(regex) })
     }
 
     /// Returns whether it is a regular expression.
     pub(crate) fn is_regex(&self) -> bool {
-        matches!(self.kind, Kind::Regex(_))
+        matches!(self.kind, PatternKind::Regex(_))
     }
 
     /// Finds the first match in a text that matches completely, in bytes; with several texts, the place of the first
     /// one.
     pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
         match &self.kind {
-            Kind::All(needles) => {
+            PatternKind::All(needles) => {
                 let (first, rest) = needles.split_first()?;
                 let place = first.find(text)?;
                 rest.iter().all(|needle| needle.find(text).is_some()).then_some(place)
             }
             // An empty match has nothing to show.
-            Kind::Regex(regex) => regex.find_iter(text).map(|found| found.range()).find(|place| !place.is_empty()),
+            PatternKind::Regex(regex) => {
+                regex.find_iter(text).map(|found| found.range()).find(|place| !place.is_empty())
+            }
         }
     }
 
@@ -94,7 +96,7 @@ impl Pattern {
     pub(crate) fn probes(&self, agent: &dyn Agent, place: &Located) -> Probes {
         let file = agent.verbatim(place);
         match &self.kind {
-            Kind::All(needles) if file.is_some() => {
+            PatternKind::All(needles) if file.is_some() => {
                 Probes { file, all: needles.iter().filter_map(Probe::of).collect() }
             }
             _ => Probes::default(),
@@ -102,11 +104,11 @@ impl Pattern {
     }
 }
 
-fn is_exact(text: &str, case: Case) -> bool {
+fn is_exact(text: &str, case: CaseRule) -> bool {
     match case {
-        Case::Smart => text.chars().any(char::is_uppercase),
-        Case::Exact => true,
-        Case::Ignored => false,
+        CaseRule::Smart => text.chars().any(char::is_uppercase),
+        CaseRule::Exact => true,
+        CaseRule::Ignored => false,
     }
 }
 
@@ -121,38 +123,38 @@ fn skip(part: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn texts(texts: &[&str], case: Case) -> Pattern {
+    fn texts(texts: &[&str], case: CaseRule) -> Pattern {
         Pattern::of_texts(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), case)
     }
 
-    fn regex(text: &str, case: Case) -> Pattern {
+    fn regex(text: &str, case: CaseRule) -> Pattern {
         Pattern::of_regex(text, case).expect("a regular expression")
     }
 
     #[test]
     fn every_text_must_match_in_any_order() {
-        let pattern = texts(&["parser", "fix the"], Case::Smart);
+        let pattern = texts(&["parser", "fix the"], CaseRule::Smart);
         assert_eq!(pattern.find("Fix the PARSER"), Some(8..14));
         assert_eq!(pattern.find("the parser is fixed"), None);
         assert_eq!(
-            texts(&["Fix", "parser"], Case::Smart).find("Fix the PARSER"),
+            texts(&["Fix", "parser"], CaseRule::Smart).find("Fix the PARSER"),
             None,
             "one capital letter counts for all"
         );
-        assert_eq!(texts(&["Fix", "parser"], Case::Ignored).find("fix the PARSER"), Some(0..3));
-        assert_eq!(texts(&["fix"], Case::Exact).find("Fix"), None);
+        assert_eq!(texts(&["Fix", "parser"], CaseRule::Ignored).find("fix the PARSER"), Some(0..3));
+        assert_eq!(texts(&["fix"], CaseRule::Exact).find("Fix"), None);
     }
 
     #[test]
     fn smart_case_ignores_regex_classes() {
-        assert_eq!(regex(r"par\w+r", Case::Smart).find("the PARSER"), Some(4..10));
-        assert_eq!(regex(r"par\Wser", Case::Smart).find("PAR-SER"), Some(0..7));
-        assert_eq!(regex(r"Par\w+", Case::Smart).find("the PARSER"), None);
-        assert_eq!(regex(r"\\Par", Case::Smart).find(r"\par"), None);
-        assert_eq!(regex("^second", Case::Smart).find("first\nsecond"), Some(6..12));
-        assert_eq!(regex("x*", Case::Smart).find("ab"), None);
-        assert!(Pattern::of_regex("(", Case::Smart).is_err());
-        assert_eq!(regex(&r"\w".repeat(100), Case::Smart).find("abc"), None);
-        assert!(Pattern::of_regex(r"\w{5000}", Case::Smart).is_err(), "compiled, it is too large");
+        assert_eq!(regex(r"par\w+r", CaseRule::Smart).find("the PARSER"), Some(4..10));
+        assert_eq!(regex(r"par\Wser", CaseRule::Smart).find("PAR-SER"), Some(0..7));
+        assert_eq!(regex(r"Par\w+", CaseRule::Smart).find("the PARSER"), None);
+        assert_eq!(regex(r"\\Par", CaseRule::Smart).find(r"\par"), None);
+        assert_eq!(regex("^second", CaseRule::Smart).find("first\nsecond"), Some(6..12));
+        assert_eq!(regex("x*", CaseRule::Smart).find("ab"), None);
+        assert!(Pattern::of_regex("(", CaseRule::Smart).is_err());
+        assert_eq!(regex(&r"\w".repeat(100), CaseRule::Smart).find("abc"), None);
+        assert!(Pattern::of_regex(r"\w{5000}", CaseRule::Smart).is_err(), "compiled, it is too large");
     }
 }

@@ -8,12 +8,12 @@ use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
-use super::search::{Found, Hit, Wish, excerpt, lines_around, problem};
+use super::search::{Hit, SearchScope, SessionMatches, excerpt, lines_around, problem};
 use super::sieve::Sieve;
-use super::texts::Text;
+use super::texts::SessionText;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::format::jsonl::{is_shortened, lacks_text};
-use crate::session::terms::{Place, Words};
+use crate::session::terms::{SearchWords, TermMatch};
 use crate::session::{AgentKind, Message, Role, SessionCopy};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
@@ -28,8 +28,8 @@ const HALF_LIFE: f64 = 30.0 * 24.0 * 3600.0;
 
 /// The words that a session has.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
-    pub found: Found,
+pub(crate) struct WordTally {
+    pub found: SessionMatches,
     /// Weighted count of each word.
     counts: Vec<f32>,
     /// Worth of the best match of each word.
@@ -41,7 +41,7 @@ pub(crate) struct Tally {
 }
 
 /// The best messages of a session, with their worth.
-type Best = Vec<(f32, Hit)>;
+type BestMessages = Vec<(f32, Hit)>;
 
 /// An order of sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,18 +54,18 @@ pub(crate) struct Ranking {
     pub matched: usize,
 }
 
-impl Tally {
+impl WordTally {
     /// Counts the words in a copy, and keeps the best messages.
-    pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: Wish<'_>) -> Self {
+    pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: SearchScope<'_>) -> Self {
         Self::while_wanted(copy, None, sieve, wish, &|| true)
     }
 
-    /// Like [`Tally::of`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
+    /// Like [`WordTally::of`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
     pub(crate) fn while_wanted(
         copy: &SessionCopy,
-        text: Option<&Text>,
+        text: Option<&SessionText>,
         sieve: &Sieve<'_>,
-        wish: Wish<'_>,
+        wish: SearchScope<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) -> Self {
         let (words, kind) = (sieve.words, copy.place.agent());
@@ -85,7 +85,7 @@ impl Tally {
     }
 
     /// Returns the counts of a session that has none of these words.
-    pub(crate) fn without(words: &Words) -> Self {
+    pub(crate) fn without(words: &SearchWords) -> Self {
         Self { counts: vec![0.0; words.terms.len()], best: vec![0.0; words.terms.len()], ..Self::default() }
     }
 
@@ -93,7 +93,7 @@ impl Tally {
     pub(crate) fn with(&self, term: usize, count: f32) -> Self {
         let Self { counts, best, bytes, agent, is_excluded, .. } = self;
         let mut tally = Self {
-            found: Found::default(),
+            found: SessionMatches::default(),
             counts: counts.clone(),
             best: best.clone(),
             bytes: *bytes,
@@ -104,7 +104,7 @@ impl Tally {
         tally
     }
 
-    fn see_names(&mut self, copy: &SessionCopy, words: &Words) {
+    fn see_names(&mut self, copy: &SessionCopy, words: &SearchWords) {
         let label = copy.title.as_ref().or(copy.first_prompt.as_ref()).map_or("", |label| &*label.value);
         let mut in_title = vec![false; words.terms.len()];
         words.each_place(label, &mut |place| {
@@ -133,10 +133,10 @@ impl Tally {
         agent: &dyn Agent,
         copy: &SessionCopy,
         sieve: &Sieve<'_>,
-        wish: Wish<'_>,
+        wish: SearchScope<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) {
-        let (mut number, mut best, mut has_skipped) = (0, Best::new(), false);
+        let (mut number, mut best, mut has_skipped) = (0, BestMessages::new(), false);
         let counts = Cell::new(wish.has_numbers && wish.most > 0);
         let interest = |record: &[u8]| match (sieve.may_be_in(record) || lacks_text(record), counts.get()) {
             (true, _) => Interest::Messages,
@@ -159,8 +159,8 @@ impl Tally {
         self.found.problem = problem(copy, looked, has_skipped);
     }
 
-    fn see_text(&mut self, text: &Text, sieve: &Sieve<'_>, wish: Wish<'_>, is_wanted: &dyn Fn() -> bool) {
-        let mut best = Best::new();
+    fn see_text(&mut self, text: &SessionText, sieve: &Sieve<'_>, wish: SearchScope<'_>, is_wanted: &dyn Fn() -> bool) {
+        let mut best = BestMessages::new();
         for (number, (role, at, text)) in (1..).zip(text.messages()).take_while(|_| is_wanted()) {
             // Folding letters beyond ASCII is much slower than searching the words.
             if text.is_ascii() || sieve.may_be_in(text.as_bytes()) {
@@ -170,7 +170,7 @@ impl Tally {
         self.keep_best(best);
     }
 
-    fn keep_best(&mut self, mut best: Best) {
+    fn keep_best(&mut self, mut best: BestMessages) {
         best.sort_by_key(|(_, hit)| hit.number);
         self.found.hits = best.into_iter().map(|(_, hit)| hit).collect();
     }
@@ -179,15 +179,15 @@ impl Tally {
         &mut self,
         (number, role, at): (u64, Role, Option<Timestamp>),
         text: &str,
-        words: &Words,
-        wish: Wish<'_>,
-        best: &mut Best,
+        words: &SearchWords,
+        wish: SearchScope<'_>,
+        best: &mut BestMessages,
     ) {
         if !wish.roles.is_empty() && !wish.roles.contains(&role) {
             return;
         }
         self.is_excluded |= words.excludes(text);
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<TermMatch> = Vec::new();
         words.each_place(text, &mut |place| places.push(place));
         if places.is_empty() {
             return;
@@ -242,7 +242,7 @@ pub(super) fn weight_of(role: Role) -> f32 {
 const PASSAGE: usize = 60;
 
 /// Finds the passage of a text with the most words close together: its worth, and its first match.
-fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
+fn best_passage(places: &mut [TermMatch], terms: usize) -> (f32, Range<usize>) {
     places.sort_by_key(|place| (place.range.start, place.range.end));
     let (mut best, mut weights) = ((0.0, 0..0), vec![0.0_f32; terms]);
     for (at, first) in places.iter().enumerate() {
@@ -262,7 +262,7 @@ fn best_passage(places: &mut [Place], terms: usize) -> (f32, Range<usize>) {
 /// Ranks the sessions with most of the words among `searched` ones. Equal scores keep their order.
 /// Sessions without any of the words may be left out, which changes no score.
 pub(crate) fn rank(
-    tallies: &[&Tally],
+    tallies: &[&WordTally],
     searched: usize,
     active: &[Option<Timestamp>],
     terms: usize,
@@ -271,7 +271,7 @@ pub(crate) fn rank(
     let mut sessions_with = vec![0_u32; terms];
     tallies.iter().flat_map(|tally| tally.terms()).for_each(|term| sessions_with[term] += 1);
     let missing = (0..terms).filter(|term| sessions_with[*term] == 0).collect();
-    let is_wanted = |tally: &&&Tally| !tally.is_excluded;
+    let is_wanted = |tally: &&&WordTally| !tally.is_excluded;
     let matched = tallies.iter().filter(is_wanted).map(|tally| tally.terms().count()).max().unwrap_or(0);
     let mut bytes: BTreeMap<Option<AgentKind>, (f64, f64)> = BTreeMap::new();
     for tally in tallies.iter().filter(|tally| tally.bytes > 0 && tally.terms().next().is_some()) {
@@ -282,7 +282,7 @@ pub(crate) fn rank(
         let with = f64::from(sessions_with[term]);
         (1.0 + (searched as f64 - with + 0.5).max(0.0) / (with + 0.5)).ln()
     };
-    let score = |tally: &Tally, active: Option<Timestamp>| -> f64 {
+    let score = |tally: &WordTally, active: Option<Timestamp>| -> f64 {
         let mean = bytes.get(&tally.agent).filter(|_| tally.bytes > 0).map(|(sum, count)| sum / count);
         let length = mean.map_or(1.0, |mean| tally.bytes as f64 / mean);
         let by_term = tally.terms().map(|term| {
@@ -308,24 +308,25 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::scan::texts::Texts;
-    use crate::scan::{self, Wanted};
+    use crate::scan::texts::TextCache;
+    use crate::scan::{self, ScanScope};
     use crate::session::Session;
 
-    fn words(texts: &[&str]) -> Words {
-        Words::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    fn words(texts: &[&str]) -> SearchWords {
+        SearchWords::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
     }
 
     fn sample() -> Vec<Session> {
         let mut env = crate::system::env::tests::fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
-        scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE).sessions
+        scan::locate(&env, &[]).read_all(&env, ScanScope::GLANCE).sessions
     }
 
     #[test]
     fn byte_scan_keeps_every_matching_session() {
-        let wish = Wish { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
+        let wish =
+            SearchScope { roles: &[], most: 3, lines: None, has_numbers: true, names_branches: false, enough: None };
         let sessions = sample();
         let copies: Vec<&SessionCopy> = sessions.iter().flat_map(|session| &session.copies).collect();
         let (mut texts, mut unread) = (BTreeSet::from(["relays".to_owned(), "Cafe".to_owned()]), 0);
@@ -338,7 +339,7 @@ mod tests {
                 ControlFlow::Continue(())
             });
         }
-        let kept = Texts::new(usize::MAX);
+        let kept = TextCache::new(usize::MAX);
         copies.iter().for_each(|copy| kept.keep(copy));
         for text in texts.iter().step_by(5) {
             // Another form, the end of the word, and the word with an accent.
@@ -348,9 +349,9 @@ mod tests {
                 let (sieve, open) = (Sieve::new(&words), Sieve::open(&words));
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
-                    let [quick, whole] = [&sieve, &open].map(|sieve| Tally::of(copy, sieve, wish));
+                    let [quick, whole] = [&sieve, &open].map(|sieve| WordTally::of(copy, sieve, wish));
                     let text = kept.of(copy);
-                    let kept = Tally::while_wanted(copy, text.as_deref(), &sieve, wish, &|| true);
+                    let kept = WordTally::while_wanted(copy, text.as_deref(), &sieve, wish, &|| true);
                     for other in [quick, kept] {
                         let both = (&other.counts, &other.found.hits);
                         assert_eq!(both, (&whole.counts, &whole.found.hits), "{form} in {copy:?}");
@@ -364,20 +365,21 @@ mod tests {
 
     #[test]
     fn ranking_needs_most_of_the_words() {
-        let tally = |counts: &[f32], bytes| Tally { counts: counts.to_vec(), bytes, ..Tally::default() };
+        let tally = |counts: &[f32], bytes| WordTally { counts: counts.to_vec(), bytes, ..WordTally::default() };
         let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], 2, Timestamp::UNIX_EPOCH);
         let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
         assert_eq!((order, ranking.matched, ranking.missing), (vec![2, 1], 2, Vec::new()));
         let partial = rank(&[&tallies[0], &tallies[3]], 2, &[None; 2], 2, Timestamp::UNIX_EPOCH);
         assert_eq!((partial.order.len(), partial.matched, partial.missing), (1, 1, vec![1]));
-        let excluded = Tally { is_excluded: true, ..tallies[1].clone() };
+        let excluded = WordTally { is_excluded: true, ..tallies[1].clone() };
         assert_eq!(rank(&[&excluded], 1, &[None], 2, Timestamp::UNIX_EPOCH).order, []);
     }
 
     #[test]
     fn length_is_normalized_per_agent() {
-        let tally = |agent, count, bytes| Tally { counts: vec![count], bytes, agent: Some(agent), ..Tally::default() };
+        let tally =
+            |agent, count, bytes| WordTally { counts: vec![count], bytes, agent: Some(agent), ..WordTally::default() };
         let tallies = [
             tally(AgentKind::Claude, 1.0, 10),
             tally(AgentKind::Claude, 0.0, 10),

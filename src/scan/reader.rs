@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
-use super::Wanted;
+use super::ScanScope;
 use super::relocated::Relocated;
 use crate::agent::{self, Inspector, ReadContext, StoreNotes};
 use crate::session::{Located, Problem, SessionCopy, Store};
@@ -86,7 +86,7 @@ impl Notes {
         &mut self,
         env: &Env,
         mut places: Vec<Located>,
-        wanted: Wanted,
+        wanted: ScanScope,
         inspector: &Inspector,
         problems: &mut Vec<Problem>,
         watcher: &Watcher,
@@ -107,7 +107,7 @@ impl Notes {
 pub(super) struct Reader<'a> {
     pub(super) env: &'a Env,
     pub(super) notes: &'a Notes,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ScanScope,
     pub(super) inspector: &'a Inspector,
 }
 

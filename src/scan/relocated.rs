@@ -19,7 +19,7 @@ pub(crate) const SOURCE: &str = "moved";
 
 /// Moved directories and sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Content", into = "Content")]
+#[serde(from = "MovesFile", into = "MovesFile")]
 pub(crate) struct Relocated {
     /// Directories, in the order of their moves.
     pub dirs: Vec<MovedDir>,
@@ -47,13 +47,13 @@ struct MovedSession {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Content {
+struct MovesFile {
     moves: Vec<MovedDir>,
-    sessions: Vec<Entry>,
+    sessions: Vec<MovesEntry>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Entry {
+struct MovesEntry {
     agent: AgentKind,
     id: String,
     #[serde(with = "path_text")]
@@ -67,20 +67,20 @@ pub(crate) fn file(env: &Env) -> PathBuf {
     env.state_dir().join("moves.json")
 }
 
-impl From<Content> for Relocated {
-    fn from(content: Content) -> Self {
+impl From<MovesFile> for Relocated {
+    fn from(content: MovesFile) -> Self {
         let mut relocated = Self { dirs: content.moves, ..Self::default() };
-        for Entry { agent, id, from, to } in content.sessions {
+        for MovesEntry { agent, id, from, to } in content.sessions {
             relocated.sessions.entry(agent).or_default().insert(id, MovedSession { from, to });
         }
         relocated
     }
 }
 
-impl From<Relocated> for Content {
+impl From<Relocated> for MovesFile {
     fn from(relocated: Relocated) -> Self {
         let sessions = relocated.sessions.into_iter().flat_map(|(agent, sessions)| {
-            sessions.into_iter().map(move |(id, MovedSession { from, to })| Entry { agent, id, from, to })
+            sessions.into_iter().map(move |(id, MovedSession { from, to })| MovesEntry { agent, id, from, to })
         });
         Self { sessions: sessions.collect(), moves: relocated.dirs }
     }

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::first::depends_on_others;
 use super::pattern::Pattern;
 use super::probe::Probes;
-use super::{Places, Scan, Wanted};
+use super::{Places, Scan, ScanScope};
 use crate::agent::{self, Agent, Interest, Said};
 use crate::error::PathError;
 use crate::format::jsonl::{self, is_shortened, lacks_text};
@@ -47,7 +47,7 @@ pub(crate) struct Hit {
 
 /// The matches in one session.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct SessionMatches {
     /// Set if the title matches.
     pub in_title: bool,
     /// Number of messages that match.
@@ -58,7 +58,7 @@ pub(crate) struct Found {
     pub problem: Option<Problem>,
 }
 
-impl Found {
+impl SessionMatches {
     /// Returns whether anything matches.
     pub(crate) fn is_any(&self) -> bool {
         self.in_title || self.messages > 0
@@ -67,7 +67,7 @@ impl Found {
 
 /// The wanted messages, and the facts wanted about them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct SearchScope<'a> {
     /// The speakers whose messages count; all if empty.
     pub roles: &'a [Role],
     /// Maximum number of messages shown, the first ones.
@@ -89,7 +89,7 @@ impl Places {
         self,
         env: &Env,
         filter: &Filter,
-        wanted: Wanted,
+        wanted: ScanScope,
         is_in_file: impl Fn(&dyn Agent, &Located) -> bool + Sync,
     ) -> Scan {
         if filter.is_narrow() || depends_on_others(env, filter) {
@@ -109,9 +109,9 @@ impl Places {
 }
 
 /// Searches every readable message of a copy, streamed.
-pub(crate) fn look(copy: &SessionCopy, pattern: &Pattern, wish: Wish<'_>) -> Found {
+pub(crate) fn look(copy: &SessionCopy, pattern: &Pattern, wish: SearchScope<'_>) -> SessionMatches {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
-    let found = Found { in_title, ..Found::default() };
+    let found = SessionMatches { in_title, ..SessionMatches::default() };
     let agent = agent::by_kind(copy.place.agent());
     // If no messages are shown, a match in the title is enough.
     let is_enough = in_title && wish.most == 0 && wish.enough.is_some();
@@ -131,9 +131,9 @@ fn look_through(
     copy: &SessionCopy,
     pattern: &Pattern,
     probes: &Probes,
-    wish: Wish<'_>,
-    mut found: Found,
-) -> Found {
+    wish: SearchScope<'_>,
+    mut found: SessionMatches,
+) -> SessionMatches {
     let (mut number, mut has_skipped) = (0, false);
     // Messages after the last one shown need no number.
     let counts = Cell::new(wish.has_numbers && wish.most > 0);
@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::scan::needle::Needle;
-    use crate::scan::pattern::Case;
+    use crate::scan::pattern::CaseRule;
 
     #[test]
     fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
@@ -281,7 +281,7 @@ mod tests {
         let mut env = crate::system::env::tests::fixed();
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
-        let scan = crate::scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE);
+        let scan = crate::scan::locate(&env, &[]).read_all(&env, ScanScope::GLANCE);
         let (mut passed_over, mut words) = (0, BTreeSet::new());
         for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
             let agent = agent::by_kind(copy.place.agent()).expect("an agent");
@@ -293,19 +293,26 @@ mod tests {
                 ControlFlow::Continue(())
             });
             for word in seen.iter().chain(words.iter().step_by(7)) {
-                let pattern = Pattern::of_texts(std::slice::from_ref(word), Case::Smart);
-                let wish =
-                    Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
+                let pattern = Pattern::of_texts(std::slice::from_ref(word), CaseRule::Smart);
+                let wish = SearchScope {
+                    roles: &[],
+                    most: 1,
+                    lines: None,
+                    has_numbers: true,
+                    names_branches: false,
+                    enough: None,
+                };
                 let (quick, whole) = (
                     look(copy, &pattern, wish),
-                    look_through(agent, copy, &pattern, &Probes::default(), wish, Found::default()),
+                    look_through(agent, copy, &pattern, &Probes::default(), wish, SessionMatches::default()),
                 );
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
-                let bare = look(copy, &pattern, Wish { has_numbers: false, ..wish });
-                let texts =
-                    |found: &Found| found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>();
+                let bare = look(copy, &pattern, SearchScope { has_numbers: false, ..wish });
+                let texts = |found: &SessionMatches| {
+                    found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>()
+                };
                 assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
-                let first = look(copy, &pattern, Wish { enough: Some(1), ..wish });
+                let first = look(copy, &pattern, SearchScope { enough: Some(1), ..wish });
                 assert_eq!((first.messages, &first.hits), (whole.messages.min(1), &whole.hits), "{word} in {copy:?}");
                 passed_over += usize::from(!pattern.probes(agent, &copy.place).may_be_in_file(u64::MAX));
             }
@@ -320,21 +327,27 @@ mod tests {
         env.home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
         let filter = Filter::of_agents(&[AgentKind::Claude]);
-        let wish =
-            Wish { roles: &[], most: 0, lines: None, has_numbers: false, names_branches: false, enough: Some(1) };
+        let wish = SearchScope {
+            roles: &[],
+            most: 0,
+            lines: None,
+            has_numbers: false,
+            names_branches: false,
+            enough: Some(1),
+        };
         let found = |scan: &Scan, pattern: &Pattern| -> Vec<String> {
             let found = scan.sessions.iter().filter(|session| look(session.copy(), pattern, wish).is_any());
             found.map(|session| session.id().to_owned()).collect()
         };
-        let all = crate::scan::locate(&env, &filter.agents).read_with_dirs(&env, &filter, Wanted::GLANCE);
+        let all = crate::scan::locate(&env, &filter.agents).read_with_dirs(&env, &filter, ScanScope::GLANCE);
         let labels: Vec<&str> = all.sessions.iter().filter_map(|session| session.label()).collect();
         let words: BTreeSet<&str> = labels.iter().flat_map(|label| label.split(' ')).chain(["qqzzqq"]).collect();
         let mut unread = 0;
         for text in words.into_iter().chain(labels.iter().copied()).filter(|text| !text.is_empty()) {
-            let pattern = Pattern::of_texts(&[text.to_owned()], Case::Smart);
+            let pattern = Pattern::of_texts(&[text.to_owned()], CaseRule::Smart);
             let places = crate::scan::locate(&env, &filter.agents);
-            let some =
-                places.read_with_text(&env, &filter, Wanted::GLANCE, |agent, place| pattern.is_in_file(agent, place));
+            let some = places
+                .read_with_text(&env, &filter, ScanScope::GLANCE, |agent, place| pattern.is_in_file(agent, place));
             assert_eq!(found(&some, &pattern), found(&all, &pattern), "{text}");
             unread += all.sessions.len() - some.sessions.len();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use super::reader::{Notes, Reader};
-use super::{Wanted, locate};
+use super::{ScanScope, locate};
 use crate::agent::{self, Depth, Inspector};
 use crate::session::evidence::ProjectDirs;
 use crate::session::{AgentKind, Evidence, Located, SessionCopy};
@@ -20,7 +20,7 @@ pub(super) fn add_project_evidence(
     copies: &mut [Vec<SessionCopy>],
     others: &[Located],
     notes: &Notes,
-    wanted: Wanted,
+    wanted: ScanScope,
     watcher: &Watcher,
 ) {
     let lacks = |copy: &SessionCopy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
@@ -46,7 +46,7 @@ pub(super) fn add_project_evidence(
         .collect();
     watcher.begin(siblings.len());
     // An unreadable sibling gives no evidence, and is not a problem of this session.
-    let siblings = Reader { env, notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
+    let siblings = Reader { env, notes, wanted: ScanScope::GLANCE, inspector: &Inspector::default() }.copies(
         siblings,
         &mut Vec::new(),
         watcher,
@@ -79,7 +79,7 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<SessionCopy>], wa
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, [], false, &mut Vec::new());
     // An unreadable copy names no directory; that is not a problem here.
-    let others = Reader { env, notes: &notes, wanted: Wanted::GLANCE, inspector: &Inspector::default() }.copies(
+    let others = Reader { env, notes: &notes, wanted: ScanScope::GLANCE, inspector: &Inspector::default() }.copies(
         others,
         &mut Vec::new(),
         watcher,

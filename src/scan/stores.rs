@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::agent::{self, Agent, version};
 use crate::format::path_json;
-use crate::scan::aliases::Shared;
+use crate::scan::aliases::SharedRoots;
 use crate::session::{AgentKind, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -59,7 +59,7 @@ impl StoreFacts {
 }
 
 /// The facts about a store while its sessions are counted.
-struct Sum<'s> {
+struct StoreSum<'s> {
     facts: StoreFacts,
     by: &'static dyn Agent,
     /// Files of several sessions, which are counted once.
@@ -74,30 +74,30 @@ const ASKED: usize = 3;
 /// Returns facts about each store of these agents, or of all agents if none is given.
 pub(crate) fn facts(
     sessions: &[Session],
-    shared: &BTreeSet<Shared>,
+    shared: &BTreeSet<SharedRoots>,
     agents: &[AgentKind],
     env: &Env,
 ) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
-    let mut sums: Vec<Sum<'_>> = stores.map(|(agent, store)| Sum::of(agent, &store)).collect();
-    for Sum { facts, .. } in &mut sums {
+    let mut sums: Vec<StoreSum<'_>> = stores.map(|(agent, store)| StoreSum::of(agent, &store)).collect();
+    for StoreSum { facts, .. } in &mut sums {
         let others = shared.iter().filter(|(root, _)| *root == facts.root).map(|(_, other)| other.clone());
         facts.shared_with = others.collect();
     }
     for session in sessions {
         let root = &session.copy().place.store.root;
-        let is_own = |sum: &Sum<'_>| sum.facts.agent == session.agent;
+        let is_own = |sum: &StoreSum<'_>| sum.facts.agent == session.agent;
         let at = sums.iter().position(|sum| is_own(sum) && sum.facts.root == *root);
         // A session in its own directory is in no store; it counts for the agent's first one.
         if let Some(at) = at.or_else(|| sums.iter().position(is_own)) {
             sums[at].add(session, root, env);
         }
     }
-    sums.into_iter().map(Sum::finish).collect()
+    sums.into_iter().map(StoreSum::finish).collect()
 }
 
-impl<'s> Sum<'s> {
+impl<'s> StoreSum<'s> {
     fn of(by: &'static dyn Agent, store: &Store) -> Self {
         let facts = StoreFacts {
             agent: by.kind(),

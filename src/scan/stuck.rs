@@ -9,7 +9,7 @@ use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use crate::agent::{self, Agent, SessionEnd};
 use crate::format::jsonl::Jsonl;
 use crate::scan::LONG_TO_COUNT;
-use crate::session::stuck::{Stuck, Watch};
+use crate::session::stuck::{BranchMessages, Stuck};
 use crate::session::{Session, SessionCopy, SessionKind};
 
 /// Number of messages at the end among which a stuck conversation has an error.
@@ -57,8 +57,8 @@ fn is_stuck(copy: &SessionCopy) -> bool {
         return false;
     }
     match agent.last_messages(copy, RECENT) {
-        Ok(Some(last)) if last.iter().any(Watch::is_reply) => {
-            let mut watch = Watch::default();
+        Ok(Some(last)) if last.iter().any(BranchMessages::is_reply) => {
+            let mut watch = BranchMessages::default();
             last.iter().for_each(|message| watch.see(message));
             watch.finish(copy.transcript_bytes).is_some()
         }
@@ -89,7 +89,7 @@ pub(crate) fn of(copy: &SessionCopy) -> Option<Stuck> {
     {
         return None;
     }
-    let mut watch = Watch::default();
+    let mut watch = BranchMessages::default();
     let read = agent.messages(copy, &mut |message| {
         watch.see(&message);
         ControlFlow::Continue(())

@@ -14,11 +14,11 @@ use crate::session::branches::BranchFilter;
 use crate::session::{Located, Role, SessionCopy};
 use crate::system::links;
 
-type TextsById = HashMap<String, Arc<Text>>;
+type TextsById = HashMap<String, Arc<SessionText>>;
 
 /// The texts of sessions, up to a number of bytes in all; none by default.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextCache {
     /// By the path of the session.
     kept: RwLock<HashMap<Arc<Path>, TextsById>>,
     /// Bytes that may still be kept.
@@ -27,25 +27,25 @@ pub(crate) struct Texts {
 
 /// The messages of a session on all branches, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct SessionText {
     all: String,
-    messages: Vec<Entry>,
+    messages: Vec<MessageEnd>,
     /// Sizes and times of the files when they were read.
-    stamp: Stamp,
+    stamp: FileStamps,
 }
 
 /// Sizes and times of files; `None` for a missing one.
-type Stamp = Vec<Option<(u64, Option<SystemTime>)>>;
+type FileStamps = Vec<Option<(u64, Option<SystemTime>)>>;
 
 /// A message; it ends at this byte of the text.
 #[derive(Debug)]
-struct Entry {
+struct MessageEnd {
     role: Role,
     at: Option<Timestamp>,
     end: usize,
 }
 
-impl Texts {
+impl TextCache {
     /// Creates an empty collection for up to this number of bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
@@ -58,7 +58,7 @@ impl Texts {
         let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
         if !is_too_long
             && self.of(copy).is_none()
-            && let Some(text) = Text::of(copy, left)
+            && let Some(text) = SessionText::of(copy, left)
         {
             self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Texts {
     }
 
     /// Returns the messages of a copy, if they are kept.
-    pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<Text>> {
+    pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<SessionText>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.get(&copy.place.path)?.get(&copy.place.id).cloned()
     }
@@ -85,7 +85,7 @@ impl Texts {
 }
 
 /// Returns the sizes and mtimes of the files with the messages of a copy. A database is written to its WAL first.
-fn stamp(place: &Located) -> Stamp {
+fn stamp(place: &Located) -> FileStamps {
     let mut files = agent::by_kind(place.agent()).map(|agent| agent.written(place)).unwrap_or_default();
     if files.is_empty() {
         let mut log = place.path.as_os_str().to_owned();
@@ -99,14 +99,14 @@ fn stamp(place: &Located) -> Stamp {
     files.iter().map(of_file).collect()
 }
 
-impl Text {
+impl SessionText {
     /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
     fn of(copy: &SessionCopy, most: usize) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let mut text = Self { stamp: stamp(&copy.place), ..Self::default() };
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
             text.all.push_str(&message.text);
-            text.messages.push(Entry { role: message.role, at: message.at, end: text.all.len() });
+            text.messages.push(MessageEnd { role: message.role, at: message.at, end: text.all.len() });
             // No word reaches from one message into the next.
             text.all.push('\n');
             if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -120,7 +120,7 @@ impl Text {
 
     /// Returns the size in memory.
     fn bytes(&self) -> usize {
-        self.all.len() + self.messages.len() * size_of::<Entry>()
+        self.all.len() + self.messages.len() * size_of::<MessageEnd>()
     }
 
     /// Returns the texts of all messages, each with a line break after it.
@@ -131,7 +131,7 @@ impl Text {
     /// Returns the messages: role, time and text.
     pub(super) fn messages(&self) -> impl Iterator<Item = (Role, Option<Timestamp>, &str)> {
         let mut start = 0;
-        self.messages.iter().map(move |Entry { role, at, end }| {
+        self.messages.iter().map(move |MessageEnd { role, at, end }| {
             let text = &self.all[start..*end];
             start = *end + 1;
             (*role, *at, text)
@@ -143,16 +143,16 @@ impl Text {
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
-    use crate::scan::{self, Wanted};
+    use crate::scan::{self, ScanScope};
 
     #[test]
     fn text_cache_keeps_sessions_within_limit() {
         let mut env = crate::system::env::tests::fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
-        let sessions = scan::locate(&env, &[]).read_all(&env, Wanted::GLANCE).sessions;
+        let sessions = scan::locate(&env, &[]).read_all(&env, ScanScope::GLANCE).sessions;
         let kept = |most: usize| -> Vec<usize> {
-            let texts = Texts::new(most);
+            let texts = TextCache::new(most);
             sessions.iter().for_each(|session| texts.keep(session.copy()));
             sessions.iter().filter_map(|session| Some(texts.of(session.copy())?.bytes())).collect()
         };
@@ -169,7 +169,7 @@ mod tests {
         let file = dir.path().join("id.jsonl");
         let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"oil the hinge\"}}\n";
         std::fs::write(&file, line.repeat(2)).expect("a transcript");
-        let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
+        let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
         texts.keep(&copy);
         let text = texts.of(&copy).expect("messages");
         assert_eq!(text.joined(), "oil the hinge\noil the hinge\n");
@@ -184,7 +184,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));
-        let (texts, copy) = (Texts::new(usize::MAX), SessionCopy::new(place));
+        let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(place));
         texts.keep(&copy);
         assert!(texts.of(&copy).is_none());
     }

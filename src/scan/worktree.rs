@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::scan::git::{Head, has_loose_branch, head_in, packed_branches, worktrees_of};
+use crate::scan::git::{GitHead, has_loose_branch, head_in, packed_branches, worktrees_of};
 use crate::system::reach;
 
 /// A deleted worktree, and the branch or commit that it had checked out.
@@ -16,7 +16,7 @@ pub(crate) struct Lost {
     /// The main checkout of its repository.
     pub main: PathBuf,
     /// The branch or commit that it had checked out.
-    pub head: Head,
+    pub head: GitHead,
     /// Set if git still lists it, so that `git worktree add` needs `--force`.
     pub is_listed: bool,
 }
@@ -25,8 +25,8 @@ impl Lost {
     /// Describes its checked-out branch or commit: `branch feature`.
     pub(crate) fn head_in_words(&self) -> String {
         match &self.head {
-            Head::Branch(name) => format!("branch {name}"),
-            Head::Commit(id) => format!("commit {}", id.get(..12).unwrap_or(id)),
+            GitHead::Branch(name) => format!("branch {name}"),
+            GitHead::Commit(id) => format!("commit {}", id.get(..12).unwrap_or(id)),
         }
     }
 }
@@ -37,9 +37,9 @@ pub(crate) struct Worktrees {
     /// The main checkout.
     main: PathBuf,
     /// The checked-out commit or branch of each worktree that git lists.
-    heads: HashMap<PathBuf, Option<Head>>,
+    heads: HashMap<PathBuf, Option<GitHead>>,
     /// The checkouts that have something checked out, the main one first.
-    holders: OnceCell<HashMap<Head, Vec<PathBuf>>>,
+    holders: OnceCell<HashMap<GitHead, Vec<PathBuf>>>,
     packed: OnceCell<Option<HashSet<String>>>,
 }
 
@@ -55,7 +55,7 @@ impl Worktrees {
         self.around(dir).is_some()
     }
 
-    fn around(&self, dir: &Path) -> Option<(&PathBuf, &Option<Head>)> {
+    fn around(&self, dir: &Path) -> Option<(&PathBuf, &Option<GitHead>)> {
         dir.ancestors().find_map(|dir| self.heads.get_key_value(dir))
     }
 
@@ -80,12 +80,12 @@ impl Worktrees {
             return Ok(None);
         }
         let Some(branch) = branch else { return Ok(None) };
-        self.lost(gone, Head::Branch(branch.to_owned()), false).map(Some)
+        self.lost(gone, GitHead::Branch(branch.to_owned()), false).map(Some)
     }
 
     /// Checks that git can check a branch out there: it exists, and no other checkout has it.
-    fn lost(&self, dir: &Path, head: Head, is_listed: bool) -> Result<Lost, String> {
-        if let Head::Branch(name) = &head {
+    fn lost(&self, dir: &Path, head: GitHead, is_listed: bool) -> Result<Lost, String> {
+        if let GitHead::Branch(name) = &head {
             let fail = |why: &str| format!("the branch {name} of the worktree {} {why}", dir.display());
             if name.starts_with('-') || !self.may_have_branch(name) {
                 return Err(fail("no longer exists"));
@@ -103,11 +103,11 @@ impl Worktrees {
         packed.as_ref().is_none_or(|packed| packed.contains(name) || has_loose_branch(&self.main, name))
     }
 
-    fn holders(&self) -> &HashMap<Head, Vec<PathBuf>> {
+    fn holders(&self) -> &HashMap<GitHead, Vec<PathBuf>> {
         self.holders.get_or_init(|| {
             let main = head_in(&self.main.join(".git")).map(|head| (head, &self.main));
             let worktrees = self.heads.iter().filter_map(|(dir, head)| Some((head.clone()?, dir)));
-            let mut holders: HashMap<Head, Vec<PathBuf>> = HashMap::default();
+            let mut holders: HashMap<GitHead, Vec<PathBuf>> = HashMap::default();
             for (head, dir) in main.into_iter().chain(worktrees) {
                 holders.entry(head).or_default().push(dir.clone());
             }

@@ -67,7 +67,7 @@ impl std::fmt::Display for Comparison {
 
 /// The reason for choosing a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct CopyChoice {
     /// The reason, as text for the user.
     pub why: Cow<'static, str>,
     /// Set if evidence ranks the chosen copy over every other.
@@ -78,7 +78,7 @@ pub(crate) struct Choice {
     pub named: Option<usize>,
 }
 
-impl Choice {
+impl CopyChoice {
     /// Creates a choice that needed no comparison.
     pub(crate) fn new(why: impl Into<Cow<'static, str>>, is_decided: bool) -> Self {
         Self { why: why.into(), is_decided, comparisons: Vec::new(), named: None }

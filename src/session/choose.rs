@@ -8,11 +8,11 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
-use crate::session::{Choice, Comparison, Health, SessionCopy, SessionKind};
+use crate::session::{Comparison, CopyChoice, Health, SessionCopy, SessionKind};
 
 /// The choices for a single copy, shared by nearly all sessions: the second one if it is filed right.
-static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
-    ["it is the only copy", "it is filed under its launch directory"].map(|why| Choice::new(why, true).into())
+static OF_ONE: LazyLock<[Arc<CopyChoice>; 2]> = LazyLock::new(|| {
+    ["it is the only copy", "it is filed under its launch directory"].map(|why| CopyChoice::new(why, true).into())
 });
 
 /// Moves the copy to use to the front and returns the reason.
@@ -22,7 +22,7 @@ static OF_ONE: LazyLock<[Arc<Choice>; 2]> = LazyLock::new(|| {
 pub(crate) fn choose(
     copies: &mut [SessionCopy],
     compare: impl Fn(&SessionCopy, &SessionCopy) -> Option<Comparison>,
-) -> Arc<Choice> {
+) -> Arc<CopyChoice> {
     // Paths only make the order of equal copies deterministic; they decide nothing.
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
@@ -57,23 +57,23 @@ pub(crate) fn choose(
             Judgement::Better(why) => Some(*why),
             _ => None,
         });
-        let why = why.max().map_or("its copies are identical", Why::words);
-        (best, Choice::new(why, true))
+        let why = why.max().map_or("its copies are identical", CopyCriterion::words);
+        (best, CopyChoice::new(why, true))
     } else {
         let newest = (0..count).max_by_key(|a| (standing(&copies[*a]), active_at(&copies[*a]), std::cmp::Reverse(*a)));
-        (newest.unwrap_or_default(), Choice::new("the evidence does not show which copy to use", false))
+        (newest.unwrap_or_default(), CopyChoice::new("the evidence does not show which copy to use", false))
     };
     let others = (0..count).filter(|at| *at != first);
     let comparisons = others.map(|at| compared(first, at).map(Comparison::reversed));
     let comparisons = std::iter::once(None).chain(comparisons).collect();
     copies[..=first].rotate_right(1);
-    Choice { comparisons, ..choice }.into()
+    CopyChoice { comparisons, ..choice }.into()
 }
 
 /// The result of judging one copy against another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
-    Better(Why),
+    Better(CopyCriterion),
     Worse,
     Same,
     Open,
@@ -81,7 +81,7 @@ enum Judgement {
 
 /// The criteria between two copies, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Why {
+enum CopyCriterion {
     Registered,
     Conversation,
     NotArchived,
@@ -93,7 +93,7 @@ enum Why {
     UsualStore,
 }
 
-impl Why {
+impl CopyCriterion {
     fn words(self) -> &'static str {
         match self {
             Self::Registered => "it is the only copy that its agent has registered",
@@ -111,14 +111,14 @@ impl Why {
 
 /// Returns the criteria that a copy meets by itself, the strongest first: its agent has registered it, it has a
 /// conversation, it is not archived, its agent's list names it, and it is filed under its launch directory.
-fn standing(copy: &SessionCopy) -> [(bool, Why); 5] {
+fn standing(copy: &SessionCopy) -> [(bool, CopyCriterion); 5] {
     let has_conversation = !copy.is_empty() && copy.transcript_bytes > 0;
     [
-        (!copy.is_planted(), Why::Registered),
-        (has_conversation, Why::Conversation),
-        (copy.kind != SessionKind::Archived, Why::NotArchived),
-        (!copy.health.contains(Health::Unlisted), Why::Listed),
-        (copy.is_filed_right, Why::FiledRight),
+        (!copy.is_planted(), CopyCriterion::Registered),
+        (has_conversation, CopyCriterion::Conversation),
+        (copy.kind != SessionKind::Archived, CopyCriterion::NotArchived),
+        (!copy.health.contains(Health::Unlisted), CopyCriterion::Listed),
+        (copy.is_filed_right, CopyCriterion::FiledRight),
     ]
 }
 
@@ -145,7 +145,7 @@ fn judge(a: &SessionCopy, b: &SessionCopy, comparison: Option<Comparison>) -> Ju
         // Equal records in two places: nothing shows in which directory the agent should work.
         Some(Comparison::Identical) if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Same),
         Some(Comparison::Identical) => Judgement::Open,
-        Some(Comparison::Longer { .. }) => Judgement::Better(Why::Longer),
+        Some(Comparison::Longer { .. }) => Judgement::Better(CopyCriterion::Longer),
         Some(Comparison::Shorter { .. }) => Judgement::Worse,
         // Two conversations with one id: neither can replace the other.
         Some(Comparison::Diverged { record: 1 }) => Judgement::Open,
@@ -153,13 +153,13 @@ fn judge(a: &SessionCopy, b: &SessionCopy, comparison: Option<Comparison>) -> Ju
             let messages = |copy: &SessionCopy| copy.prompts.unwrap_or_default() + copy.replies.unwrap_or_default();
             match (active_at(a).cmp(&active_at(b)), messages(a).cmp(&messages(b))) {
                 // The newer copy with fewer messages may be the stub that a wrong resume left.
-                (newer, more) if newer.is_gt() && more.is_ge() => Judgement::Better(Why::NewerAndLarger),
+                (newer, more) if newer.is_gt() && more.is_ge() => Judgement::Better(CopyCriterion::NewerAndLarger),
                 (newer, more) if newer.is_lt() && more.is_le() => Judgement::Worse,
                 _ => Judgement::Open,
             }
         }
         None => match active_at(a).cmp(&active_at(b)) {
-            std::cmp::Ordering::Greater => Judgement::Better(Why::Newer),
+            std::cmp::Ordering::Greater => Judgement::Better(CopyCriterion::Newer),
             std::cmp::Ordering::Less => Judgement::Worse,
             std::cmp::Ordering::Equal if launch_dir(a) == launch_dir(b) => usual_or(a, b, Judgement::Open),
             std::cmp::Ordering::Equal => Judgement::Open,
@@ -170,7 +170,7 @@ fn judge(a: &SessionCopy, b: &SessionCopy, comparison: Option<Comparison>) -> Ju
 /// Prefers the agent's default store to a backup or the store of another account.
 fn usual_or(a: &SessionCopy, b: &SessionCopy, otherwise: Judgement) -> Judgement {
     match (a.place.store.is_default, b.place.store.is_default) {
-        (true, false) => Judgement::Better(Why::UsualStore),
+        (true, false) => Judgement::Better(CopyCriterion::UsualStore),
         (false, true) => Judgement::Worse,
         _ => otherwise,
     }

@@ -19,7 +19,7 @@ use crate::session::{Fact, Session, marks};
 /// The value of a field, not shortened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Value<'s> {
+pub(crate) enum FieldValue<'s> {
     /// Any text.
     Text(Cow<'s, str>),
     /// A file or a directory.
@@ -34,7 +34,7 @@ pub(crate) enum Value<'s> {
     Cost(Cost),
 }
 
-impl Display for Value<'_> {
+impl Display for FieldValue<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(text),
@@ -50,7 +50,7 @@ impl Display for Value<'_> {
 impl Field {
     /// Returns the value of the field; `None` if it is unknown or not applicable. Only a value that was read has a
     /// source.
-    pub(crate) fn fact(self, session: &Session) -> Option<Fact<Value<'_>>> {
+    pub(crate) fn fact(self, session: &Session) -> Option<Fact<FieldValue<'_>>> {
         let copy = session.copy();
         match self {
             Self::Host => text(session.host()),
@@ -64,54 +64,54 @@ impl Field {
             Self::StartDir => dir(&copy.start_dir),
             Self::LastDir => dir(&copy.last_dir),
             Self::Project => text(copy.place.project.as_deref()),
-            Self::Path => plain(Value::Path(&copy.place.path)),
+            Self::Path => plain(FieldValue::Path(&copy.place.path)),
             Self::Created => time(&copy.created_at),
             Self::Active => time(&copy.active_at),
             Self::ActiveSource => text(copy.active_at.as_ref().map(|at| at.source)),
-            Self::Size => plain(Value::Number(copy.size()?)),
-            Self::Prompts => plain(Value::Number(copy.prompts?)),
-            Self::Replies => plain(Value::Number(copy.replies?)),
-            Self::Tokens => plain(Value::Tokens(copy.usage.tokens?)),
-            Self::Cost => plain(Value::Cost(copy.usage.cost?)),
+            Self::Size => plain(FieldValue::Number(copy.size()?)),
+            Self::Prompts => plain(FieldValue::Number(copy.prompts?)),
+            Self::Replies => plain(FieldValue::Number(copy.replies?)),
+            Self::Tokens => plain(FieldValue::Tokens(copy.usage.tokens?)),
+            Self::Cost => plain(FieldValue::Cost(copy.usage.cost?)),
             Self::Model => read_text(&copy.model),
             Self::Branch => read_text(&copy.git_branch),
             Self::ParentId => text(copy.parent_id.as_deref()),
             Self::Marks => words(marks::words(session).join(", ")),
             Self::Tags => words(marks::tag_words(session)),
             Self::Problems => words(session.health.iter().map(|it| it.code()).collect::<Vec<_>>().join(",")),
-            Self::Copies => plain(Value::Number(session.copies.len() as u64)),
+            Self::Copies => plain(FieldValue::Number(session.copies.len() as u64)),
             Self::State => text(session.process.map(|process| process.state.name())),
-            Self::Since => plain(Value::Time(session.process?.started_at?)),
-            Self::Pid => plain(Value::Number(session.process?.pid?.into())),
+            Self::Since => plain(FieldValue::Time(session.process?.started_at?)),
+            Self::Pid => plain(FieldValue::Number(session.process?.pid?.into())),
         }
     }
 
     /// Returns the value of the field without its source.
-    pub(crate) fn value(self, session: &Session) -> Option<Value<'_>> {
+    pub(crate) fn value(self, session: &Session) -> Option<FieldValue<'_>> {
         self.fact(session).map(|fact| fact.value)
     }
 }
 
-fn plain(value: Value<'_>) -> Option<Fact<Value<'_>>> {
+fn plain(value: FieldValue<'_>) -> Option<Fact<FieldValue<'_>>> {
     Some(Fact { value, source: "" })
 }
 
-fn text(text: Option<&str>) -> Option<Fact<Value<'_>>> {
-    plain(Value::Text(text?.into()))
+fn text(text: Option<&str>) -> Option<Fact<FieldValue<'_>>> {
+    plain(FieldValue::Text(text?.into()))
 }
 
-fn words<'s>(words: String) -> Option<Fact<Value<'s>>> {
-    plain(Value::Text(words.into()))
+fn words<'s>(words: String) -> Option<Fact<FieldValue<'s>>> {
+    plain(FieldValue::Text(words.into()))
 }
 
-fn read_text(fact: &Option<Fact<Arc<str>>>) -> Option<Fact<Value<'_>>> {
-    fact.as_ref().map(|fact| Fact::new(Value::Text((&*fact.value).into()), fact.source))
+fn read_text(fact: &Option<Fact<Arc<str>>>) -> Option<Fact<FieldValue<'_>>> {
+    fact.as_ref().map(|fact| Fact::new(FieldValue::Text((&*fact.value).into()), fact.source))
 }
 
-fn dir(fact: &Option<Fact<Arc<Path>>>) -> Option<Fact<Value<'_>>> {
-    fact.as_ref().map(|fact| Fact::new(Value::Path(&fact.value), fact.source))
+fn dir(fact: &Option<Fact<Arc<Path>>>) -> Option<Fact<FieldValue<'_>>> {
+    fact.as_ref().map(|fact| Fact::new(FieldValue::Path(&fact.value), fact.source))
 }
 
-fn time<'s>(fact: &Option<Fact<Timestamp>>) -> Option<Fact<Value<'s>>> {
-    fact.as_ref().map(|fact| Fact::new(Value::Time(fact.value), fact.source))
+fn time<'s>(fact: &Option<Fact<Timestamp>>) -> Option<Fact<FieldValue<'s>>> {
+    fact.as_ref().map(|fact| Fact::new(FieldValue::Time(fact.value), fact.source))
 }

@@ -39,7 +39,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use agents::AgentKind;
-pub(crate) use choice::{Choice, Comparison};
+pub(crate) use choice::{Comparison, CopyChoice};
 pub(crate) use copy::{FILE_TIME_STEP, MAYBE_LIVE, SessionCopy};
 pub(crate) use health::{Health, HealthSet};
 pub(crate) use message::{Message, Role, Visitor};
@@ -173,7 +173,7 @@ pub(crate) struct Session {
     /// Every copy, the chosen one first; never empty.
     pub copies: Vec<SessionCopy>,
     /// The reason why the first copy was chosen, and whether evidence decided it.
-    pub choice: Arc<Choice>,
+    pub choice: Arc<CopyChoice>,
     /// The files elsewhere that name it.
     pub pointers: Vec<Pointer>,
     /// Set if the launch directory exists; `None` if it is unknown or was not checked.
@@ -209,7 +209,7 @@ pub(crate) enum Kin {
 
 impl Session {
     /// Creates a session from its copies, the chosen one first. Everything that is not in them is unknown.
-    pub(crate) fn new(copies: Vec<SessionCopy>, choice: impl Into<Arc<Choice>>) -> Self {
+    pub(crate) fn new(copies: Vec<SessionCopy>, choice: impl Into<Arc<CopyChoice>>) -> Self {
         Self {
             agent: copies[0].place.agent(),
             copies,
@@ -258,7 +258,7 @@ impl Session {
     pub(crate) fn put_first(&mut self, at: usize) {
         let number = self.number_of(at);
         self.choice =
-            Choice { named: Some(number), ..Choice::new(format!("you asked for copy {number}"), true) }.into();
+            CopyChoice { named: Some(number), ..CopyChoice::new(format!("you asked for copy {number}"), true) }.into();
         self.copies[..=at].rotate_right(1);
         self.launch_dir_exists = None;
     }
@@ -331,7 +331,7 @@ pub(crate) mod tests {
 
     /// A session with these copies, the first of which is the chosen one.
     pub(crate) fn session(copies: Vec<SessionCopy>) -> Session {
-        Session::new(copies, Choice::new("it is the only copy", true))
+        Session::new(copies, CopyChoice::new("it is the only copy", true))
     }
 
     #[test]

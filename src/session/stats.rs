@@ -121,7 +121,7 @@ fn monday(day: Date) -> Option<Date> {
 
 /// Several sessions in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Tally {
+pub(crate) struct SessionTally {
     /// Number of sessions without sub-agents.
     pub sessions: u64,
     /// Number of prompts.
@@ -148,7 +148,7 @@ fn count<S: Serializer>(days: &BTreeSet<Date>, to: S) -> Result<S::Ok, S::Error>
     days.len().serialize(to)
 }
 
-impl Tally {
+impl SessionTally {
     fn add(&mut self, session: &Measured) {
         let mut usage = Usage { tokens: self.tokens, cost: self.cost };
         usage.add(session.usage);
@@ -167,31 +167,31 @@ impl Tally {
 }
 
 /// Counts all sessions together.
-pub(crate) fn total(sessions: &[Measured]) -> Tally {
-    let mut total = Tally::default();
+pub(crate) fn total(sessions: &[Measured]) -> SessionTally {
+    let mut total = SessionTally::default();
     sessions.iter().for_each(|session| total.add(session));
     total
 }
 
 /// Counts sessions per group, the largest group first, weeks in their order; the unknown group, `None`, comes last.
-pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, Tally)> {
+pub(crate) fn tallies(sessions: &[Measured], by: StatsKey) -> Vec<(Option<String>, SessionTally)> {
     let mut parents = HashMap::with_capacity(sessions.len());
     for session in sessions {
         let parent = session.parent.as_deref().unwrap_or_default();
         parents.insert(session.name.as_str(), session.is_subagent.then_some(parent));
     }
-    let mut tallies: HashMap<Option<String>, Tally> = HashMap::new();
+    let mut tallies: HashMap<Option<String>, SessionTally> = HashMap::new();
     for session in sessions {
         tallies.entry(session.key(by, &parents)).or_default().add(session);
     }
     // Sub-agents without a session have used tokens, too.
-    let is_usage = |tally: &Tally| by == StatsKey::Session && (tally.tokens.is_some() || tally.cost.is_some());
-    let is_shown = |(_, tally): &(Option<String>, Tally)| tally.sessions > 0 || is_usage(tally);
+    let is_usage = |tally: &SessionTally| by == StatsKey::Session && (tally.tokens.is_some() || tally.cost.is_some());
+    let is_shown = |(_, tally): &(Option<String>, SessionTally)| tally.sessions > 0 || is_usage(tally);
     let mut tallies: Vec<_> = tallies.into_iter().filter(is_shown).collect();
     tallies.sort_by(|(key, tally), (other_key, other)| {
         let unknown_last = key.is_none().cmp(&other_key.is_none());
         let by_count = if by == StatsKey::Week { Ordering::Equal } else { other.sessions.cmp(&tally.sessions) };
-        let usage = |tally: &Tally| (tally.cost, tally.tokens.map(Tokens::total));
+        let usage = |tally: &SessionTally| (tally.cost, tally.tokens.map(Tokens::total));
         let by_usage = || if by == StatsKey::Session { usage(other).cmp(&usage(tally)) } else { Ordering::Equal };
         unknown_last.then(by_count).then_with(by_usage).then_with(|| key.cmp(other_key))
     });

@@ -41,7 +41,7 @@ pub(crate) struct Good {
 
 /// The messages of a branch so far.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct BranchMessages {
     seen: u64,
     good: Option<Good>,
     errors: u64,
@@ -62,7 +62,7 @@ const LARGE: u64 = 8 * 1024 * 1024;
 /// Texts of connection errors, without a response of the API.
 const CONNECTION: [&str; 4] = ["econnreset", "epipe", "socket hang up", "connection reset"];
 
-impl Watch {
+impl BranchMessages {
     /// Adds the next message.
     pub(crate) fn see(&mut self, message: &Message) {
         self.seen += 1;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn stuck(messages: &[(Role, &str)]) -> Option<Stuck> {
-        let mut watch = Watch::default();
+        let mut watch = BranchMessages::default();
         for (role, text) in messages {
             let message = Message::new(*role, *text, None);
             watch.see(&if text.contains("rror") { message.into_error() } else { message });
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn large_request_with_repeated_connection_errors_is_stuck() {
         let finished = |errors: i64, minutes: i64, error: &str, bytes| {
-            let mut watch = Watch::default();
+            let mut watch = BranchMessages::default();
             watch.see(&Message::new(Role::Assistant, "seen", None));
             for number in 0..errors {
                 let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(number * minutes);

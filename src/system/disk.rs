@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::system::env::Env;
-use crate::system::fault::Fault;
+use crate::system::fault::FaultInjector;
 use crate::system::reach;
 use changes::disk::Faults;
 pub(crate) use changes::disk::*;
@@ -17,8 +17,8 @@ pub(crate) fn of(env: &Env) -> System {
     SYSTEM.with_faults(faults)
 }
 
-impl Faults for Fault {
+impl Faults for FaultInjector {
     fn point(&self) -> std::io::Result<()> {
-        Fault::point(self)
+        FaultInjector::point(self)
     }
 }

@@ -11,43 +11,44 @@ use std::time::Duration;
 /// run waits, `NUMBER:N` for an error with this system error number at point N only, or `NUMBER:N+` for one at N and
 /// every later point.
 #[derive(Debug, Default)]
-pub(crate) struct Fault {
-    wishes: Vec<Wish>,
+pub(crate) struct FaultInjector {
+    wishes: Vec<RequestedFault>,
     /// Number of points that the run has passed.
     passed: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Wish {
-    kind: Kind,
+struct RequestedFault {
+    kind: RequestedFaultKind,
     at: u64,
     is_lasting: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum RequestedFaultKind {
     Kill,
     Interrupt,
     Error(i32),
 }
 
-impl Wish {
+impl RequestedFault {
     fn parse(text: &str) -> Option<Self> {
         let (kind, at) = text.split_once(':')?;
         let kind = match kind {
-            "kill" => Kind::Kill,
-            "interrupt" => Kind::Interrupt,
-            number => Kind::Error(number.parse().ok()?),
+            "kill" => RequestedFaultKind::Kill,
+            "interrupt" => RequestedFaultKind::Interrupt,
+            number => RequestedFaultKind::Error(number.parse().ok()?),
         };
         Some(Self { kind, at: at.trim_end_matches('+').parse().ok()?, is_lasting: at.ends_with('+') })
     }
 }
 
-impl Fault {
+impl FaultInjector {
     /// Parses `REJOIN_FAULT`.
     pub(crate) fn parse(wishes: Option<&OsStr>) -> Self {
         let wishes = wishes.filter(|_| cfg!(debug_assertions)).and_then(|wish| wish.to_str());
-        let wishes = wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(Wish::parse).collect();
+        let wishes =
+            wishes.into_iter().flat_map(|wishes| wishes.split(',')).filter_map(RequestedFault::parse).collect();
         Self { wishes, passed: AtomicU64::new(0) }
     }
 
@@ -57,21 +58,21 @@ impl Fault {
             return Ok(());
         }
         let point = self.passed.fetch_add(1, Ordering::Relaxed) + 1;
-        let is_due = |wish: &&Wish| wish.at == point || (wish.is_lasting && wish.at < point);
+        let is_due = |wish: &&RequestedFault| wish.at == point || (wish.is_lasting && wish.at < point);
         match self.wishes.iter().find(is_due).map(|wish| wish.kind) {
             None => Ok(()),
-            Some(Kind::Kill) => {
+            Some(RequestedFaultKind::Kill) => {
                 let own = rustix::process::getpid();
                 let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
                 Ok(())
             }
-            Some(Kind::Interrupt) => {
+            Some(RequestedFaultKind::Interrupt) => {
                 let own = rustix::process::getpid();
                 let _ = rustix::process::kill_process(own, rustix::process::Signal::INT);
                 std::thread::sleep(Duration::from_secs(30));
                 Ok(())
             }
-            Some(Kind::Error(number)) => Err(io::Error::from_raw_os_error(number)),
+            Some(RequestedFaultKind::Error(number)) => Err(io::Error::from_raw_os_error(number)),
         }
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::{links, reach};
 use crate::error::PathError;
 
-pub(crate) use changes::disk::{BufReader, Buffer, Kind, Look, PAGE, PIECE, is_absent};
+pub(crate) use changes::disk::{BufReader, Buffer, EntryKind, EntryMetadata, PAGE, PIECE, is_absent};
 
 /// The mode bit that lets the owner read (`S_IRUSR`; its value is the same everywhere, its type is not).
 const OWNER_READS: u32 = 0o400;
@@ -102,18 +102,18 @@ pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>
 
 /// The owner of a file, and the user of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Owner {
+pub(crate) struct FileOwner {
     pub of_file: u32,
     pub user: u32,
 }
 
 /// Returns the owner of a file that this user may not read, if it is another user. A file in a directory that cannot be
 /// entered has the owner of the directory.
-pub(crate) fn other_owner(path: &Path, reason: &str) -> Option<Owner> {
+pub(crate) fn other_owner(path: &Path, reason: &str) -> Option<FileOwner> {
     let metadata = || path.ancestors().find_map(|path| reach::symlink_metadata(path).ok());
     let of_file = metadata().filter(|_| reason == "permission denied")?.uid();
     let user = rustix::process::geteuid().as_raw();
-    (of_file != user).then_some(Owner { of_file, user })
+    (of_file != user).then_some(FileOwner { of_file, user })
 }
 
 #[cfg(test)]
@@ -141,10 +141,10 @@ mod tests {
         assert_eq!(other_owner(&path, denied), None, "the directory is this user's");
         if user.is_root() {
             std::os::unix::fs::chown(dir.path(), Some(4711), None).expect("another owner");
-            assert_eq!(other_owner(&path, denied), Some(Owner { of_file: 4711, user: 0 }));
+            assert_eq!(other_owner(&path, denied), Some(FileOwner { of_file: 4711, user: 0 }));
             assert_eq!(other_owner(&path, "it is not a regular file"), None);
         } else {
-            assert_eq!(other_owner(Path::new("/etc/x"), denied), Some(Owner { of_file: 0, user: user.as_raw() }));
+            assert_eq!(other_owner(Path::new("/etc/x"), denied), Some(FileOwner { of_file: 0, user: user.as_raw() }));
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// The progress of a queue.
 #[derive(Debug, Default)]
-struct Place {
+struct QueueProgress {
     /// Index of the first item that no thread has started.
     next: usize,
     /// Number of results delivered.
@@ -20,19 +20,19 @@ struct Place {
 struct Queue {
     count: usize,
     ahead: usize,
-    place: Mutex<Place>,
+    place: Mutex<QueueProgress>,
     changed: Condvar,
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Place> {
+    fn lock(&self) -> MutexGuard<'_, QueueProgress> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the next item, as soon as it is at most `ahead` items after the delivered ones; `None` if none is left.
     fn next(&self) -> Option<usize> {
-        let is_left = |place: &Place| !place.is_over && place.next < self.count;
-        let waits = |place: &mut Place| is_left(place) && place.next >= place.taken + self.ahead;
+        let is_left = |place: &QueueProgress| !place.is_over && place.next < self.count;
+        let waits = |place: &mut QueueProgress| is_left(place) && place.next >= place.taken + self.ahead;
         let mut place = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
         let next = Some(place.next).filter(|_| is_left(&place))?;
         place.next += 1;
@@ -50,9 +50,9 @@ impl Queue {
 }
 
 /// On drop, stops workers from taking new items: either the queue is empty, or a worker panicked.
-struct End<'a>(&'a Queue);
+struct StopWorkers<'a>(&'a Queue);
 
-impl Drop for End<'_> {
+impl Drop for StopWorkers<'_> {
     fn drop(&mut self) {
         self.0.lock().is_over = true;
         self.0.changed.notify_all();
@@ -86,7 +86,7 @@ pub(crate) fn in_order<T: Send, E>(
         for _ in 0..rayon::current_num_threads().min(count) {
             let (sender, queue, work) = (sender.clone(), &queue, &work);
             scope.spawn(move |_| {
-                let _end = End(queue);
+                let _end = StopWorkers(queue);
                 while let Some(at) = queue.next() {
                     if sender.send((at, work(at))).is_err() {
                         break;
@@ -95,7 +95,7 @@ pub(crate) fn in_order<T: Send, E>(
             });
         }
         drop(sender);
-        let _end = End(&queue);
+        let _end = StopWorkers(&queue);
         let mut waiting = BTreeMap::new();
         let mut taken = Ok(ControlFlow::Continue(()));
         for (at, result) in receiver {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use changes::disk::Look;
+use changes::disk::EntryMetadata;
 pub(crate) use changes::stamp::{Stamp, modified};
 
 use crate::error::PathError;
@@ -14,7 +14,11 @@ pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
 }
 
 /// Takes a stamp in a directory with this device and inode; calls `see` with every file.
-pub(crate) fn take_in(path: &Path, parent: (u64, u64), see: &mut dyn FnMut(&Path, &Look)) -> Result<Stamp, PathError> {
+pub(crate) fn take_in(
+    path: &Path,
+    parent: (u64, u64),
+    see: &mut dyn FnMut(&Path, &EntryMetadata),
+) -> Result<Stamp, PathError> {
     changes::stamp::take_in(&SYSTEM, path, parent, see)
 }
 

@@ -18,7 +18,7 @@ struct Header {
 }
 
 #[derive(Serialize)]
-struct Document<'a, T> {
+struct StateDocument<'a, T> {
     format_version: u32,
     #[serde(flatten)]
     content: &'a T,
@@ -47,7 +47,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 
 /// Returns the bytes of a document.
 pub(crate) fn to_json(content: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(&Document { format_version: VERSION, content })?;
+    let mut text = serde_json::to_vec_pretty(&StateDocument { format_version: VERSION, content })?;
     text.push(b'\n');
     Ok(text)
 }

@@ -36,9 +36,9 @@ pub(crate) struct Size {
 
 /// The settings of the terminal at some time.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings(Termios);
+pub(crate) struct TerminalSettings(Termios);
 
-impl Settings {
+impl TerminalSettings {
     /// Saves the settings of the user's terminal; `None` if there is no terminal.
     pub(crate) fn remember() -> Option<Self> {
         with_terminal(|fd| tcgetattr(fd)).and_then(Result::ok).map(Self)
@@ -74,7 +74,7 @@ fn with_terminal<T>(act: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> T) -> Optio
 }
 
 /// The settings before a [`Screen`] was taken, while it uses the terminal.
-static TAKEN: Mutex<Option<Settings>> = Mutex::new(None);
+static TAKEN: Mutex<Option<TerminalSettings>> = Mutex::new(None);
 
 /// Restores the usual screen and the settings, if a [`Screen`] was taken.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
@@ -87,7 +87,7 @@ pub(crate) fn leave_screen() {
 
 /// An event at the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum TerminalEvent {
     /// Keys were pressed; the bytes that they send.
     Typed(Vec<u8>),
     /// The size has changed.
@@ -106,7 +106,7 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Screen {
     signals: Signals,
-    settings: Settings,
+    settings: TerminalSettings,
     /// A signal that arrived while another program used the screen.
     held: Option<i32>,
     /// Becomes readable when another thread has a message, and the end for writing.
@@ -129,7 +129,7 @@ impl Waker {
 impl Screen {
     /// Enters raw mode and the alternate screen; standard input and standard error must be terminals.
     pub(crate) fn take() -> io::Result<Self> {
-        let settings = Settings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
+        let settings = TerminalSettings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
@@ -193,9 +193,9 @@ impl Screen {
 
     /// Waits for an event, or until a timeout.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads from the terminal")]
-    pub(crate) fn wait(&mut self, patience: Option<Duration>) -> io::Result<Event> {
+    pub(crate) fn wait(&mut self, patience: Option<Duration>) -> io::Result<TerminalEvent> {
         if let Some(signal) = self.held.take() {
-            return Ok(Event::Signal(signal));
+            return Ok(TerminalEvent::Signal(signal));
         }
         let stdin = io::stdin();
         let timeout = patience.and_then(|patience| Timespec::try_from(patience).ok());
@@ -209,27 +209,27 @@ impl Screen {
                 // A signal handler has run; read its message at once.
                 Err(Errno::INTR) => (false, true),
                 Err(error) => return Err(error.into()),
-                Ok(0) => return Ok(Event::Quiet),
+                Ok(0) => return Ok(TerminalEvent::Quiet),
                 Ok(_) => (!fds[0].revents().is_empty(), !fds[1].revents().is_empty()),
             }
         };
         if is_signalled {
             let pending = self.signals.pending();
             let ending = pending.into_iter().find(|signal| !matches!(*signal, SIGWINCH | SIGCHLD));
-            return Ok(ending.map_or(Event::Resized, Event::Signal));
+            return Ok(ending.map_or(TerminalEvent::Resized, TerminalEvent::Signal));
         }
         if !is_typed {
             while matches!(self.woken.read(&mut [0; 64]), Ok(64)) {}
-            return Ok(Event::Woken);
+            return Ok(TerminalEvent::Woken);
         }
         let mut bytes = vec![0; 1024];
         match rustix::io::read(&stdin, &mut bytes) {
-            Ok(0) | Err(Errno::IO) => Ok(Event::Closed),
+            Ok(0) | Err(Errno::IO) => Ok(TerminalEvent::Closed),
             Ok(count) => {
                 bytes.truncate(count);
-                Ok(Event::Typed(bytes))
+                Ok(TerminalEvent::Typed(bytes))
             }
-            Err(Errno::INTR | Errno::AGAIN) => Ok(Event::Resized),
+            Err(Errno::INTR | Errno::AGAIN) => Ok(TerminalEvent::Resized),
             Err(error) => Err(error.into()),
         }
     }

@@ -12,7 +12,7 @@ use crate::system::{fsio, links, reach};
 
 /// The reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unread {
+pub(crate) enum UntrustedReason {
     /// The system refuses, or it is not a file of acceptable size.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -31,7 +31,7 @@ pub(crate) enum Unread {
 
 /// Reads a file of at most `limit` bytes; `None` if it does not exist. A link to it is followed, because users keep
 /// such files elsewhere. With `of_anyone`, a file of another user is read too, for a home that is only inspected.
-pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Vec<u8>>, Unread> {
+pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Vec<u8>>, UntrustedReason> {
     let fail = |error| PathError::new("read", path, error);
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -54,11 +54,11 @@ pub(crate) fn read(path: &Path, limit: u64, of_anyone: bool) -> Result<Option<Ve
     Ok(Some(fsio::read_opened(file, &metadata, path, limit)?))
 }
 
-fn check(path: &Path, metadata: &Metadata, of_anyone: bool) -> Result<(), Unread> {
+fn check(path: &Path, metadata: &Metadata, of_anyone: bool) -> Result<(), UntrustedReason> {
     if !links::is_trusted(metadata.uid()) && !of_anyone {
-        return Err(Unread::OfAnother { path: path.to_owned(), user: metadata.uid() });
+        return Err(UntrustedReason::OfAnother { path: path.to_owned(), user: metadata.uid() });
     }
-    if may_be_written_by_others(metadata) { Err(Unread::Writable(path.to_owned())) } else { Ok(()) }
+    if may_be_written_by_others(metadata) { Err(UntrustedReason::Writable(path.to_owned())) } else { Ok(()) }
 }
 
 fn may_be_written_by_others(metadata: &Metadata) -> bool {

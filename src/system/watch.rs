@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// An observer of progress. Worker threads call it for each item they finish, so it must return quickly.
-pub(crate) trait Watch: Debug + Send + Sync {
+pub(crate) trait ProgressObserver: Debug + Send + Sync {
     /// A new phase begins, with no items done.
     fn turn_to(&self, what: &'static str);
 
@@ -20,11 +20,11 @@ pub(crate) trait Watch: Debug + Send + Sync {
 
 /// An optional observer. The default has none, and reporting then costs nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watcher(Option<Arc<dyn Watch>>);
+pub(crate) struct Watcher(Option<Arc<dyn ProgressObserver>>);
 
 impl Watcher {
     /// Reports to this observer.
-    pub(crate) fn new(watch: Arc<dyn Watch>) -> Self {
+    pub(crate) fn new(watch: Arc<dyn ProgressObserver>) -> Self {
         Self(Some(watch))
     }
 
@@ -65,19 +65,19 @@ pub(crate) mod tests {
 
     /// Sums up the reports.
     #[derive(Debug, Default)]
-    pub(crate) struct Sum {
+    pub(crate) struct WatchSum {
         begun: AtomicUsize,
         done: AtomicUsize,
     }
 
-    impl Sum {
+    impl WatchSum {
         /// Returns the total number of items, and the number of finished ones.
         pub(crate) fn get(&self) -> (usize, usize) {
             (self.begun.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed))
         }
     }
 
-    impl Watch for Sum {
+    impl ProgressObserver for WatchSum {
         fn turn_to(&self, _: &'static str) {}
 
         fn begin(&self, count: usize) {

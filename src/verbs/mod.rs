@@ -6,7 +6,7 @@ pub(crate) use list::verbs;
 
 /// A group of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum VerbGroup {
     Daily,
     Repair,
     Keep,
@@ -14,7 +14,7 @@ pub(crate) enum Group {
     Integrate,
 }
 
-impl Group {
+impl VerbGroup {
     /// The groups in the order of the help.
     pub(crate) const ALL: [Self; 5] = [Self::Daily, Self::Repair, Self::Keep, Self::Move, Self::Integrate];
 
@@ -31,7 +31,7 @@ impl Group {
 
 /// The list that names a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank {
+pub(crate) enum VerbRank {
     /// `rejoin help`.
     Main,
     /// `rejoin help all`.
@@ -56,13 +56,13 @@ pub(crate) struct Example {
 
 macro_rules! rank {
     (main) => {
-        Rank::Main
+        VerbRank::Main
     };
     (more) => {
-        Rank::More
+        VerbRank::More
     };
     (last) => {
-        Rank::Last
+        VerbRank::Last
     };
 }
 
@@ -96,13 +96,13 @@ macro_rules! registry {
             /// Every command, in the order of the help.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            pub(crate) fn group(self) -> Group {
+            pub(crate) fn group(self) -> VerbGroup {
                 match self {
-                    $(Self::$name => Group::$group,)*
+                    $(Self::$name => VerbGroup::$group,)*
                 }
             }
 
-            pub(crate) fn rank(self) -> Rank {
+            pub(crate) fn rank(self) -> VerbRank {
                 match self {
                     $(Self::$name => rank!($rank),)*
                 }

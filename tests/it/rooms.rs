@@ -219,7 +219,7 @@ fn the_library_exports_only_the_public_functions() {
         "pub use agent::jido::signature as jido_signature;",
         "pub use error::Exit;",
         "pub use save::write::session_info::{read_working_dir, write_session_info};",
-        "pub use system::env::{Captured, Surroundings};",
+        "pub use system::env::{CapturedStreams, Surroundings};",
         "pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {",
         "pub fn run_in(surroundings: &Surroundings) -> Exit {",
     ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rejoin::jido_signature::{APP_SALTS, Key, SignatureCheck, check, derive_key, sign};
+use rejoin::jido_signature::{APP_SALTS, SignatureCheck, SigningKey, check, derive_key, sign};
 use serde_json::{Value, json};
 
 use crate::contract::changes::{ChangeResult, Saved};
@@ -386,7 +386,7 @@ fn jido_session(id: &str) -> Value {
 }
 
 /// Returns the key of this machine with a secret.
-fn key(secret: &str) -> Key {
+fn key(secret: &str) -> SigningKey {
     let uname = rustix::system::uname();
     let hostname = uname.nodename().to_string_lossy();
     let short = hostname.split('.').next().filter(|name| !name.is_empty()).unwrap_or("localhost");

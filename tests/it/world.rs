@@ -358,7 +358,7 @@ impl Call<'_> {
         command.args(&args);
         let described = format!("{command:?}");
         let variables = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-        let streams = rejoin::Captured::with_input(input.as_ref());
+        let streams = rejoin::CapturedStreams::with_input(input.as_ref());
         let args = [OsString::from(PROGRAM)].into_iter().chain(args).collect();
         let surroundings = rejoin::Surroundings::captured(args, variables, cwd, &streams);
         // A thread of a test has a smaller stack than a program.

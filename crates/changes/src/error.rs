@@ -71,7 +71,7 @@ pub enum Error {
     #[error("another run holds the lock")]
     Locked {
         /// The run that holds it; `None` if its note cannot be read.
-        holder: Option<Holder>,
+        holder: Option<LockHolder>,
         /// Time that was spent waiting for it.
         waited: Duration,
     },
@@ -91,7 +91,7 @@ pub enum Error {
 
 /// The process that holds the lock.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Holder {
+pub struct LockHolder {
     /// Its process id.
     pub pid: u32,
     /// The verb of its run.

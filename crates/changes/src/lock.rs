@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::disk::{Disk, For, Handle};
 use crate::error::PathError;
-use crate::error::{Error, Holder};
+use crate::error::{Error, LockHolder};
 
 /// Name of the lock file.
 pub const FILE_NAME: &str = "lock";
@@ -18,11 +18,11 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The lock, held until it is dropped; the system releases it if the process dies.
 #[derive(Debug)]
-pub struct Lock {
+pub struct RunLock {
     _file: Handle,
 }
 
-impl Lock {
+impl RunLock {
     /// Acquires the lock in a directory, `dir`, waiting at most `patience` for another run to end.
     pub fn take(
         disk: &dyn Disk,
@@ -41,7 +41,7 @@ impl Lock {
             }
             std::thread::sleep(PAUSE);
         }
-        let holder = Holder { pid: std::process::id(), verb: verb.to_owned(), since: now };
+        let holder = LockHolder { pid: std::process::id(), verb: verb.to_owned(), since: now };
         let mut text = serde_json::to_vec(&holder).map_err(|error| fail(error.into()))?;
         text.push(b'\n');
         // The lock is held without the note too, so a full disk does not matter here.
@@ -51,7 +51,7 @@ impl Lock {
 }
 
 /// Returns the note of the run that holds the lock.
-fn holder(disk: &dyn Disk, file: &Handle) -> Option<Holder> {
+fn holder(disk: &dyn Disk, file: &Handle) -> Option<LockHolder> {
     let mut text = vec![0; 4096];
     let length = disk.read_at(file, &mut text, 0).unwrap_or_default();
     serde_json::from_slice(&text[..length]).ok()

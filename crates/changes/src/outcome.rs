@@ -28,7 +28,7 @@ impl ItemResult {
 
 /// Result of a run.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The run's name; `None` if nothing was changed.
     pub run: Option<String>,
     /// The result of each item, in the plan's order.

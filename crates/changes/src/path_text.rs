@@ -15,7 +15,7 @@ pub struct PathText(#[serde(with = "self")] pub PathBuf);
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Text {
+enum SerializedPath {
     Utf8(String),
     Bytes { base64: String },
 }
@@ -23,8 +23,8 @@ enum Text {
 /// Serializes a path.
 pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
-        Some(text) => Text::Utf8(text.to_owned()),
-        None => Text::Bytes { base64: STANDARD.encode(path.as_os_str().as_bytes()) },
+        Some(text) => SerializedPath::Utf8(text.to_owned()),
+        None => SerializedPath::Bytes { base64: STANDARD.encode(path.as_os_str().as_bytes()) },
     }
     .serialize(serializer)
 }
@@ -36,9 +36,9 @@ pub fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 
 /// Deserializes a path.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-    match Text::deserialize(deserializer)? {
-        Text::Utf8(text) => Ok(text.into()),
-        Text::Bytes { base64 } => {
+    match SerializedPath::deserialize(deserializer)? {
+        SerializedPath::Utf8(text) => Ok(text.into()),
+        SerializedPath::Bytes { base64 } => {
             let bytes = STANDARD.decode(base64).map_err(serde::de::Error::custom)?;
             Ok(OsStr::from_bytes(&bytes).into())
         }

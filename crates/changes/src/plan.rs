@@ -9,7 +9,7 @@ use crate::stamp::Stamp;
 
 /// A part of a run that is done completely or not at all.
 #[derive(Clone, Copy)]
-pub struct Item<'a> {
+pub struct RunItem<'a> {
     /// Subject of the item, for display.
     pub label: &'a dyn fmt::Display,
     /// Name of the program whose data the item changes, and id of the data as that program names it.
@@ -28,7 +28,7 @@ pub struct Item<'a> {
     pub steps: &'a [Step],
 }
 
-impl<'a> Item<'a> {
+impl<'a> RunItem<'a> {
     /// Makes an item that depends on no other item.
     pub fn new(label: &'a dyn fmt::Display, reason: &'a str, steps: &'a [Step]) -> Self {
         Self { label, owner: None, title: None, code: "", reason, needs: None, after: None, steps }

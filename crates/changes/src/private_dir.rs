@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::Kind;
-use crate::disk::{Access, At, Disk, For, Handle, System, look_if_present};
+use crate::disk::EntryKind;
+use crate::disk::{Access, Disk, For, Handle, NameInDir, System, look_if_present};
 use crate::error::PathError;
 use crate::tree;
 
@@ -82,7 +82,7 @@ pub fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
         }
         // The system's temporary directory is shared by all users.
         let own = rustix::process::geteuid().as_raw();
-        let is_own = disk.look((base, &name)).is_ok_and(|look| look.kind == Kind::Dir && look.owner.0 == own);
+        let is_own = disk.look((base, &name)).is_ok_and(|look| look.kind == EntryKind::Dir && look.owner.0 == own);
         if is_own && let Some(_lock) = hold(disk, (base, &name))? {
             tree::remove(disk, (base, &name))?;
         }
@@ -91,7 +91,7 @@ pub fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
 }
 
 /// Locks a directory for this process; `None` if another process holds it, or it is gone.
-fn hold(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Handle>> {
+fn hold(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<Handle>> {
     let held = match disk.open(at, For::Dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         held => held?,

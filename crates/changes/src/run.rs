@@ -5,11 +5,11 @@ use std::io;
 
 use jiff::Timestamp;
 
-use crate::disk::Times;
+use crate::disk::FileTimes;
 use crate::error::PathError;
-use crate::journal::{Event, ItemRecord, Journal, StepRecord};
-use crate::outcome::{ItemResult, Outcome};
-use crate::plan::Item;
+use crate::journal::{ItemRecord, Journal, JournalEvent, StepRecord};
+use crate::outcome::{ItemResult, RunOutcome};
+use crate::plan::RunItem;
 use crate::state_dir::StateDir;
 use crate::step::{self, StepContext, StepError};
 
@@ -19,13 +19,13 @@ use crate::step::{self, StepContext, StepError};
 /// Continues after an item that fails. Fails as a whole only before the first change.
 pub fn run(
     state_dir: &StateDir,
-    (verb, items): (&str, &[Item<'_>]),
+    (verb, items): (&str, &[RunItem<'_>]),
     now: Timestamp,
     look: &dyn Fn(usize) -> Option<String>,
     watch: &mut dyn FnMut(usize),
-) -> Result<Outcome, PathError> {
+) -> Result<RunOutcome, PathError> {
     if items.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(RunOutcome::default());
     }
     let (journal, run, trash) = Journal::begin(state_dir, verb, now)?;
     let context = StepContext {
@@ -35,7 +35,7 @@ pub fn run(
         made: RefCell::default(),
         resolved: RefCell::default(),
     };
-    let mut work = Work { state_dir, journal, context, look, is_broken: None, is_stuck: false };
+    let mut work = RunWork { state_dir, journal, context, look, is_broken: None, is_stuck: false };
     let records = match work.plan(items) {
         Ok(records) => records,
         Err(error) => {
@@ -53,9 +53,9 @@ pub fn run(
         });
         watch(done.len());
     }
-    let Work { mut journal, is_stuck, .. } = work;
+    let RunWork { mut journal, is_stuck, .. } = work;
     // A run without its last line counts as interrupted, and the next run repairs it.
-    let ended = journal.write(&Event::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
+    let ended = journal.write(&JournalEvent::End { at: now, stuck: is_stuck }).and_then(|()| journal.sync());
     let doubt = ended.err().filter(|_| done.contains(&ItemResult::Done)).map(|error| error.to_string());
     let may_be_forgotten = journal.is_whole() && !is_stuck && !done.contains(&ItemResult::Done);
     let is_forgotten = if may_be_forgotten {
@@ -67,10 +67,10 @@ pub fn run(
         }
         false
     };
-    Ok(Outcome { run: (!is_forgotten).then_some(run), done, doubt })
+    Ok(RunOutcome { run: (!is_forgotten).then_some(run), done, doubt })
 }
 
-struct Work<'a> {
+struct RunWork<'a> {
     state_dir: &'a StateDir,
     journal: Journal<'a>,
     context: StepContext<'a>,
@@ -82,7 +82,7 @@ struct Work<'a> {
 }
 
 /// The recorded plan of an item.
-enum Planned {
+enum RecordedPlan {
     /// Follows from the steps alone, so that it need not be held for each of many items.
     Plain,
     /// Records of the steps, made when they were planned.
@@ -91,14 +91,14 @@ enum Planned {
     Refused(String),
 }
 
-impl Work<'_> {
+impl RunWork<'_> {
     /// Records the whole plan before the first change.
-    fn plan(&mut self, items: &[Item<'_>]) -> Result<Vec<Planned>, PathError> {
+    fn plan(&mut self, items: &[RunItem<'_>]) -> Result<Vec<RecordedPlan>, PathError> {
         let mut planned = Vec::with_capacity(items.len());
         for (number, item) in items.iter().enumerate() {
             let steps = self.records(item, number);
-            let refused = steps.as_ref().err().map(|error| Planned::Refused(error.to_string()));
-            let event = Event::Item(ItemRecord {
+            let refused = steps.as_ref().err().map(|error| RecordedPlan::Refused(error.to_string()));
+            let event = JournalEvent::Item(ItemRecord {
                 item: number,
                 label: item.label.to_string(),
                 title: item.title.map(str::to_owned),
@@ -112,8 +112,10 @@ impl Work<'_> {
             self.journal.write(&event)?;
             planned.push(match (refused, event) {
                 (Some(refused), _) => refused,
-                (None, Event::Item(record)) if !item.steps.iter().all(step::is_plain) => Planned::Steps(record.steps),
-                _ => Planned::Plain,
+                (None, JournalEvent::Item(record)) if !item.steps.iter().all(step::is_plain) => {
+                    RecordedPlan::Steps(record.steps)
+                }
+                _ => RecordedPlan::Plain,
             });
         }
         self.journal.sync()?;
@@ -125,11 +127,11 @@ impl Work<'_> {
         Ok(planned)
     }
 
-    fn item(&mut self, number: usize, item: &Item<'_>, planned: Planned) -> ItemResult {
+    fn item(&mut self, number: usize, item: &RunItem<'_>, planned: RecordedPlan) -> ItemResult {
         let records = match planned {
-            Planned::Refused(why) => return ItemResult::Skipped(why),
-            Planned::Steps(records) => records,
-            Planned::Plain => match self.records(item, number) {
+            RecordedPlan::Refused(why) => return ItemResult::Skipped(why),
+            RecordedPlan::Steps(records) => records,
+            RecordedPlan::Plain => match self.records(item, number) {
                 Ok(records) => records,
                 Err(error) => return ItemResult::Skipped(error.to_string()),
             },
@@ -138,14 +140,14 @@ impl Work<'_> {
             return ItemResult::Failed(why.clone());
         }
         if let Some(why) = (self.look)(number) {
-            let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
+            let _ = self.journal.write(&JournalEvent::Left { item: number, reason: why.clone() });
             return ItemResult::Skipped(why);
         }
         let mut times = Vec::with_capacity(item.steps.len());
         for (at, (step, planned)) in item.steps.iter().zip(&records).enumerate() {
             let dir_times = self.context.dir_times(planned.path());
             times.push(dir_times);
-            if let Err(error) = self.journal.write(&Event::Start { item: number, step: at, dir_times }) {
+            if let Err(error) = self.journal.write(&JournalEvent::Start { item: number, step: at, dir_times }) {
                 // Without a journal nothing could be reverted later.
                 let why = error.to_string();
                 self.is_broken = Some(why.clone());
@@ -153,7 +155,7 @@ impl Work<'_> {
             }
             let (journal, kept) = (&mut self.journal, format!("{number}-{at}"));
             let mut note = |(device, inode)| {
-                let made = Event::Made { kept: kept.clone(), device, inode };
+                let made = JournalEvent::Made { kept: kept.clone(), device, inode };
                 // The line explains a rename, which may outlive a loss of power.
                 let written = journal.write(&made).and_then(|()| journal.sync());
                 written.map_err(|error| io::Error::other(error.to_string()))
@@ -166,7 +168,7 @@ impl Work<'_> {
                 return self.revert(number, &records, &times, done);
             }
         }
-        if let Err(error) = self.journal.write(&Event::Done { item: number }) {
+        if let Err(error) = self.journal.write(&JournalEvent::Done { item: number }) {
             let why = error.to_string();
             self.is_broken = Some(why.clone());
             return self.revert(number, &records, &times, ItemResult::Failed(why));
@@ -175,13 +177,13 @@ impl Work<'_> {
     }
 
     /// Leaves an item alone, because one that it needs was not done.
-    fn leave(&mut self, number: usize, needed: &Item<'_>) -> ItemResult {
+    fn leave(&mut self, number: usize, needed: &RunItem<'_>) -> ItemResult {
         let why = format!("it needs {}, which was not done", needed.label);
-        let _ = self.journal.write(&Event::Left { item: number, reason: why.clone() });
+        let _ = self.journal.write(&JournalEvent::Left { item: number, reason: why.clone() });
         ItemResult::Skipped(why)
     }
 
-    fn records(&self, item: &Item<'_>, number: usize) -> Result<Vec<StepRecord>, StepError> {
+    fn records(&self, item: &RunItem<'_>, number: usize) -> Result<Vec<StepRecord>, StepError> {
         let steps = item.steps.iter().enumerate();
         let records: Vec<_> =
             steps.map(|(at, step)| self.context.record(step, number, at)).collect::<Result<_, _>>()?;
@@ -196,7 +198,7 @@ impl Work<'_> {
         &mut self,
         number: usize,
         records: &[StepRecord],
-        times: &[Option<Times>],
+        times: &[Option<FileTimes>],
         done: ItemResult,
     ) -> ItemResult {
         let mut wrong_times = None;
@@ -211,13 +213,13 @@ impl Work<'_> {
                 self.is_stuck = true;
                 let reason = format!("{why}; and it could not be undone: {error}");
                 let failed = format!("{reason}; `rejoin undo {}` tries again", self.context.run);
-                let _ = self.journal.write(&Event::Stuck { item: number, reason });
+                let _ = self.journal.write(&JournalEvent::Stuck { item: number, reason });
                 return ItemResult::Failed(failed);
             }
         }
         let (ItemResult::Skipped(reason) | ItemResult::Failed(reason)) = &done else { return done };
         let reason = wrong_times.iter().fold(reason.clone(), |reason, error| format!("{reason}; and {error}"));
-        let _ = self.journal.write(&Event::Left { item: number, reason: reason.clone() });
+        let _ = self.journal.write(&JournalEvent::Left { item: number, reason: reason.clone() });
         if wrong_times.is_some() { ItemResult::Failed(reason) } else { done }
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{self, At, Descent, Disk, Kind, Look, is_absent};
+use crate::disk::{self, Descent, Disk, EntryKind, EntryMetadata, NameInDir, is_absent};
 use crate::error::PathError;
 
 /// The state of a path at one moment; any difference later means that another program has changed it.
@@ -64,7 +64,7 @@ pub fn take(disk: &dyn Disk, path: &Path) -> Result<Stamp, PathError> {
 }
 
 /// Takes the stamp of an entry in an open directory, like [`take`]; errors name its `path`.
-pub fn take_on(disk: &dyn Disk, (dir, name): At<'_>, path: &Path) -> io::Result<Stamp> {
+pub fn take_on(disk: &dyn Disk, (dir, name): NameInDir<'_>, path: &Path) -> io::Result<Stamp> {
     let parent = disk.look_at(dir)?.identity;
     of(disk, (dir, name), path, parent, &mut |_, _| {})
 }
@@ -74,7 +74,7 @@ pub fn take_in(
     disk: &dyn Disk,
     path: &Path,
     parent: (u64, u64),
-    see: &mut dyn FnMut(&Path, &Look),
+    see: &mut dyn FnMut(&Path, &EntryMetadata),
 ) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let (dir, name) = disk::open_parent(disk, path).map_err(fail)?;
@@ -92,23 +92,23 @@ pub fn take_if_present(disk: &dyn Disk, path: &Path) -> Result<Option<Stamp>, Pa
 
 fn of(
     disk: &dyn Disk,
-    at: At<'_>,
+    at: NameInDir<'_>,
     path: &Path,
     parent: (u64, u64),
-    see: &mut dyn FnMut(&Path, &Look),
+    see: &mut dyn FnMut(&Path, &EntryMetadata),
 ) -> io::Result<Stamp> {
     let look = disk.look(at)?;
     let (device, inode) = look.identity;
     let mut stamp =
         Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
     match look.kind {
-        Kind::Symlink => Err(io::Error::other("it is a symbolic link, which is read but not changed")),
-        Kind::Fifo | Kind::Other => Err(io::Error::other("it is neither a file nor a directory")),
-        Kind::File => {
+        EntryKind::Symlink => Err(io::Error::other("it is a symbolic link, which is read but not changed")),
+        EntryKind::Fifo | EntryKind::Other => Err(io::Error::other("it is neither a file nor a directory")),
+        EntryKind::File => {
             see(Path::new(""), &look);
             Ok(stamp)
         }
-        Kind::Dir => {
+        EntryKind::Dir => {
             (stamp.is_dir, stamp.size) = (true, 0);
             let mounted = |name: &Path| {
                 // Joining an empty path would append a slash.
@@ -123,8 +123,8 @@ fn of(
                 if found.identity.0 != device || found.is_mount_point {
                     return Err(mounted(name));
                 }
-                let size = if found.kind == Kind::File { found.size } else { 0 };
-                if found.kind == Kind::File {
+                let size = if found.kind == EntryKind::File { found.size } else { 0 };
+                if found.kind == EntryKind::File {
                     see(name, found);
                 }
                 stamp.size += size;
@@ -148,8 +148,8 @@ fn of(
 /// directory before its entries.
 pub fn each_below(
     disk: &dyn Disk,
-    first: At<'_>,
-    see: &mut dyn FnMut(&Path, &Look) -> io::Result<()>,
+    first: NameInDir<'_>,
+    see: &mut dyn FnMut(&Path, &EntryMetadata) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut way = Descent::new(disk, first)?;
     let (mut path, mut pending) = (PathBuf::new(), vec![disk.list(way.here()?)?.into_iter()]);
@@ -165,7 +165,7 @@ pub fn each_below(
         let look = disk.look((way.here()?, &name))?;
         path.push(&name);
         see(&path, &look)?;
-        if look.kind == Kind::Dir {
+        if look.kind == EntryKind::Dir {
             way.down(&name)?;
             pending.push(disk.list(way.here()?)?.into_iter());
         } else {
@@ -176,13 +176,13 @@ pub fn each_below(
 }
 
 /// Returns the number of a type in a digest; journals of older runs contain such digests.
-fn number_of(kind: Kind) -> u8 {
+fn number_of(kind: EntryKind) -> u8 {
     match kind {
-        Kind::File => 0,
-        Kind::Dir => 1,
-        Kind::Symlink => 2,
-        Kind::Fifo => 3,
-        Kind::Other => 4,
+        EntryKind::File => 0,
+        EntryKind::Dir => 1,
+        EntryKind::Symlink => 2,
+        EntryKind::Fifo => 3,
+        EntryKind::Other => 4,
     }
 }
 

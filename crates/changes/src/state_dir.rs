@@ -12,7 +12,7 @@ use crate::bounds::Bounds;
 use crate::disk::{self, Disk, Handle};
 use crate::error::Error;
 use crate::error::PathError;
-use crate::lock::Lock;
+use crate::lock::RunLock;
 use crate::{private_dir, tree};
 
 /// The state directory, locked for one verb.
@@ -26,7 +26,7 @@ pub struct StateDir {
     pub(super) trash: Handle,
     /// The paths that its runs may change.
     pub bounds: Bounds,
-    _lock: Lock,
+    _lock: RunLock,
 }
 
 impl StateDir {
@@ -43,7 +43,7 @@ impl StateDir {
             |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
-        let lock = Lock::take(&*disk, (&state, &path), verb, now, patience)?;
+        let lock = RunLock::take(&*disk, (&state, &path), verb, now, patience)?;
         let state_dir = Self { disk, path, state, runs, trash, bounds, _lock: lock };
         // A killed run may have left prepared files, and no other run is active now.
         state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::disk::For;
 use crate::error::PathError;
 use crate::history::History;
-use crate::journal::{Event, Journal, Run, State, StepRecord};
+use crate::journal::{ItemState, Journal, JournalEvent, Run, StepRecord};
 use crate::stamp;
 use crate::state_dir::{StateDir, journal_name};
 use crate::tree;
@@ -18,8 +18,8 @@ impl Run {
     /// Returns the items with entries in the trash, and the sizes of these in bytes.
     pub fn trash(&self) -> impl Iterator<Item = (usize, u64)> {
         // An item that was interrupted may have removed something.
-        let stays = |state: &State| matches!(state, State::Begun | State::Done | State::Stuck(_));
-        let is_kept = move |state: &State| !self.is_purged && stays(state);
+        let stays = |state: &ItemState| matches!(state, ItemState::Begun | ItemState::Done | ItemState::Stuck(_));
+        let is_kept = move |state: &ItemState| !self.is_purged && stays(state);
         self.items.iter().filter(move |(_, state)| is_kept(state)).filter_map(|(record, _)| {
             let sizes = record.steps.iter().filter_map(|step| match step {
                 StepRecord::Trash { stamp, .. } => Some(stamp.size),
@@ -133,9 +133,9 @@ fn purge_run(state_dir: &StateDir, run: &Run, now: Timestamp) -> Result<(), Path
     if !run.is_purged {
         let mut journal = Journal::reopen(state_dir, &run.id)?;
         // Without a journal line, nothing is deleted.
-        journal.write(&Event::End { at: now, stuck: false }).and_then(|()| journal.sync())?;
+        journal.write(&JournalEvent::End { at: now, stuck: false }).and_then(|()| journal.sync())?;
         empty(state_dir, &run.id).map_err(|error| PathError::new("remove", &state_dir.trash_of(&run.id), error))?;
-        journal.write(&Event::Purged { at: now })?;
+        journal.write(&JournalEvent::Purged { at: now })?;
         journal.sync()?;
     }
     finish_purge(state_dir, &run.id)

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::io;
 use std::vec::IntoIter;
 
-use crate::disk::{Access, At, Descent, Disk, For, Handle, Sparse, look_if_present};
-use crate::disk::{Buffer, Kind, Look, PIECE};
+use crate::disk::{Access, Descent, Disk, For, Handle, NameInDir, Sparse, look_if_present};
+use crate::disk::{Buffer, EntryKind, EntryMetadata, PIECE};
 use crate::stamp::each_below;
 
 fn refused() -> io::Error {
@@ -19,9 +19,9 @@ fn names(disk: &dyn Disk, way: &Descent<'_>) -> io::Result<IntoIter<OsString>> {
 }
 
 /// Copies a file or a directory with its contents to a free path, and syncs it.
-pub fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> {
+pub fn copy(disk: &dyn Disk, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
     let look = disk.look(from)?;
-    if look.kind != Kind::Dir {
+    if look.kind != EntryKind::Dir {
         return copy_leaf(disk, &look, from, to);
     }
     disk.make_dir(to, Access::Private)?;
@@ -31,7 +31,7 @@ pub fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> {
         if let Some(name) = names_left.next() {
             let look = disk.look((source.here()?, &name))?;
             let to = (target.here()?, name.as_os_str());
-            if look.kind != Kind::Dir {
+            if look.kind != EntryKind::Dir {
                 copy_leaf(disk, &look, (source.here()?, &name), to)?;
                 continue;
             }
@@ -50,10 +50,10 @@ pub fn copy(disk: &dyn Disk, from: At<'_>, to: At<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
+fn copy_leaf(disk: &dyn Disk, look: &EntryMetadata, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
     match look.kind {
-        Kind::File => copy_file(disk, look, from, to),
-        Kind::Symlink => {
+        EntryKind::File => copy_file(disk, look, from, to),
+        EntryKind::Symlink => {
             disk.make_link(to, &disk.read_link(from)?)?;
             take_attributes(disk, look, to)
         }
@@ -61,7 +61,7 @@ fn copy_leaf(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
     }
 }
 
-fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Result<()> {
+fn copy_file(disk: &dyn Disk, look: &EntryMetadata, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
     let (source, target) = (disk.open(from, For::Reading)?, disk.open(to, For::New(Access::Private))?);
     let (mut piece, mut offset, mut copy) = (Buffer::new(PIECE), 0, Sparse::new(disk, &target));
     loop {
@@ -83,17 +83,17 @@ fn copy_file(disk: &dyn Disk, look: &Look, from: At<'_>, to: At<'_>) -> io::Resu
 }
 
 /// Sets owner, mode and times to those of another entry; a link keeps its mode.
-pub fn take_attributes(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
+pub fn take_attributes(disk: &dyn Disk, look: &EntryMetadata, at: NameInDir<'_>) -> io::Result<()> {
     // Only root may chown a file; for other users the owner is the user.
     let _ = disk.set_owner(at, look.owner);
-    if look.kind != Kind::Symlink {
+    if look.kind != EntryKind::Symlink {
         disk.set_mode(at, look.mode)?;
     }
     disk.set_times(at, (look.accessed, look.modified))
 }
 
 /// Checks whether two files or directories have the same names, kinds, modes, times of files, and contents.
-pub fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+pub fn is_same(disk: &dyn Disk, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<bool> {
     if let Some(is_same) = is_same_leaf(disk, one, other)? {
         return Ok(is_same);
     }
@@ -129,16 +129,16 @@ pub fn is_same(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> 
 }
 
 /// Compares two entries other than directories, or the modes of directories; `None` if their contents decide.
-fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Option<bool>> {
+fn is_same_leaf(disk: &dyn Disk, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<Option<bool>> {
     let (ours, theirs) = (disk.look(one)?, disk.look(other)?);
-    if ours.kind != theirs.kind || (ours.kind != Kind::Symlink && ours.mode != theirs.mode) {
+    if ours.kind != theirs.kind || (ours.kind != EntryKind::Symlink && ours.mode != theirs.mode) {
         return Ok(Some(false));
     }
     Ok(match ours.kind {
-        Kind::Dir => None,
-        Kind::Symlink => Some(disk.read_link(one)? == disk.read_link(other)?),
-        Kind::File if ours.identity == theirs.identity => Some(true),
-        Kind::File => {
+        EntryKind::Dir => None,
+        EntryKind::Symlink => Some(disk.read_link(one)? == disk.read_link(other)?),
+        EntryKind::File if ours.identity == theirs.identity => Some(true),
+        EntryKind::File => {
             let is_alike = (ours.size, ours.modified) == (theirs.size, theirs.modified);
             Some(is_alike && has_same_bytes(disk, one, other)?)
         }
@@ -146,7 +146,7 @@ fn is_same_leaf(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<Optio
     })
 }
 
-fn has_same_bytes(disk: &dyn Disk, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+fn has_same_bytes(disk: &dyn Disk, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<bool> {
     let (one, other) = (disk.open(one, For::Reading)?, disk.open(other, For::Reading)?);
     let (mut ours, mut theirs, mut offset) = (Buffer::new(PIECE), Buffer::new(PIECE), 0);
     loop {
@@ -174,10 +174,10 @@ fn read_whole(disk: &dyn Disk, file: &Handle, buffer: &mut [u8], offset: u64) ->
 }
 
 /// Removes a file or a directory with its contents; does nothing if it is missing.
-pub fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
+pub fn remove(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<()> {
     match look_if_present(disk, at)? {
         None => return Ok(()),
-        Some(look) if look.kind != Kind::Dir => return disk.unlink(at),
+        Some(look) if look.kind != EntryKind::Dir => return disk.unlink(at),
         Some(look) => may_be_emptied(disk, &look, at)?,
     }
     let mut way = Descent::new(disk, at)?;
@@ -185,7 +185,7 @@ pub fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
     while let Some((_, names_left)) = pending.last_mut() {
         if let Some(name) = names_left.next() {
             let look = disk.look((way.here()?, &name))?;
-            if look.kind == Kind::Dir {
+            if look.kind == EntryKind::Dir {
                 may_be_emptied(disk, &look, (way.here()?, &name))?;
                 way.down(&name)?;
                 pending.push((name, names(disk, &way)?));
@@ -202,7 +202,7 @@ pub fn remove(disk: &dyn Disk, at: At<'_>) -> io::Result<()> {
 }
 
 /// Refuses a mount point, and adds the permissions to empty a directory if they are missing.
-fn may_be_emptied(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
+fn may_be_emptied(disk: &dyn Disk, look: &EntryMetadata, at: NameInDir<'_>) -> io::Result<()> {
     if look.is_mount_point {
         // Do not remove across a mount point.
         return Err(io::Error::other(format!("another file system is mounted at {}", at.1.display())));
@@ -211,15 +211,15 @@ fn may_be_emptied(disk: &dyn Disk, look: &Look, at: At<'_>) -> io::Result<()> {
 }
 
 /// Returns the size of a file, or of all readable files in a directory, in bytes.
-pub fn size(disk: &dyn Disk, at: At<'_>) -> u64 {
+pub fn size(disk: &dyn Disk, at: NameInDir<'_>) -> u64 {
     let Ok(look) = disk.look(at) else { return 0 };
-    if look.kind != Kind::Dir {
+    if look.kind != EntryKind::Dir {
         return look.size;
     }
     let mut bytes = 0;
     // Unreadable files are not counted.
     let _ = each_below(disk, at, &mut |_, look| {
-        bytes += if look.kind == Kind::File { look.size } else { 0 };
+        bytes += if look.kind == EntryKind::File { look.size } else { 0 };
         Ok(())
     });
     bytes
@@ -230,7 +230,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::disk::memory::{Memory, Node, Verdict};
+    use crate::disk::memory::{ActorNode, HookVerdict, Memory};
     use crate::disk::open_parent;
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
                         actor.rename(swapped, "/a/aside");
                         actor.symlink(swapped, "/out");
                     }
-                    Verdict::Go
+                    HookVerdict::Go
                 });
                 // Refused or done: the link's target is neither removed nor copied.
                 let _ = if removes {
@@ -260,7 +260,8 @@ mod tests {
                 if memory.calls() < at {
                     break;
                 }
-                let is_outside = |node: &Node| matches!(node, Node::File(bytes) if bytes.starts_with(b"/out"));
+                let is_outside =
+                    |node: &ActorNode| matches!(node, ActorNode::File(bytes) if bytes.starts_with(b"/out"));
                 let files = memory.actor().files().into_iter().filter(|(_, node)| is_outside(node));
                 let paths: Vec<PathBuf> = files.map(|(path, _)| path).collect();
                 assert_eq!(paths, ["/out/deep/f", "/out/f", "/out/sub/deep/f"].map(PathBuf::from), "{swapped} at {at}");

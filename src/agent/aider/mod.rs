@@ -21,7 +21,7 @@ use crate::format::json::local_instant;
 use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::branches::BranchFilter;
-use records::{History, Piece};
+use records::{HistoryPiece, HistorySplitter};
 
 const HISTORY: &str = ".aider.chat.history.md";
 /// The history of typed input, for the arrow keys.
@@ -63,7 +63,7 @@ impl Reading for Aider {
         let inputs = reach::symlink_metadata(&copy.place.store.root.join(INPUTS));
         copy.transcript_bytes = file.len();
         copy.size_bytes = file.len() + inputs.ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
-        let (mut history, mut start) = (History::default(), Beginning::default());
+        let (mut history, mut start) = (HistorySplitter::default(), Beginning::default());
         let (mut lines, mut number) = (file.lines_within(MAX_HEAD)?, 0);
         while start.prompt.is_none()
             && let Some(line) = lines.next_line()?
@@ -99,8 +99,8 @@ impl Reading for Aider {
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut prompts, mut replies) = (0, 0);
         each_piece(&copy.place.path, &mut |piece| {
-            prompts += u64::from(matches!(piece, Piece::Prompt(_)));
-            replies += u64::from(matches!(piece, Piece::Answer(_)));
+            prompts += u64::from(matches!(piece, HistoryPiece::Prompt(_)));
+            replies += u64::from(matches!(piece, HistoryPiece::Answer(_)));
             ControlFlow::Continue(())
         })?;
         (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
@@ -126,10 +126,10 @@ impl Reading for Aider {
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |piece| {
             let (role, text) = match piece {
-                Piece::Prompt(text) => (Role::User, text),
-                Piece::Answer(text) => (Role::Assistant, text),
-                Piece::Output(text) => (Role::System, text),
-                Piece::Start(_) | Piece::Model(_) => return ControlFlow::Continue(()),
+                HistoryPiece::Prompt(text) => (Role::User, text),
+                HistoryPiece::Answer(text) => (Role::Assistant, text),
+                HistoryPiece::Output(text) => (Role::System, text),
+                HistoryPiece::Start(_) | HistoryPiece::Model(_) => return ControlFlow::Continue(()),
             };
             see(Message::new(role, text, None))
         })
@@ -180,12 +180,12 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn see(&mut self, piece: Piece) {
+    fn see(&mut self, piece: HistoryPiece) {
         match piece {
-            Piece::Start(at) => self.at = self.at.take().or(Some(at)),
-            Piece::Prompt(prompt) => self.prompt = self.prompt.take().or(Some(prompt)),
-            Piece::Model(model) => self.model = Some(model),
-            Piece::Answer(_) | Piece::Output(_) => {}
+            HistoryPiece::Start(at) => self.at = self.at.take().or(Some(at)),
+            HistoryPiece::Prompt(prompt) => self.prompt = self.prompt.take().or(Some(prompt)),
+            HistoryPiece::Model(model) => self.model = Some(model),
+            HistoryPiece::Answer(_) | HistoryPiece::Output(_) => {}
         }
     }
 }
@@ -197,8 +197,8 @@ fn last_model(line: &[u8]) -> Option<String> {
 }
 
 /// Calls `see` with the pieces of a history until it breaks.
-fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Result<(), PathError> {
-    let (mut history, mut pieces, mut number) = (History::default(), Vec::new(), 0);
+fn each_piece(path: &Path, see: &mut dyn FnMut(HistoryPiece) -> ControlFlow<()>) -> Result<(), PathError> {
+    let (mut history, mut pieces, mut number) = (HistorySplitter::default(), Vec::new(), 0);
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
         feed(&mut history, &line, &mut number, &mut |piece| pieces.push(piece));
@@ -213,7 +213,7 @@ fn each_piece(path: &Path, see: &mut dyn FnMut(Piece) -> ControlFlow<()>) -> Res
 }
 
 /// Passes on a line, and the empty lines that were skipped before it.
-fn feed(history: &mut History, line: &Line<'_>, number: &mut u64, see: &mut dyn FnMut(Piece)) {
+fn feed(history: &mut HistorySplitter, line: &Line<'_>, number: &mut u64, see: &mut dyn FnMut(HistoryPiece)) {
     let empty = line.number - *number - 1;
     *number = line.number;
     (0..empty.min(MAX_EMPTY)).for_each(|_| history.line("", see));

@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 4 * 1024 * 1024;
 
 /// A piece of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum HistoryPiece {
     /// The program was started, at a local time.
     Start(String),
     /// The model of the following answers.
@@ -29,7 +29,7 @@ pub(super) enum Piece {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Block {
+enum AiderBlock {
     #[default]
     None,
     Prompt,
@@ -41,44 +41,44 @@ enum Block {
 
 /// Splits a history into pieces, line by line.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(super) struct HistorySplitter {
     has_begun: bool,
     is_command_line: bool,
     /// Set during the output that the program prints at each start.
     is_head: bool,
-    block: Block,
+    block: AiderBlock,
     text: String,
 }
 
-impl History {
+impl HistorySplitter {
     /// Parses the next line, without its newline.
-    pub(super) fn line(&mut self, line: &str, see: &mut dyn FnMut(Piece)) {
+    pub(super) fn line(&mut self, line: &str, see: &mut dyn FnMut(HistoryPiece)) {
         self.is_head &= line.starts_with('>');
         if let Some(at) = line.strip_prefix(START).filter(|at| at.starts_with(|c: char| c.is_ascii_digit())) {
             self.end(see);
             (self.has_begun, self.is_command_line) = (true, true);
-            see(Piece::Start(at.trim().to_owned()));
+            see(HistoryPiece::Start(at.trim().to_owned()));
         } else if !self.has_begun || self.is_command_line {
             self.is_head = line.starts_with(VERSION) && line.ends_with(BLANKS);
             self.is_command_line &= !self.is_head;
-        } else if self.block == Block::OpenOutput {
+        } else if self.block == AiderBlock::OpenOutput {
             self.add(line.trim_end());
             if line.ends_with(BLANKS) {
-                self.block = Block::Output;
+                self.block = AiderBlock::Output;
             }
         } else if let Some(prompt) = line.strip_prefix("#### ").and_then(|prompt| prompt.strip_suffix(BLANKS)) {
-            self.take_up(Block::Prompt, see);
+            self.take_up(AiderBlock::Prompt, see);
             self.add(prompt);
         } else if let Some(said) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
-            self.take_up(Block::Output, see);
+            self.take_up(AiderBlock::Output, see);
             self.output(said.trim(), see);
-        } else if let Some(said) = line.strip_prefix("> ").filter(|_| self.block == Block::Output) {
+        } else if let Some(said) = line.strip_prefix("> ").filter(|_| self.block == AiderBlock::Output) {
             self.add(said);
-            self.block = Block::OpenOutput;
-        } else if !line.trim().is_empty() || self.block == Block::Answer {
-            self.take_up(Block::Answer, see);
+            self.block = AiderBlock::OpenOutput;
+        } else if !line.trim().is_empty() || self.block == AiderBlock::Answer {
+            self.take_up(AiderBlock::Answer, see);
             self.add(line);
-        } else if self.block == Block::Prompt {
+        } else if self.block == AiderBlock::Prompt {
             self.end(see);
         }
         if self.text.len() > MAX_TEXT {
@@ -87,20 +87,20 @@ impl History {
     }
 
     /// Ends the current block.
-    pub(super) fn end(&mut self, see: &mut dyn FnMut(Piece)) {
+    pub(super) fn end(&mut self, see: &mut dyn FnMut(HistoryPiece)) {
         let text = std::mem::take(&mut self.text);
         match std::mem::take(&mut self.block) {
-            Block::Prompt => see(Piece::Prompt(text)),
+            AiderBlock::Prompt => see(HistoryPiece::Prompt(text)),
             _ if text.trim().is_empty() => {}
-            Block::Answer => see(Piece::Answer(text.trim().to_owned())),
-            Block::Output | Block::OpenOutput => see(Piece::Output(text.trim().to_owned())),
-            Block::None => {}
+            AiderBlock::Answer => see(HistoryPiece::Answer(text.trim().to_owned())),
+            AiderBlock::Output | AiderBlock::OpenOutput => see(HistoryPiece::Output(text.trim().to_owned())),
+            AiderBlock::None => {}
         }
     }
 
-    fn output(&mut self, said: &str, see: &mut dyn FnMut(Piece)) {
+    fn output(&mut self, said: &str, see: &mut dyn FnMut(HistoryPiece)) {
         if let Some(model) = said.strip_prefix("Model: ") {
-            see(Piece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
+            see(HistoryPiece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
         }
         // Costs follow each answer.
         if !self.is_head && !said.starts_with("Tokens: ") && !said.is_empty() {
@@ -108,7 +108,7 @@ impl History {
         }
     }
 
-    fn take_up(&mut self, block: Block, see: &mut dyn FnMut(Piece)) {
+    fn take_up(&mut self, block: AiderBlock, see: &mut dyn FnMut(HistoryPiece)) {
         if self.block != block {
             self.end(see);
             self.block = block;
@@ -127,8 +127,8 @@ impl History {
 mod tests {
     use super::*;
 
-    fn pieces(text: &str) -> Vec<Piece> {
-        let (mut history, mut pieces) = (History::default(), Vec::new());
+    fn pieces(text: &str) -> Vec<HistoryPiece> {
+        let (mut history, mut pieces) = (HistorySplitter::default(), Vec::new());
         for line in text.lines() {
             history.line(line, &mut |piece| pieces.push(piece));
         }
@@ -136,18 +136,18 @@ mod tests {
         pieces
     }
 
-    fn talk(text: &str) -> Vec<Piece> {
+    fn talk(text: &str) -> Vec<HistoryPiece> {
         let all =
             pieces(&format!("\n# aider chat started at 2026-02-01 10:00:00\n\n> aider  \n> Aider v0.86.2  \n\n{text}"));
         all.into_iter().skip(1).collect()
     }
 
-    fn prompt(text: &str) -> Piece {
-        Piece::Prompt(text.to_owned())
+    fn prompt(text: &str) -> HistoryPiece {
+        HistoryPiece::Prompt(text.to_owned())
     }
 
-    fn answer(text: &str) -> Piece {
-        Piece::Answer(text.to_owned())
+    fn answer(text: &str) -> HistoryPiece {
+        HistoryPiece::Answer(text.to_owned())
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
     fn reply_lines_are_not_prompts_or_output() {
         let text =
             "#### a  \n\nSteps:\n#### first\n> quoted\nend\n\n> Tokens: 5 sent, 3 received.  \n> Applied edit to x  \n";
-        let output = Piece::Output("Applied edit to x".to_owned());
+        let output = HistoryPiece::Output("Applied edit to x".to_owned());
         assert_eq!(talk(text), [prompt("a"), answer("Steps:\n#### first\n> quoted\nend"), output]);
     }
 
@@ -168,10 +168,10 @@ mod tests {
     fn command_line_after_start_has_no_prompt() {
         let text = "\n# aider chat started at 2026-02-01 10:00:00\n\n> aider --message x\n#### y  \n# z\n> q  \n> Aider v0.86.2  \n\
                     > Model: p/model-x with whole edit format  \n\n#### x  \n\n# aider chat started at 2026-02-02 11:00:00\n\n> aider  \n";
-        let start = |at: &str| Piece::Start(at.to_owned());
+        let start = |at: &str| HistoryPiece::Start(at.to_owned());
         let expected = [
             start("2026-02-01 10:00:00"),
-            Piece::Model("p/model-x".to_owned()),
+            HistoryPiece::Model("p/model-x".to_owned()),
             prompt("x"),
             start("2026-02-02 11:00:00"),
         ];
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn program_output_may_contain_unquoted_lines() {
         let text = "#### a  \n\nok\n\n> Tokens: 1 sent.  \n> Commit 12ab fix\nraw\n#### raw\nend  \n\n#### b  \n";
-        let output = Piece::Output("Commit 12ab fix\nraw\n#### raw\nend".to_owned());
+        let output = HistoryPiece::Output("Commit 12ab fix\nraw\n#### raw\nend".to_owned());
         assert_eq!(talk(text), [prompt("a"), answer("ok"), output, prompt("b")]);
     }
 

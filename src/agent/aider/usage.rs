@@ -7,7 +7,7 @@ use crate::format::jsonl::Jsonl;
 use crate::session::usage::Cost;
 
 pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
-    let mut costs = Costs::default();
+    let mut costs = AiderCosts::default();
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
         costs.line(&String::from_utf8_lossy(line.bytes));
@@ -17,14 +17,14 @@ pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
 
 /// The costs of the starts so far.
 #[derive(Default)]
-struct Costs {
+struct AiderCosts {
     earlier: Option<Cost>,
     since_start: Option<Cost>,
     /// Set after a line about tokens; the next line may be about the cost.
     is_of_tokens: bool,
 }
 
-impl Costs {
+impl AiderCosts {
     fn line(&mut self, line: &str) {
         let said = line.strip_prefix("> ").filter(|said| said.starts_with("Tokens: "));
         if line.starts_with(START) {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn cost(text: &str) -> Option<String> {
-        let mut costs = Costs::default();
+        let mut costs = AiderCosts::default();
         text.lines().for_each(|line| costs.line(line));
         costs.sum().map(|cost| cost.dollars().to_string())
     }

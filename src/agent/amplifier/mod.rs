@@ -15,7 +15,7 @@ mod upkeep;
 use std::collections::HashSet;
 use std::path::Component;
 
-use reader::Reader;
+use reader::AmplifierReader;
 
 use super::as_last_argument;
 use crate::agent::lines::{Counts, Record as _};
@@ -23,7 +23,7 @@ use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::{each_line, each_message};
 use crate::session::branches::BranchFilter;
-use records::{Entry, Event, PointerRecord};
+use records::{EventLine, PointerRecord, TranscriptLine};
 
 /// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
@@ -80,7 +80,7 @@ impl Reading for Amplifier {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let mut reader = Reader::open(place, context)?;
+        let mut reader = AmplifierReader::open(place, context)?;
         reader.read_metadata();
         reader.read_transcript()?;
         reader.read_events()?;
@@ -91,12 +91,12 @@ impl Reading for Amplifier {
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut counts = Counts::default();
         if let Some(path) = transcript_path(&copy.place.path) {
-            counts.add_lines(&path, |line| json::record::<Entry<'_>>(line).map(|entry| entry.turn()))?;
+            counts.add_lines(&path, |line| json::record::<TranscriptLine<'_>>(line).map(|entry| entry.turn()))?;
         } else {
             // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
             each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
-                let turn = json::record::<Event<'_>>(line).and_then(|event| event.turn());
+                let turn = json::record::<EventLine<'_>>(line).and_then(|event| event.turn());
                 turn.filter(|turn| seen.insert(turn.id.clone())).iter().for_each(|turn| counts.add(turn));
                 ControlFlow::Continue(())
             })?;
@@ -120,11 +120,13 @@ impl Reading for Amplifier {
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            return each_message(&path, see, |line| json::record::<Entry<'_>>(line).map(|entry| entry.messages()));
+            return each_message(&path, see, |line| {
+                json::record::<TranscriptLine<'_>>(line).map(|entry| entry.messages())
+            });
         }
         let mut seen = HashSet::new();
         each_message(&copy.place.path.join("events.jsonl"), see, |line| {
-            let turn = json::record::<Event<'_>>(line)?.turn()?;
+            let turn = json::record::<EventLine<'_>>(line)?.turn()?;
             seen.insert(turn.id).then_some(turn.messages)
         })
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::upkeep::is_temporary;
 use super::{MAX_METADATA, is_filed_under};
 use crate::agent::Depth;
-use crate::agent::amplifier::records::{Entry, Event, Metadata};
+use crate::agent::amplifier::records::{EventLine, Metadata, TranscriptLine};
 use crate::agent::amplifier::session_info;
 use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
@@ -13,7 +13,7 @@ use crate::format::json;
 use crate::format::jsonl::Jsonl;
 
 /// Collects the facts in the files of one session directory.
-pub(super) struct Reader<'a> {
+pub(super) struct AmplifierReader<'a> {
     copy: SessionCopy,
     context: &'a ReadContext<'a>,
     /// The regular files by name, with the sizes of those that were opened: reading the metadata of each file takes
@@ -23,7 +23,7 @@ pub(super) struct Reader<'a> {
     is_empty: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> AmplifierReader<'a> {
     pub(super) fn open(place: Located, context: &'a ReadContext<'a>) -> Result<Self, PathError> {
         let fail = |error| PathError::new("read", &place.path, error);
         let mut files = BTreeMap::new();
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.copy.transcript_bytes = file.len();
         let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
         let is_whole = file.lines_forward(|line| {
-            if let Some(entry) = json::record::<Entry<'_>>(line) {
+            if let Some(entry) = json::record::<TranscriptLine<'_>>(line) {
                 let turn = entry.turn();
                 first_at = first_at.or_else(|| entry.time());
                 has_reply |= turn.as_ref().is_some_and(Turn::is_reply);
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
 
         let (mut newest, mut is_torn, mut seen) = (None, false, 0);
         file.lines_backward(|line, is_ended| {
-            match json::record::<Entry<'_>>(line) {
+            match json::record::<TranscriptLine<'_>>(line) {
                 Some(entry) => newest = newest.max(entry.time()),
                 None => is_torn |= !is_ended,
             }
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         if !has_transcript || wants_dir {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
             let is_whole = file.lines_forward(|line| {
-                if let Some(event) = json::record::<Event<'_>>(line) {
+                if let Some(event) = json::record::<EventLine<'_>>(line) {
                     let turn = event.turn();
                     first_at = first_at.or_else(|| event.time());
                     has_reply |= turn.as_ref().is_some_and(Turn::is_reply);
@@ -169,8 +169,8 @@ impl<'a> Reader<'a> {
         }
         let (mut newest, mut has_ended) = (None, false);
         file.lines_backward(|line, _| {
-            let event = json::record::<Event<'_>>(line);
-            newest = event.as_ref().and_then(Event::time);
+            let event = json::record::<EventLine<'_>>(line);
+            newest = event.as_ref().and_then(EventLine::time);
             has_ended = event.is_some_and(|event| event.is_end());
             newest.is_some()
         })?;

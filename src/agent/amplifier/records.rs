@@ -37,7 +37,7 @@ impl Metadata<'_> {
 /// A line of `transcript.jsonl`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Entry<'a> {
+pub(crate) struct TranscriptLine<'a> {
     role: Text<'a>,
     content: Option<&'a RawValue>,
     tool_call_id: Option<&'a RawValue>,
@@ -57,7 +57,7 @@ struct ToolCall<'a> {
     function: Option<&'a RawValue>,
 }
 
-impl Entry<'_> {
+impl TranscriptLine<'_> {
     /// Returns the time of the message; older sessions keep the time at the top level.
     pub(super) fn time(&self) -> Option<Timestamp> {
         text_in(self.metadata, "timestamp").instant().or_else(|| self.timestamp.instant())
@@ -68,7 +68,7 @@ impl Entry<'_> {
     }
 }
 
-impl Record for Entry<'_> {
+impl Record for TranscriptLine<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
@@ -103,7 +103,7 @@ impl Record for Entry<'_> {
 /// A line of `events.jsonl`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Event<'a> {
+pub(crate) struct EventLine<'a> {
     ts: Text<'a>,
     event: Text<'a>,
     data: Option<&'a RawValue>,
@@ -119,7 +119,7 @@ struct EventData<'a> {
     cwd: Text<'a>,
 }
 
-impl Event<'_> {
+impl EventLine<'_> {
     fn data(&self) -> EventData<'_> {
         inner(self.data)
     }
@@ -144,7 +144,7 @@ impl Event<'_> {
     }
 }
 
-impl Record for Event<'_> {
+impl Record for EventLine<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
@@ -179,7 +179,7 @@ pub(crate) struct PointerRecord {
 mod tests {
     use super::*;
 
-    fn entry(text: &str) -> Entry<'_> {
+    fn entry(text: &str) -> TranscriptLine<'_> {
         serde_json::from_str(text).expect("an entry")
     }
 

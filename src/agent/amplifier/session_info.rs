@@ -24,7 +24,7 @@ pub(crate) struct SessionInfo {
 
 /// The reason why a `session-info.json` cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unusable {
+pub(crate) enum UnusableSessionInfo {
     /// It is not a JSON object.
     #[error("it is not a JSON object")]
     Corrupt,
@@ -44,26 +44,26 @@ pub(crate) enum Unusable {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Raw<'a> {
+struct RawSessionInfo<'a> {
     working_dir: Option<&'a RawValue>,
     created_at: Text<'a>,
 }
 
 /// Parses the contents; `expand` expands `~`.
-pub(crate) fn parse(bytes: &[u8], expand: impl Fn(&Path) -> PathBuf) -> Result<SessionInfo, Unusable> {
+pub(crate) fn parse(bytes: &[u8], expand: impl Fn(&Path) -> PathBuf) -> Result<SessionInfo, UnusableSessionInfo> {
     if !bytes.trim_ascii_start().starts_with(b"{") {
-        return Err(Unusable::Corrupt);
+        return Err(UnusableSessionInfo::Corrupt);
     }
-    let raw: Raw<'_> = serde_json::from_slice(bytes).map_err(|_| Unusable::Corrupt)?;
-    let value = raw.working_dir.ok_or(Unusable::NoWorkingDir)?;
-    let text: String = serde_json::from_str(value.get()).map_err(|_| Unusable::NotAString)?;
+    let raw: RawSessionInfo<'_> = serde_json::from_slice(bytes).map_err(|_| UnusableSessionInfo::Corrupt)?;
+    let value = raw.working_dir.ok_or(UnusableSessionInfo::NoWorkingDir)?;
+    let text: String = serde_json::from_str(value.get()).map_err(|_| UnusableSessionInfo::NotAString)?;
     if text.trim().is_empty() {
-        return Err(Unusable::Empty);
+        return Err(UnusableSessionInfo::Empty);
     }
     let working_dir = expand(Path::new(&text));
     // A Windows path is absolute too, though not on this system.
     if working_dir.is_relative() && !text.contains(":\\") {
-        return Err(Unusable::Relative);
+        return Err(UnusableSessionInfo::Relative);
     }
     Ok(SessionInfo { working_dir, created_at: raw.created_at.get().and_then(instant) })
 }
@@ -98,7 +98,7 @@ fn created_at_text(at: Timestamp) -> String {
 mod tests {
     use super::*;
 
-    fn parse_plain(text: &str) -> Result<SessionInfo, Unusable> {
+    fn parse_plain(text: &str) -> Result<SessionInfo, UnusableSessionInfo> {
         parse(text.as_bytes(), |path| {
             path.strip_prefix("~").map_or(path.to_owned(), |rest| Path::new("/home/ana").join(rest))
         })
@@ -107,17 +107,17 @@ mod tests {
     #[test]
     fn parser_names_the_problem_of_unusable_file() {
         let cases = [
-            ("", Unusable::Corrupt),
-            ("{", Unusable::Corrupt),
-            ("[]", Unusable::Corrupt),
-            ("\"x\"", Unusable::Corrupt),
-            ("{}", Unusable::NoWorkingDir),
-            (r#"{"working_dir": null}"#, Unusable::NoWorkingDir),
-            (r#"{"working_dir": 7}"#, Unusable::NotAString),
-            (r#"{"working_dir": ["/x"]}"#, Unusable::NotAString),
-            (r#"{"working_dir": ""}"#, Unusable::Empty),
-            (r#"{"working_dir": " "}"#, Unusable::Empty),
-            (r#"{"working_dir": "x/y"}"#, Unusable::Relative),
+            ("", UnusableSessionInfo::Corrupt),
+            ("{", UnusableSessionInfo::Corrupt),
+            ("[]", UnusableSessionInfo::Corrupt),
+            ("\"x\"", UnusableSessionInfo::Corrupt),
+            ("{}", UnusableSessionInfo::NoWorkingDir),
+            (r#"{"working_dir": null}"#, UnusableSessionInfo::NoWorkingDir),
+            (r#"{"working_dir": 7}"#, UnusableSessionInfo::NotAString),
+            (r#"{"working_dir": ["/x"]}"#, UnusableSessionInfo::NotAString),
+            (r#"{"working_dir": ""}"#, UnusableSessionInfo::Empty),
+            (r#"{"working_dir": " "}"#, UnusableSessionInfo::Empty),
+            (r#"{"working_dir": "x/y"}"#, UnusableSessionInfo::Relative),
         ];
         for (text, expected) in cases {
             assert_eq!(parse_plain(text), Err(expected), "{text}");

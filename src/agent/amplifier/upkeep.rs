@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 
-use crate::agent::amplifier::records::Event;
+use crate::agent::amplifier::records::EventLine;
 use crate::agent::prelude::*;
-use crate::agent::upkeep::{Fold, is_own_temporary};
+use crate::agent::upkeep::{StrayLog, is_own_temporary};
 use crate::format::jsonl::{Jsonl, Line};
 
 const LOG: &str = "events.jsonl";
@@ -33,7 +33,7 @@ pub(super) fn is_state(name: &str) -> bool {
 }
 
 /// Compares the event logs of a stray directory and of the session's own directory.
-pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> {
+pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<StrayLog>, PathError> {
     let entries = reach::read_dir(from).map_err(|error| PathError::new("read", from, error))?;
     let mut has_log = false;
     for entry in entries {
@@ -50,7 +50,7 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
     }
     let hasher = RandomState::new();
     let facts = |line: &Line<'_>| {
-        let at = serde_json::from_slice::<Event<'_>>(line.bytes).ok().and_then(|event| event.time());
+        let at = serde_json::from_slice::<EventLine<'_>>(line.bytes).ok().and_then(|event| event.time());
         (hasher.hash_one((line.bytes, line.lost())), at)
     };
     let (mut known, mut last) = (HashSet::new(), None);
@@ -71,9 +71,9 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<Fold>, PathError> 
         }
     }
     Ok(Some(match (all_known, all_newer) {
-        (true, _) => Fold::AllKnown,
-        (_, true) => Fold::AllNewer,
-        _ => Fold::Mixed,
+        (true, _) => StrayLog::AllKnown,
+        (_, true) => StrayLog::AllNewer,
+        _ => StrayLog::Mixed,
     }))
 }
 
@@ -104,11 +104,11 @@ mod tests {
         let event = |minute: u8| format!("{{\"ts\":\"2026-02-01T10:{minute:02}:00.000+00:00\",\"event\":\"x\"}}\n");
         std::fs::write(into.join(LOG), event(1) + &event(2)).expect("a file");
         for (log, expected) in [
-            (event(1), Fold::AllKnown),
-            (event(3) + &event(4), Fold::AllNewer),
-            (event(2) + &event(3), Fold::Mixed),
-            (event(0), Fold::Mixed),
-            ("no event\n".to_owned(), Fold::Mixed),
+            (event(1), StrayLog::AllKnown),
+            (event(3) + &event(4), StrayLog::AllNewer),
+            (event(2) + &event(3), StrayLog::Mixed),
+            (event(0), StrayLog::Mixed),
+            ("no event\n".to_owned(), StrayLog::Mixed),
         ] {
             std::fs::write(from.join(LOG), log).expect("a file");
             assert_eq!(fold(&from, &into).expect("an answer"), Some(expected));
@@ -118,7 +118,7 @@ mod tests {
             format!("{{\"ts\":\"2026-02-01T10:01:00.000+00:00\",\"event\":\"x\",\"data\":\"{data}\"}}\n")
         };
         std::fs::write(into.join(LOG), image("A")).expect("a file");
-        for (end, expected) in [("A", Fold::AllKnown), ("B", Fold::Mixed)] {
+        for (end, expected) in [("A", StrayLog::AllKnown), ("B", StrayLog::Mixed)] {
             std::fs::write(from.join(LOG), image(end)).expect("a file");
             assert_eq!(fold(&from, &into).expect("an answer"), Some(expected), "only the end of an image differs");
         }

@@ -34,7 +34,7 @@ struct Conversations;
 /// A line of `history.jsonl`: a prompt.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Prompt<'a> {
+struct HistoryPrompt<'a> {
     conversation_id: Text<'a>,
     workspace: Text<'a>,
 }
@@ -56,7 +56,7 @@ impl Reading for Antigravity {
         };
         let path = store.root.join("history.jsonl");
         let read = each_line(&path, &mut |line| {
-            let prompt: Prompt<'_> = record(line).unwrap_or_default();
+            let prompt: HistoryPrompt<'_> = record(line).unwrap_or_default();
             if let (Some(id), Some(dir)) = (prompt.conversation_id.filled(), prompt.workspace.filled()) {
                 add(&mut notes, id, dir, "workspace of history.jsonl");
             }
@@ -69,7 +69,8 @@ impl Reading for Antigravity {
             rows.clear();
             let columns =
                 db.column_list("conversation_summaries", "", &["conversation_id", "title", "workspace_uris"])?;
-            let see = &mut |row: &sqlite::Row<'_>| rows.extend(row.text(0).map(|id| (id, row.filled(1), row.text(2))));
+            let see =
+                &mut |row: &sqlite::DbRow<'_>| rows.extend(row.text(0).map(|id| (id, row.filled(1), row.text(2))));
             db.query(&format!("SELECT {columns} FROM conversation_summaries"), &[], see)
         });
         report(read, &path, &mut notes);
@@ -123,7 +124,7 @@ impl Engine for Conversations {
         if is_encrypted(&copy.place) {
             unknown_format::mark(&mut copy, "its conversation is encrypted, and not read".to_owned());
         } else {
-            let ends = Ends::read(&copy.place.path)?;
+            let ends = AntigravityEnds::read(&copy.place.path)?;
             ends.fill(&mut copy);
             if ends.prompt.is_none() && !ends.is_empty {
                 self.count(&mut copy)?;
@@ -178,14 +179,14 @@ impl Engine for Conversations {
 
 /// The facts at both ends of a conversation.
 #[derive(Default)]
-struct Ends {
+struct AntigravityEnds {
     is_empty: bool,
     prompt: Option<String>,
     created: Option<Timestamp>,
     newest: Option<Timestamp>,
 }
 
-impl Ends {
+impl AntigravityEnds {
     fn read(path: &Path) -> Result<Self, PathError> {
         sqlite::read(path, |db| {
             let mut ends = Self { is_empty: true, ..Self::default() };

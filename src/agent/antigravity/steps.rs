@@ -4,23 +4,28 @@ use crate::agent::database::MAX_BYTES;
 use crate::agent::prelude::*;
 use crate::format::content::call;
 use crate::format::protobuf;
-use crate::format::sqlite::{Db, QueryError, Row, Value};
+use crate::format::sqlite::{Db, DbRow, QueryError, SqlValue};
 
-/// The types of the steps that are read; `Step` has the payload of each in a field with another number.
+/// The types of the steps that are read; `AntigravityStep` has the payload of each in a field with another number.
 const USER_INPUT: i64 = 14;
 const RESPONSE: i64 = 15;
 const GENERIC_TOOL: i64 = 132;
 
 /// The parsed fields of a step.
 #[derive(Default)]
-pub(super) struct Step {
+pub(super) struct AntigravityStep {
     pub at: Option<Timestamp>,
     /// `None` for a step of another type.
     pub turn: Option<Turn>,
 }
 
 /// Calls `see` with the steps of a conversation in the order of `direction`, at most `limit`.
-pub(super) fn each(db: &Db, direction: &'static str, limit: u32, see: &mut dyn FnMut(Step)) -> Result<(), QueryError> {
+pub(super) fn each(
+    db: &Db,
+    direction: &'static str,
+    limit: u32,
+    see: &mut dyn FnMut(AntigravityStep),
+) -> Result<(), QueryError> {
     db.require("steps", &["idx", "step_type", "step_payload"])?;
     let metadata = db.column_list("steps", "", &["metadata"])?;
     let sql = format!(
@@ -30,13 +35,13 @@ pub(super) fn each(db: &Db, direction: &'static str, limit: u32, see: &mut dyn F
     db.query(&sql, &[], |row| see(step(row)))
 }
 
-fn step(row: &Row<'_>) -> Step {
+fn step(row: &DbRow<'_>) -> AntigravityStep {
     let blob = |at: usize| match row.value(at) {
-        Value::Blob(bytes) => bytes,
+        SqlValue::Blob(bytes) => bytes,
         _ => &[],
     };
     let at = time(blob(2));
-    Step { at, turn: row.int(0).and_then(|kind| turn(kind, blob(1), at)) }
+    AntigravityStep { at, turn: row.int(0).and_then(|kind| turn(kind, blob(1), at)) }
 }
 
 /// Returns the time in the metadata of a step.

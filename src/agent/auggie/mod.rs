@@ -13,7 +13,7 @@ use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
 use crate::format::document::Field;
 use crate::format::jsonl::Jsonl;
-use records::{DOCUMENT, Names, member_of_names, workspace};
+use records::{AuggieNames, DOCUMENT, member_of_names, workspace};
 
 /// Number of bytes at the beginning that are searched for the first workspace.
 const MAX_HEAD: u64 = 1024 * 1024;
@@ -63,7 +63,7 @@ impl Housekeeping for Auggie {
 /// Fills in a copy from a document.
 fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result<(), PathError> {
     let behind = if sum.is_whole { String::new() } else { members_behind(&copy.place.path)? };
-    let behind: Names<'_> = serde_json::from_str(&behind).unwrap_or_default();
+    let behind: AuggieNames<'_> = serde_json::from_str(&behind).unwrap_or_default();
     let text = |key: &str, behind: &Text<'_>| sum.text(key).filled().or(behind.filled()).map(str::to_owned);
     let title = text("customTitle", &behind.custom_title).or_else(|| text("title", &behind.title));
     set_title(copy, title.as_deref());

@@ -17,7 +17,7 @@ pub(super) const DOCUMENT: Document =
 /// The members after the conversation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Names<'a> {
+pub(super) struct AuggieNames<'a> {
     pub(super) title: Text<'a>,
     /// The title that the user gave.
     pub(super) custom_title: Text<'a>,
@@ -25,7 +25,7 @@ pub(super) struct Names<'a> {
     pub(super) parent_conversation_id: Text<'a>,
 }
 
-/// Returns the member of [`Names`] on a line: a document is indented by two blanks per level, so a string is one line.
+/// Returns the member of [`AuggieNames`] on a line: a document is indented by two blanks per level, so a string is one line.
 pub(super) fn member_of_names(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line).ok()?.strip_prefix("  ")?.trim_end().trim_end_matches(',');
     let is_wanted = ["\"title\": \"", "\"customTitle\": \"", "\"parentConversationId\": \""];

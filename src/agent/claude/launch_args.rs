@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::agent::as_last_argument;
-use crate::agent::command::{Plan, Request};
+use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
 
@@ -34,7 +34,7 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
 }
 
 /// Returns the plan of a new session in a directory, in the store that the client itself would use.
-pub(in crate::agent) fn start_new(dir: PathBuf, request: &Request, env: &Env) -> Plan {
+pub(in crate::agent) fn start_new(dir: PathBuf, request: &LaunchRequest, env: &Env) -> LaunchPlan {
     let mut set = BTreeMap::new();
     if env.foreign_home {
         set.insert("HOME".into(), env.home.clone().into_os_string());
@@ -43,5 +43,12 @@ pub(in crate::agent) fn start_new(dir: PathBuf, request: &Request, env: &Env) ->
     argv.extend(request.prompt.is_some().then(|| "-p".to_owned()));
     argv.extend(request.args.iter().cloned());
     argv.extend(as_last_argument(request.prompt.as_deref()));
-    Plan { argv, dir: Some(dir), unset: NESTED.to_vec(), set, then_type: None, has_prompt: request.prompt.is_some() }
+    LaunchPlan {
+        argv,
+        dir: Some(dir),
+        unset: NESTED.to_vec(),
+        set,
+        then_type: None,
+        has_prompt: request.prompt.is_some(),
+    }
 }

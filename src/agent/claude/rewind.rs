@@ -12,7 +12,7 @@ use serde_json::value::to_raw_value;
 use super::records::ClaudeRecord;
 use super::{Repeats, branches, messages};
 use crate::agent::prelude::*;
-use crate::agent::rewind::{self, Cut, MAX_BYTES, NewCopy};
+use crate::agent::rewind::{self, CutPoint, MAX_BYTES, NewCopy};
 use crate::format::jsonl::Jsonl;
 use crate::format::slim::{Removed, ResultAt, Shape};
 use crate::session::branches::BranchFilter;
@@ -28,7 +28,7 @@ const SHAPE: Shape = Shape {
 };
 
 /// Implements [`Rewind`](crate::agent::rewind::Rewind).
-pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<NewCopy, PathError> {
+pub(super) fn rewound(copy: &SessionCopy, cut: CutPoint, id: &str) -> Result<NewCopy, PathError> {
     if copy.transcript_bytes > MAX_BYTES {
         return Err(rewind::fails(copy, "it is larger than 512 MiB"));
     }
@@ -38,14 +38,14 @@ pub(super) fn rewound(copy: &SessionCopy, cut: Cut, id: &str) -> Result<NewCopy,
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     let mut removed = Removed::default();
-    let whole = Cut { branch: BranchFilter::Active, messages: u64::MAX };
+    let whole = CutPoint { branch: BranchFilter::Active, messages: u64::MAX };
     let new = copied(copy, whole, id, |line| removed.slim(std::str::from_utf8(line).ok()?, &SHAPE))?;
     Ok(NewCopy { removed, ..new })
 }
 
 fn copied(
     copy: &SessionCopy,
-    cut: Cut,
+    cut: CutPoint,
     id: &str,
     mut slim: impl FnMut(&[u8]) -> Option<String>,
 ) -> Result<NewCopy, PathError> {

@@ -18,7 +18,7 @@ use crate::format::shell;
 use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
 use crate::system::process;
-use records::{LEAD, Meta, SUBAGENT};
+use records::{ClineMeta, LEAD, SUBAGENT};
 use tasks::{CLINE, Tasks};
 
 const MESSAGES: &str = ".messages.json";
@@ -34,7 +34,7 @@ impl Reading for Cline {
     }
 
     fn engine(&self) -> &'static dyn Engine {
-        &Sessions
+        &ClineEngine
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
@@ -52,7 +52,7 @@ impl Reading for Cline {
             () if copy.kind == SessionKind::Subagent => None,
             () => {
                 let meta = fsio::read_if_present(&meta_path(&copy.place), MAX_META)?.unwrap_or_default();
-                Meta::parse(&meta).and_then(|meta| meta.cost())
+                ClineMeta::parse(&meta).and_then(|meta| meta.cost())
             }
         };
         Ok(Usage::from_cost(cost))
@@ -60,7 +60,7 @@ impl Reading for Cline {
 
     fn is_silent(&self, record: &[u8]) -> bool {
         // The file about the session always has a member for the first prompt, even if there was none.
-        tasks::is_silent(record) || Meta::parse(record).is_some_and(|meta| meta.names_prompt())
+        tasks::is_silent(record) || ClineMeta::parse(record).is_some_and(|meta| meta.names_prompt())
     }
 }
 
@@ -90,7 +90,7 @@ impl Resuming for Cline {
         // For an unknown id, the program shows an error and stays open.
         let bytes = bytes.ok_or_else(|| format!("{} is gone", meta_path.display()))?;
         let meta =
-            Meta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
+            ClineMeta::parse(&bytes).ok_or_else(|| format!("{} is not what Cline CLI writes", meta_path.display()))?;
         let Some(named) = meta.messages_path.filled().map(Path::new) else { return Ok(()) };
         let own = messages_path(&copy.place);
         if named == own
@@ -125,9 +125,9 @@ impl Moving for Cline {
 impl Housekeeping for Cline {}
 
 /// The engine for the sessions of the program.
-struct Sessions;
+struct ClineEngine;
 
-impl Engine for Sessions {
+impl Engine for ClineEngine {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Tasks(&CLINE).locate(store, only);
         if let Some(id) = only {
@@ -147,7 +147,7 @@ impl Engine for Sessions {
         let mut copy = SessionCopy::new(place);
         let path = meta_path(&copy.place);
         let bytes = read_or_note(&mut copy, &path, MAX_META, path.display()).unwrap_or_default();
-        let meta = Meta::parse(&bytes);
+        let meta = ClineMeta::parse(&bytes);
         // The two files are written one after the other, so a missing one was removed.
         copy.mark_if(meta.is_none(), Health::InvalidContent);
         let meta = meta.unwrap_or_default();
@@ -213,7 +213,7 @@ fn locate_id(store: &Arc<Store>, id: &str) -> Found {
 }
 
 /// Fills in a copy from the first file.
-fn fill(copy: &mut SessionCopy, meta: &Meta<'_>) {
+fn fill(copy: &mut SessionCopy, meta: &ClineMeta<'_>) {
     let of_session = |text: String| Fact::<Arc<str>>::new(text, "session");
     if !copy.place.is_subagent {
         if let Some(id) = meta.session_id.filled().filter(|id| *id != copy.place.id) {
@@ -236,7 +236,7 @@ fn fill(copy: &mut SessionCopy, meta: &Meta<'_>) {
 
 /// Determines the liveness from the status and the process. A hub runs all open sessions, so its existence proves
 /// nothing about a single one.
-fn liveness(meta: &Meta<'_>) -> Liveness {
+fn liveness(meta: &ClineMeta<'_>) -> Liveness {
     let status = meta.status.get().filter(|status| matches!(*status, "running" | "idle"));
     match (status, meta.pid()) {
         (Some(status), Some(pid)) if process::exists(pid) => Liveness::Maybe {

@@ -12,7 +12,7 @@ use crate::session::usage::Cost;
 /// The contents of `<id>.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Meta<'a> {
+pub(super) struct ClineMeta<'a> {
     pub session_id: Text<'a>,
     started_at: Text<'a>,
     pub status: Text<'a>,
@@ -25,7 +25,7 @@ pub(super) struct Meta<'a> {
     metadata: Option<&'a RawValue>,
 }
 
-impl<'a> Meta<'a> {
+impl<'a> ClineMeta<'a> {
     /// Parses the file; `None` if it is not an object.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         record(bytes)
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_prompt_in_the_metadata_takes_precedence() {
-        let prompt = |text: &str| Meta::parse(text.as_bytes()).and_then(|meta| meta.prompt());
+        let prompt = |text: &str| ClineMeta::parse(text.as_bytes()).and_then(|meta| meta.prompt());
         assert_eq!(prompt(r#"{"prompt":"x","metadata":{"prompt":"y"}}"#).as_deref(), Some("y"));
         assert_eq!(
             prompt(r#"{"prompt":"<user_input mode=\"plan\">x</user_input>","metadata":7}"#).as_deref(),

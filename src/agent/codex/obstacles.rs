@@ -9,7 +9,7 @@ use crate::agent::prelude::*;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
 use crate::format::skim::single_members;
-use crate::format::toml::Settings;
+use crate::format::toml::TomlSettings;
 use crate::session::obstacle::Obstacle;
 
 const MAX_CONFIG: u64 = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub(super) fn providers(store: &Store) -> Option<HashSet<String>> {
 /// Returns the providers in a file, if it exists; `None` if it cannot be read.
 fn defined(path: &Path) -> Option<Option<Vec<String>>> {
     let Some(bytes) = fsio::read_if_present(path, MAX_CONFIG).ok()? else { return Some(None) };
-    Some(Some(Settings::read(std::str::from_utf8(&bytes).ok()?)?.keys("model_providers")))
+    Some(Some(TomlSettings::read(std::str::from_utf8(&bytes).ok()?)?.keys("model_providers")))
 }
 
 /// Finds the obstacle in the settings; `provider` is that of the thread.

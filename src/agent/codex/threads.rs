@@ -5,7 +5,7 @@
 
 use crate::agent::prelude::*;
 use crate::format::sqlite::{self, Db, QueryError};
-use crate::format::toml::Settings;
+use crate::format::toml::TomlSettings;
 
 /// The source name for facts of the table.
 pub(super) const THREADS: &str = "threads";
@@ -130,7 +130,7 @@ pub(super) fn of_store(root: &Path) -> Option<PathBuf> {
 fn configured(root: &Path) -> Option<PathBuf> {
     let bytes = fsio::read_if_present(&root.join("config.toml"), MAX_CONFIG).ok()??;
     let text = String::from_utf8(bytes).ok()?;
-    let dir = PathBuf::from(Settings::parse(&text).top_text("sqlite_home")?);
+    let dir = PathBuf::from(TomlSettings::parse(&text).top_text("sqlite_home")?);
     // In a copy of a home, the directory has another path.
     let here = || {
         let rest = dir.ancestors().find(|dir| dir.file_name() == root.file_name())?;

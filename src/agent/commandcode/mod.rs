@@ -9,7 +9,7 @@ pub(super) mod about;
 use super::command::as_option;
 use super::ids::is_uuid;
 use super::lines::Lines;
-use crate::agent::pi::log::{Dialect, Tree};
+use crate::agent::pi::log::{Dialect, PiTree};
 use crate::agent::pi::{records, relocation};
 use crate::agent::prelude::*;
 use crate::agent::relocation::text;
@@ -25,7 +25,7 @@ pub(super) struct CommandCode;
 
 impl Reading for CommandCode {
     fn engine(&self) -> &'static dyn Engine {
-        &Lines(Tree(Self))
+        &Lines(PiTree(Self))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {

@@ -1,8 +1,8 @@
 //! Reads facts about a session from `events.jsonl`.
 
-use super::workspace::Workspace;
+use super::workspace::WorkspaceYaml;
 use super::{Copilot, liveness, survey};
-use crate::agent::copilot::records::{Context, Event, may_have_context};
+use crate::agent::copilot::records::{CopilotContext, CopilotEvent, may_have_context};
 use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log, MAX_NODE_TEXT};
 use crate::agent::prelude::*;
@@ -13,15 +13,15 @@ const MAX_EVENTS: u32 = 40;
 
 /// Facts for which a copy has no member.
 #[derive(Default)]
-pub(in crate::agent) struct Facts {
-    first: Option<Context>,
-    last: Option<Context>,
+pub(in crate::agent) struct CopilotFacts {
+    first: Option<CopilotContext>,
+    last: Option<CopilotContext>,
     events_from_end: u32,
 }
 
 impl Log for Copilot {
-    type Record<'a> = Event<'a>;
-    type Facts = Facts;
+    type Record<'a> = CopilotEvent<'a>;
+    type Facts = CopilotFacts;
 
     /// A client that was opened and closed at once writes every file but this one.
     const FILE: Option<&'static str> = Some("events.jsonl");
@@ -52,29 +52,29 @@ impl Log for Copilot {
         is_uuid(name)
     }
 
-    fn parse(line: &[u8]) -> Option<Event<'_>> {
+    fn parse(line: &[u8]) -> Option<CopilotEvent<'_>> {
         record(line)
     }
 
-    fn see_from_start(event: &Event<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(event: &CopilotEvent<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut CopilotFacts) {
         facts.first = facts.first.take().or_else(|| event.context());
     }
 
-    fn knows_start(_copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_start(_copy: &SessionCopy, facts: &CopilotFacts) -> bool {
         facts.first.is_some()
     }
 
-    fn see_from_end(event: &Event<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(event: &CopilotEvent<'_>, copy: &mut SessionCopy, facts: &mut CopilotFacts) {
         facts.events_from_end += 1;
         facts.last = facts.last.take().or_else(|| event.context());
         copy.model = copy.model.take().or_else(|| Some(Fact::new(event.model()?, "events")));
     }
 
-    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &CopilotFacts) -> bool {
         facts.last.is_some() && (copy.model.is_some() || facts.events_from_end >= MAX_EVENTS)
     }
 
-    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &CopilotFacts) -> bool {
         may_have_context(line) || copy.model.is_none() && facts.events_from_end < MAX_EVENTS
     }
 
@@ -83,11 +83,16 @@ impl Log for Copilot {
         0
     }
 
-    fn finish(copy: &mut SessionCopy, ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(
+        copy: &mut SessionCopy,
+        ends: &Ends,
+        facts: CopilotFacts,
+        context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
         let (size_bytes, users) = survey(&copy.place.path, context);
         copy.size_bytes = size_bytes;
         copy.liveness = liveness(&copy.place.path, &users);
-        let mut workspace = Workspace::read(copy);
+        let mut workspace = WorkspaceYaml::read(copy);
         copy.title = workspace.title(ends.prompt.as_deref()).map(|title| Fact::new(title, "workspace"));
         let of_workspace = |at| Fact::new(at, "workspace");
         copy.created_at = workspace.created_at.map(of_workspace).or(copy.created_at.take());
@@ -100,7 +105,7 @@ impl Log for Copilot {
         Ok(())
     }
 
-    fn see_counted(event: &Event<'_>, copy: &mut SessionCopy) {
+    fn see_counted(event: &CopilotEvent<'_>, copy: &mut SessionCopy) {
         // A long session may have been resumed elsewhere before the part that was read.
         let Some(context) = event.context() else { return };
         let dir = Arc::<Path>::from(PathBuf::from(context.cwd));
@@ -115,13 +120,13 @@ impl Log for Copilot {
 }
 
 /// Adds the directories and branches from the events and from `workspace.yaml`.
-fn note_places(copy: &mut SessionCopy, facts: Facts, workspace: Workspace) {
+fn note_places(copy: &mut SessionCopy, facts: CopilotFacts, workspace: WorkspaceYaml) {
     let (first, last) = (facts.first, facts.last);
     let branches = [last.as_ref(), first.as_ref()].into_iter().flatten().find_map(|context| context.branch.clone());
     copy.git_branch = branches
         .map(|branch| Fact::new(branch, "events"))
         .or_else(|| workspace.branch.map(|branch| Fact::new(branch, "workspace")));
-    let dir = |context: Context| Arc::<Path>::from(PathBuf::from(context.cwd));
+    let dir = |context: CopilotContext| Arc::<Path>::from(PathBuf::from(context.cwd));
     let (first, last) = (first.map(dir), last.map(dir));
     // A resume without an id continues in its current directory, which only the events record.
     let moved = last.clone().filter(|last| Some(last) != first.as_ref()).map(|dir| (dir, "last-directory"));

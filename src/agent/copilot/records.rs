@@ -11,7 +11,7 @@ use crate::format::json::list;
 /// A line of `events.jsonl`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Event<'a> {
+pub(crate) struct CopilotEvent<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     id: Text<'a>,
@@ -39,7 +39,7 @@ struct Data<'a> {
 
 /// The working directory of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Context {
+pub(crate) struct CopilotContext {
     /// The directory.
     pub cwd: String,
     /// The git branch, in a repository.
@@ -52,9 +52,9 @@ pub(crate) fn may_have_context(line: &[u8]) -> bool {
     memchr::memmem::find(start, b"session.").is_some()
 }
 
-impl Event<'_> {
+impl CopilotEvent<'_> {
     /// Returns the directory and branch in a start, a resume or a change of directory.
-    pub(crate) fn context(&self) -> Option<Context> {
+    pub(crate) fn context(&self) -> Option<CopilotContext> {
         let raw = match self.kind.get()? {
             "session.start" | "session.resume" => self.data().context,
             "session.context_changed" => self.data,
@@ -63,7 +63,7 @@ impl Event<'_> {
         let [cwd, branch] = texts_in(raw, ["cwd", "branch"]);
         // A relative path would depend on the caller's directory.
         let cwd = cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
-        Some(Context { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
+        Some(CopilotContext { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
     }
 
     /// Returns the model that answered.
@@ -85,7 +85,7 @@ impl Event<'_> {
     }
 }
 
-impl lines::Record for Event<'_> {
+impl lines::Record for CopilotEvent<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.instant()
     }
@@ -141,11 +141,11 @@ mod tests {
     use crate::agent::lines::Record as _;
     use crate::format::json::record;
 
-    fn event(text: &str) -> Event<'_> {
-        record::<Event<'_>>(text.as_bytes()).expect("an event")
+    fn event(text: &str) -> CopilotEvent<'_> {
+        record::<CopilotEvent<'_>>(text.as_bytes()).expect("an event")
     }
 
-    fn reply_id(event: &Event<'_>) -> Option<String> {
+    fn reply_id(event: &CopilotEvent<'_>) -> Option<String> {
         event.turn().filter(|turn| turn.is_reply())?.id
     }
 
@@ -185,16 +185,16 @@ mod tests {
 
     #[test]
     fn json_array_is_not_an_event() {
-        assert!(record::<Event<'_>>(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
+        assert!(record::<CopilotEvent<'_>>(br#"["user.message","e",null,null,{"content":"x"}]"#).is_none());
     }
 
     #[test]
     fn context_needs_an_absolute_directory() {
         let start = r#"{"type":"session.start","data":{"context":{"cwd":"/w","branch":"main"}}}"#;
-        let expected = Context { cwd: "/w".to_owned(), branch: Some("main".to_owned()) };
+        let expected = CopilotContext { cwd: "/w".to_owned(), branch: Some("main".to_owned()) };
         assert_eq!(event(start).context(), Some(expected));
         let changed = r#"{"type":"session.context_changed","data":{"cwd":"/w/x","branch":7}}"#;
-        assert_eq!(event(changed).context(), Some(Context { cwd: "/w/x".to_owned(), branch: None }));
+        assert_eq!(event(changed).context(), Some(CopilotContext { cwd: "/w/x".to_owned(), branch: None }));
         for other in [
             r#"{"type":"session.start","data":{"context":{"cwd":"w"}}}"#,
             r#"{"type":"session.resume","data":{"context":"/w"}}"#,

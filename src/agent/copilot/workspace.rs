@@ -9,7 +9,7 @@ pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 
 /// Members of `workspace.yaml`.
 #[derive(Default)]
-pub(super) struct Workspace {
+pub(super) struct WorkspaceYaml {
     pub(super) cwd: Option<Arc<Path>>,
     pub(super) branch: Option<String>,
     name: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Workspace {
     pub(super) updated_at: Option<Timestamp>,
 }
 
-impl Workspace {
+impl WorkspaceYaml {
     pub(super) fn read(copy: &mut SessionCopy) -> Self {
         let path = copy.place.path.join("workspace.yaml");
         let bytes = read_or_note(copy, &path, MAX_WORKSPACE, "its workspace.yaml").unwrap_or_default();

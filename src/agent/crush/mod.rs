@@ -15,7 +15,7 @@ use super::{AgentManaged, as_last_argument};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::prelude::*;
 use crate::agent::reading::with_parents;
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::text;
 use crate::format::turn::instant;
 use records::Project;
@@ -30,15 +30,15 @@ const SESSION: &[&str] = &["id", "parent_session_id", "title", "created_at", "up
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "session", "delete"], false);
 
-const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
+const DATABASE: Database = Database { schema: &CrushSchema, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Crush;
 
 /// Its only schema.
-struct Sessions;
+struct CrushSchema;
 
-impl Schema for Sessions {
+impl Schema for CrushSchema {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("messages", &["session_id", "role", "parts", "created_at"])?;
@@ -64,7 +64,7 @@ impl Schema for Sessions {
         }))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         copy.title = row.filled(2).map(|title| Fact::new(title, "title"));
         copy.created_at = row.int(3).and_then(instant).map(|at| Fact::new(at, "created_at"));
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
@@ -75,7 +75,7 @@ impl Schema for Sessions {
         copy.set_dir(dir.as_deref(), "the directory of its database");
     }
 
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let is_summary = row.int(3).is_some_and(|flag| flag != 0);
         let (role, parts) = (row.text(1).unwrap_or_default(), row.text(2).unwrap_or_default());
         let mut said = records::turn(&role, &parts, row.int(0), is_summary);
@@ -116,7 +116,7 @@ impl Reading for Crush {
     }
 
     fn notes_on(&self, _store: &Store, places: &[&Located], counts: bool, env: &Env) -> StoreNotes {
-        let mut notes = database::notes(places, counts, &Sessions, env);
+        let mut notes = database::notes(places, counts, &CrushSchema, env);
         let mut registered = None;
         for (path, copies) in &mut notes.copies {
             let registered = registered.get_or_insert_with(|| self.registered(env));
@@ -218,7 +218,7 @@ fn in_project(store: &Arc<Store>, project: &Project, only: Option<&str>, found: 
         return;
     }
     let before = found.places.len();
-    database::locate(store, &path, &Sessions, only, found);
+    database::locate(store, &path, &CrushSchema, only, found);
     let name: Option<Arc<str>> = project.dir.to_str().map(Arc::from);
     found.places[before..].iter_mut().for_each(|place| place.project.clone_from(&name));
 }

@@ -16,7 +16,7 @@ pub(crate) struct Project {
 }
 
 #[derive(Deserialize)]
-struct Registry<'a> {
+struct ProjectRegistry<'a> {
     #[serde(borrow)]
     projects: Vec<&'a RawValue>,
 }
@@ -27,7 +27,7 @@ struct Registry<'a> {
 ///
 /// It is not JSON, or `projects` is not a list.
 pub(crate) fn projects(bytes: &[u8]) -> Result<(Vec<Project>, usize), serde_json::Error> {
-    let registry: Registry<'_> = serde_json::from_slice(bytes)?;
+    let registry: ProjectRegistry<'_> = serde_json::from_slice(bytes)?;
     let project = |raw: &RawValue| {
         let [path, data_dir] = texts_in(Some(raw), ["path", "data_dir"]);
         let dir = PathBuf::from(path.filled()?);

@@ -20,7 +20,7 @@ use super::unknown_format::{self, has_any};
 use crate::agent::prelude::*;
 use crate::format::json::record;
 use crate::session::branches::BranchFilter;
-use records::{CursorRecord, Meta};
+use records::{CursorMeta, CursorRecord};
 
 /// The facts about a chat.
 const META: &str = "meta.json";
@@ -127,7 +127,7 @@ fn is_chat(path: &Path) -> bool {
 fn describe(copy: &mut SessionCopy, chat: &Path) {
     let path = chat.join(META);
     let bytes = read_or_note(copy, &path, MAX_META, META).unwrap_or_default();
-    let meta: Meta<'_> = record(&bytes).unwrap_or_default();
+    let meta: CursorMeta<'_> = record(&bytes).unwrap_or_default();
     copy.title = meta.title.filled().map(|title| Fact::new(title, "title"));
     copy.model = meta.model.filled().map(|model| Fact::new(model, "session"));
     copy.created_at = meta.created_at().map(|at| Fact::new(at, "session"));

@@ -8,7 +8,7 @@ use crate::format::json::epoch;
 /// The parsed fields of `meta.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Meta<'a> {
+pub(super) struct CursorMeta<'a> {
     pub title: Text<'a>,
     pub cwd: Text<'a>,
     pub model: Text<'a>,
@@ -16,7 +16,7 @@ pub(super) struct Meta<'a> {
     updated_at_ms: Option<&'a RawValue>,
 }
 
-impl Meta<'_> {
+impl CursorMeta<'_> {
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         epoch(self.created_at_ms, 1000)
     }

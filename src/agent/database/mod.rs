@@ -14,15 +14,15 @@ use super::engine::{Engine, SessionEnd};
 use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
-use crate::format::sqlite::{self, Db, QueryError, Row, Value};
+use crate::format::sqlite::{self, Db, DbRow, QueryError, SqlValue};
 use crate::format::turn::Turn;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::usage::Cost;
 use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
-use reader::{DAMAGED, Reader};
-pub(super) use reader::{Older, Queries, Table, TableSql};
-pub(super) use tally::Tally;
+use reader::{DAMAGED, DatabaseReader};
+pub(super) use reader::{Older, Queries, SessionTable, TableSql};
+pub(super) use tally::MessageTally;
 use tally::tally;
 
 mod reader;
@@ -42,7 +42,7 @@ pub(super) trait Schema: Sync {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
     /// Fills a copy from its row.
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy);
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy);
 
     /// Returns a note on the messages that were taken back, for an agent with [`TableSql::taken_back`].
     fn way_to_branches(&self) -> Option<&'static str> {
@@ -50,7 +50,7 @@ pub(super) trait Schema: Sync {
     }
 
     /// Begins a message with its first row, or adds a further row to it.
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>);
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>);
 }
 
 /// The engine of agents that keep sessions as rows of databases.
@@ -86,7 +86,7 @@ impl Engine for Database {
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         sqlite::read(&copy.place.path, |db| {
-            let mut reader = Reader::new(self.schema, db)?;
+            let mut reader = DatabaseReader::new(self.schema, db)?;
             let Some(table) = reader.session(&copy.place.id, true, &mut |_| ())? else {
                 return Ok(Branches::default());
             };
@@ -101,13 +101,14 @@ impl Engine for Database {
     /// Passes the readable messages to `see`, in batches; the error says that there are others.
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let place = &copy.place;
-        let Rows { keys, branches, mut is_damaged } = sqlite::read(&place.path, |db| self.session(db, &place.id))?;
+        let MessageRows { keys, branches, mut is_damaged } =
+            sqlite::read(&place.path, |db| self.session(db, &place.id))?;
         let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, wanted));
         let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
         let mut rest = keys.as_slice();
         while !rest.is_empty() {
             let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
-                let mut reader = Reader::new(self.schema, db)?;
+                let mut reader = DatabaseReader::new(self.schema, db)?;
                 let (mut turns, mut bytes) = (Vec::new(), 0);
                 for (branch, (table, key)) in rest.iter().take(PAGE) {
                     let turn = reader.turn(*table, *key)?;
@@ -139,14 +140,14 @@ impl Engine for Database {
 
     fn session_ends(&self, path: &Path, ids: &[&str]) -> Result<Vec<SessionEnd>, PathError> {
         sqlite::read(path, |db| {
-            let mut reader = Reader::new(self.schema, db)?;
+            let mut reader = DatabaseReader::new(self.schema, db)?;
             ids.iter().map(|id| reader.end(id)).collect()
         })
     }
 
     fn newest_messages(&self, path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         let (newest, is_damaged) = sqlite::read(path, |db| {
-            let mut reader = Reader::new(self.schema, db)?;
+            let mut reader = DatabaseReader::new(self.schema, db)?;
             let newest = ids.iter().map(|id| reader.newest(id)).collect::<Result<_, _>>()?;
             Ok((newest, reader.is_damaged))
         })?;
@@ -160,10 +161,10 @@ impl Engine for Database {
         }
         let id = copy.place.id.clone();
         let tally = sqlite::read(&copy.place.path, |db| {
-            let mut reader = Reader::new(self.schema, db)?;
+            let mut reader = DatabaseReader::new(self.schema, db)?;
             Ok(match reader.session(&id, true, &mut |_| ())? {
                 Some(table) => tally(&mut reader, table, &id)?,
-                None => Tally::of_missing(reader.is_damaged),
+                None => MessageTally::of_missing(reader.is_damaged),
             })
         })?;
         copy.mark_if(tally.is_damaged, Health::BadLines);
@@ -174,7 +175,7 @@ impl Engine for Database {
 
 /// The rows of a session's messages.
 #[derive(Default)]
-struct Rows {
+struct MessageRows {
     /// The table and the row of each message.
     keys: Vec<(usize, i64)>,
     branches: Branches,
@@ -182,14 +183,14 @@ struct Rows {
 }
 
 impl Database {
-    fn session(&self, db: &Db, id: &str) -> Result<Rows, QueryError> {
-        let mut reader = Reader::new(self.schema, db)?;
+    fn session(&self, db: &Db, id: &str) -> Result<MessageRows, QueryError> {
+        let mut reader = DatabaseReader::new(self.schema, db)?;
         let Some(table) = reader.session(id, true, &mut |_| ())? else {
-            return Ok(Rows { is_damaged: reader.is_damaged, ..Rows::default() });
+            return Ok(MessageRows { is_damaged: reader.is_damaged, ..MessageRows::default() });
         };
         let keys = reader.all_keys(table, id)?;
         let branches = reader.branches(table, id, &keys)?;
-        Ok(Rows { keys, branches, is_damaged: reader.is_damaged })
+        Ok(MessageRows { keys, branches, is_damaged: reader.is_damaged })
     }
 }
 
@@ -235,8 +236,8 @@ pub(super) fn cost_in(db: &Db, place: &Located, table: &str, columns: &[&str]) -
         let sql = format!("SELECT {} FROM {table} WHERE id = ?1", columns.join(", "));
         db.query(&sql, &[&place.id], |row| {
             cost = (0..columns.len()).find_map(|at| match row.value(at) {
-                Value::Real(dollars) => Cost::from_dollars(dollars),
-                Value::Integer(dollars) => Cost::from_dollars(f64::from(i32::try_from(dollars).ok()?)),
+                SqlValue::Real(dollars) => Cost::from_dollars(dollars),
+                SqlValue::Integer(dollars) => Cost::from_dollars(f64::from(i32::try_from(dollars).ok()?)),
                 _ => None,
             });
         })?;
@@ -264,11 +265,11 @@ pub(super) fn newer_schema(db: &Db, newest: i64) -> Option<String> {
 /// Finds all sessions in a database, or the requested one; a missing database has none.
 pub(super) fn locate(store: &Arc<Store>, path: &Path, schema: &dyn Schema, only: Option<&str>, found: &mut Found) {
     let read = sqlite::read(path, |db| {
-        let mut reader = Reader::new(schema, db)?;
+        let mut reader = DatabaseReader::new(schema, db)?;
         let mut rows = Vec::new();
         match only {
             Some(id) => {
-                let mut see = |row: &Row<'_>| rows.extend(row.text(0).map(|id| (id, row.filled(1))));
+                let mut see = |row: &DbRow<'_>| rows.extend(row.text(0).map(|id| (id, row.filled(1))));
                 reader.session(id, false, &mut see)?;
             }
             None => rows.extend(reader.ids()?.into_iter().map(|id| (id.id, id.parent))),
@@ -307,7 +308,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
         let share = places.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_SHARE);
         let read: Result<Vec<(Vec<SessionCopy>, bool)>, PathError> = places
             .par_chunks(share)
-            .map(|places| sqlite::read(path, |db| copies(schema, Reader::new(schema, db)?, places, counts)))
+            .map(|places| sqlite::read(path, |db| copies(schema, DatabaseReader::new(schema, db)?, places, counts)))
             .collect();
         match read {
             Ok(parts) => {
@@ -333,7 +334,7 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
 /// Reads sessions, and returns whether some of them could not be read completely.
 fn copies(
     schema: &dyn Schema,
-    mut reader: Reader<'_>,
+    mut reader: DatabaseReader<'_>,
     places: &[&Located],
     counts: bool,
 ) -> Result<(Vec<SessionCopy>, bool), QueryError> {
@@ -364,7 +365,11 @@ fn copies(
 }
 
 /// Finds the first prompt among the first messages, and marks a session without messages as empty.
-fn look_for_the_prompt(reader: &mut Reader<'_>, table: usize, copy: &mut SessionCopy) -> Result<(), QueryError> {
+fn look_for_the_prompt(
+    reader: &mut DatabaseReader<'_>,
+    table: usize,
+    copy: &mut SessionCopy,
+) -> Result<(), QueryError> {
     // The prompt is nearly always the very first message.
     let mut done = 0;
     for limit in [1, 40] {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Schema;
 use crate::agent::engine::SessionEnd;
-use crate::format::sqlite::{Db, Query, QueryError, Row};
+use crate::format::sqlite::{Db, DbRow, PreparedQuery, QueryError};
 use crate::format::turn::Turn;
 use crate::session::branches::Branches;
 use crate::session::{Fact, SessionCopy};
@@ -21,7 +21,7 @@ pub(super) const DAMAGED: &str = "it is damaged in places; what can still be rea
 /// The queries for one kind of database.
 pub(in crate::agent) struct Queries<'db> {
     /// The tables that hold sessions; if several hold one id, the first counts.
-    pub(in crate::agent) tables: Vec<Table<'db>>,
+    pub(in crate::agent) tables: Vec<SessionTable<'db>>,
     /// A warning about the version of the database.
     pub(in crate::agent) warning: Option<String>,
     /// The messages by which the second table continues sessions of the first, if that is known.
@@ -35,7 +35,7 @@ impl<'db> Queries<'db> {
         sql: &TableSql<'_>,
         warning: Option<String>,
     ) -> Result<Self, QueryError> {
-        Ok(Self { tables: vec![Table::new(db, sql)?], warning, older: None })
+        Ok(Self { tables: vec![SessionTable::new(db, sql)?], warning, older: None })
     }
 }
 
@@ -43,7 +43,7 @@ impl<'db> Queries<'db> {
 /// first.
 pub(in crate::agent) struct Older<'db> {
     /// The rows of the messages that it added to the session `?1` after the import.
-    pub(in crate::agent) later: Query<'db>,
+    pub(in crate::agent) later: PreparedQuery<'db>,
     /// Marks a session, given the number of its table, and the number of prompts and replies that were added later.
     pub(in crate::agent) judge: fn(&mut SessionCopy, usize, u64),
 }
@@ -72,26 +72,26 @@ pub(in crate::agent) struct TableSql<'a> {
 }
 
 /// The queries of a table of sessions.
-pub(in crate::agent) struct Table<'db> {
+pub(in crate::agent) struct SessionTable<'db> {
     /// Row, id and parent of the sessions in the rows from `?1` to `?2`.
-    rows: Query<'db>,
-    rows_backwards: Query<'db>,
+    rows: PreparedQuery<'db>,
+    rows_backwards: PreparedQuery<'db>,
     /// Every id in the index, if there is one.
-    index: Query<'db>,
-    index_backwards: Query<'db>,
-    session: Query<'db>,
-    session_in_row: Query<'db>,
+    index: PreparedQuery<'db>,
+    index_backwards: PreparedQuery<'db>,
+    session: PreparedQuery<'db>,
+    session_in_row: PreparedQuery<'db>,
     /// The rows of the messages of the session `?1`, at most `?2`.
-    keys: Query<'db>,
-    keys_backwards: Query<'db>,
-    turn: Query<'db>,
-    sizes: Vec<Query<'db>>,
-    newest: Option<Query<'db>>,
-    taken_back: Option<Query<'db>>,
+    keys: PreparedQuery<'db>,
+    keys_backwards: PreparedQuery<'db>,
+    turn: PreparedQuery<'db>,
+    sizes: Vec<PreparedQuery<'db>>,
+    newest: Option<PreparedQuery<'db>>,
+    taken_back: Option<PreparedQuery<'db>>,
     says_last_use: bool,
 }
 
-impl<'db> Table<'db> {
+impl<'db> SessionTable<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
         let TableSql { sessions, messages, order, turn, sizes, time, .. } = sql;
         let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
@@ -135,8 +135,8 @@ impl<'db> Table<'db> {
     }
 
     /// Finds every session that can still be read: from both ends up to the damage, then between the damaged pages.
-    fn ids(&mut self, is_damaged: &mut bool) -> Result<Vec<Id>, QueryError> {
-        let mut found = Rows::default();
+    fn ids(&mut self, is_damaged: &mut bool) -> Result<Vec<SessionRow>, QueryError> {
+        let mut found = SessionRows::default();
         let mut open = VecDeque::from([(i64::MIN, i64::MAX)]);
         for _ in 0..MAX_PROBES {
             let Some((from, to)) = open.pop_front() else { break };
@@ -167,18 +167,18 @@ impl<'db> Table<'db> {
     }
 
     /// Adds the sessions that are found only through the index.
-    fn add_from_index(&mut self, list: &mut Vec<Id>) -> Result<(), QueryError> {
+    fn add_from_index(&mut self, list: &mut Vec<SessionRow>) -> Result<(), QueryError> {
         let mut known: HashSet<String> = list.iter().map(|id| id.id.clone()).collect();
         let mut others = Vec::new();
         for query in [&mut self.index, &mut self.index_backwards] {
-            let see = |row: &Row<'_>| others.extend(row.text(0).filter(|id| known.insert(id.clone())));
+            let see = |row: &DbRow<'_>| others.extend(row.text(0).filter(|id| known.insert(id.clone())));
             is_whole(query.rows(&[], see))?;
         }
         for id in others {
             let mut parent = None;
             let looked = self.session.rows(&[&id], |row| parent = Some(row.filled(1)));
             is_whole(looked)?;
-            list.extend(parent.map(|parent| Id { row: None, id, parent }));
+            list.extend(parent.map(|parent| SessionRow { row: None, id, parent }));
         }
         Ok(())
     }
@@ -192,28 +192,28 @@ fn newest(column: &str) -> String {
 
 /// The rows of a table of sessions, each once, even if a damaged tree contains it several times.
 #[derive(Default)]
-struct Rows {
-    list: Vec<Id>,
+struct SessionRows {
+    list: Vec<SessionRow>,
     /// The rows seen; `None` as long as they come in the right order.
     seen: Option<HashSet<i64>>,
 }
 
-impl Rows {
+impl SessionRows {
     /// Adds a row, and returns its number.
-    fn add(&mut self, row: &Row<'_>) -> Option<i64> {
+    fn add(&mut self, row: &DbRow<'_>) -> Option<i64> {
         let at = row.int(0)?;
         if self.seen.is_none() && self.list.last().is_some_and(|last| last.row >= Some(at)) {
             self.seen = Some(self.list.iter().filter_map(|id| id.row).collect());
         }
         if self.seen.as_mut().is_none_or(|seen| seen.insert(at)) {
-            self.list.extend(row.text(1).map(|id| Id { row: Some(at), id, parent: row.filled(2) }));
+            self.list.extend(row.text(1).map(|id| SessionRow { row: Some(at), id, parent: row.filled(2) }));
         }
         Some(at)
     }
 }
 
 /// A session's row.
-pub(super) struct Id {
+pub(super) struct SessionRow {
     row: Option<i64>,
     pub(super) id: String,
     pub(super) parent: Option<String>,
@@ -229,7 +229,7 @@ fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
 }
 
 /// A database that is being read.
-pub(super) struct Reader<'db> {
+pub(super) struct DatabaseReader<'db> {
     pub(super) schema: &'db dyn Schema,
     queries: Queries<'db>,
     /// The row of each session per table, to find it without an index.
@@ -238,7 +238,7 @@ pub(super) struct Reader<'db> {
     pub(super) is_damaged: bool,
 }
 
-impl<'db> Reader<'db> {
+impl<'db> DatabaseReader<'db> {
     pub(super) fn new(schema: &'db dyn Schema, db: &'db Db) -> Result<Self, QueryError> {
         Ok(Self { schema, queries: schema.queries(db)?, rows: None, is_damaged: false })
     }
@@ -248,8 +248,8 @@ impl<'db> Reader<'db> {
     }
 
     /// Returns every session once.
-    pub(super) fn ids(&mut self) -> Result<Vec<Id>, QueryError> {
-        let mut found: Vec<Id> = Vec::new();
+    pub(super) fn ids(&mut self) -> Result<Vec<SessionRow>, QueryError> {
+        let mut found: Vec<SessionRow> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
         let several = self.queries.tables.len() > 1;
         for table in &mut self.queries.tables {
@@ -270,11 +270,11 @@ impl<'db> Reader<'db> {
         &mut self,
         id: &str,
         searches: bool,
-        see: &mut dyn FnMut(&Row<'_>),
+        see: &mut dyn FnMut(&DbRow<'_>),
     ) -> Result<Option<usize>, QueryError> {
         for at in 0..self.queries.tables.len() {
             let is_there = Cell::new(false);
-            let mut see = |row: &Row<'_>| {
+            let mut see = |row: &DbRow<'_>| {
                 if !is_there.replace(true) {
                     see(row);
                 }
@@ -347,7 +347,7 @@ impl<'db> Reader<'db> {
         Ok(first)
     }
 
-    /// Divides the messages of [`Reader::all_keys`].
+    /// Divides the messages of [`DatabaseReader::all_keys`].
     pub(super) fn branches(&mut self, table: usize, id: &str, keys: &[(usize, i64)]) -> Result<Branches, QueryError> {
         let from = self
             .taken_back(table, id)?

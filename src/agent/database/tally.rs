@@ -1,6 +1,6 @@
 //! Counts prompts and replies of a session in a database.
 
-use super::reader::Reader;
+use super::reader::DatabaseReader;
 use crate::agent::tree::note_branches;
 use crate::agent::unknown_format;
 use crate::format::sqlite::QueryError;
@@ -10,8 +10,8 @@ use crate::session::branches::Branches;
 use crate::session::{Fact, SessionCopy};
 
 /// Counts all messages of a session.
-pub(super) fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<Tally, QueryError> {
-    let mut tally = Tally::default();
+pub(super) fn tally(reader: &mut DatabaseReader<'_>, table: usize, id: &str) -> Result<MessageTally, QueryError> {
+    let mut tally = MessageTally::default();
     let keys = reader.all_keys(table, id)?;
     tally.branches = reader.branches(table, id, &keys)?;
     tally.way_to_branches = reader.schema.way_to_branches();
@@ -31,7 +31,7 @@ pub(super) fn tally(reader: &mut Reader<'_>, table: usize, id: &str) -> Result<T
 
 /// Counts of prompts and replies.
 #[derive(Default)]
-pub(in crate::agent) struct Tally {
+pub(in crate::agent) struct MessageTally {
     prompts: u64,
     replies: u64,
     /// Rows that are not marked as made by the agent.
@@ -46,7 +46,7 @@ pub(in crate::agent) struct Tally {
     hidden: u64,
 }
 
-impl Tally {
+impl MessageTally {
     /// Returns the counts of a session that is not found.
     pub(super) fn of_missing(is_damaged: bool) -> Self {
         Self { is_damaged, ..Self::default() }

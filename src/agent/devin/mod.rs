@@ -10,7 +10,7 @@ use super::{AgentManaged, stores};
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::prelude::*;
 use crate::format::content::{blocks, plain_text, tool_calls};
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
 
 const MACOS: &str = "Library/Application Support/devin/cli";
@@ -22,15 +22,15 @@ const SESSION: &[&str] =
 /// The rows that belong to a session. No command that removes one is known.
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["devin"], false);
 
-const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
+const DATABASE: Database = Database { schema: &DevinSchema, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Devin;
 
 /// Its only known schema.
-struct Sessions;
+struct DevinSchema;
 
-impl Schema for Sessions {
+impl Schema for DevinSchema {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("message_nodes", &["row_id", "session_id", "chat_message", "created_at"])?;
@@ -51,7 +51,7 @@ impl Schema for Sessions {
         Queries::of_table(db, &sql, None)
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "working_directory in the database");
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
@@ -63,7 +63,7 @@ impl Schema for Sessions {
         }
     }
 
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let message = row.text(0).unwrap_or_default();
         let at = row.int(1).and_then(instant);
         *turn = Some(serde_json::from_str(&message).map_or_else(|_| Turn::new(Role::System, at), |raw| read(raw, at)));
@@ -123,7 +123,7 @@ impl Housekeeping for Devin {
 
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
-    database::locate(store, &store.root.join("sessions.db"), &Sessions, only, &mut found);
+    database::locate(store, &store.root.join("sessions.db"), &DevinSchema, only, &mut found);
     found
 }
 

@@ -12,7 +12,7 @@ use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
 use crate::format::json::record;
-use records::{DroidRecord, Settings};
+use records::{DroidRecord, DroidSettings};
 
 /// Suffix of the settings file next to a session.
 const SETTINGS: &str = "settings.json";
@@ -123,7 +123,7 @@ fn settings(path: &Path) -> PathBuf {
 
 /// Sets the kind of a non-empty session from its settings.
 fn judge_kind(copy: &mut SessionCopy, bytes: &[u8]) {
-    let settings: Settings<'_> = serde_json::from_slice(bytes).unwrap_or_default();
+    let settings: DroidSettings<'_> = serde_json::from_slice(bytes).unwrap_or_default();
     copy.kind = match copy.kind {
         SessionKind::Empty => SessionKind::Empty,
         _ if settings.has_tag(&["subagent", "mission-worker", "btw-fork"]) => SessionKind::Subagent,

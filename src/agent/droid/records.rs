@@ -37,7 +37,7 @@ pub(in crate::agent) struct DroidRecord<'a> {
 /// The message in a line.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Said<'a> {
+struct DroidMessage<'a> {
     role: Text<'a>,
     content: Option<&'a RawValue>,
     visibility: Text<'a>,
@@ -47,7 +47,7 @@ struct Said<'a> {
     model_id: Text<'a>,
 }
 
-impl Said<'_> {
+impl DroidMessage<'_> {
     /// Returns whether the message is visible to both the user and the model.
     fn is_for_both(&self) -> bool {
         let is_hidden = self.hidden_from_user_views.0 || self.is_user_visible.is_some_and(|flag| flag.get() == "false");
@@ -90,7 +90,7 @@ impl<'a> DroidRecord<'a> {
         [&self.session_title, &self.title].into_iter().filter_map(Text::filled).find(is_title)
     }
 
-    fn said(&self) -> Option<Said<'a>> {
+    fn said(&self) -> Option<DroidMessage<'a>> {
         let raw = self.message.filter(|_| self.kind.get() == Some("message"))?;
         serde_json::from_str(raw.get()).ok()
     }
@@ -145,13 +145,13 @@ fn without_put_in(text: &str) -> String {
 /// The settings of a session.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct Settings<'a> {
+pub(super) struct DroidSettings<'a> {
     /// The time at which it was archived.
     pub(super) archived_at: Text<'a>,
     tags: Option<&'a RawValue>,
 }
 
-impl Settings<'_> {
+impl DroidSettings<'_> {
     /// Returns whether the session has one of these tags.
     pub(super) fn has_tag(&self, names: &[&str]) -> bool {
         let is_one = |tag: &RawValue| text_in(Some(tag), "name").get().is_some_and(|name| names.contains(&name));
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn settings_with_unexpected_types_are_tolerated() {
-        let has = |json: &str| serde_json::from_str::<Settings<'_>>(json).unwrap_or_default().has_tag(&["exec"]);
+        let has = |json: &str| serde_json::from_str::<DroidSettings<'_>>(json).unwrap_or_default().has_tag(&["exec"]);
         assert!(has(r#"{"tags":[1,{"name":"other"},{"name":"exec"}]}"#));
         assert!(["{}", "[]", r#"{"tags":{"name":"exec"}}"#, r#"{"tags":["exec"]}"#].iter().all(|json| !has(json)));
     }

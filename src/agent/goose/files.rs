@@ -14,7 +14,7 @@ use crate::format::turn::instant;
 /// A line: the metadata, or a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(in crate::agent) struct Line<'a> {
+pub(in crate::agent) struct GooseLine<'a> {
     working_dir: Text<'a>,
     description: Text<'a>,
     role: Text<'a>,
@@ -23,14 +23,14 @@ pub(in crate::agent) struct Line<'a> {
     metadata: Option<&'a RawValue>,
 }
 
-impl Line<'_> {
+impl GooseLine<'_> {
     /// Returns whether the line is the metadata, which carries no conversation.
     fn is_metadata(&self) -> bool {
         self.working_dir.get().is_some() && self.role.get().is_none() && self.content.is_none()
     }
 }
 
-impl Record for Line<'_> {
+impl Record for GooseLine<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         number(self.created).and_then(instant)
     }
@@ -48,14 +48,14 @@ pub(super) fn is_in(place: &Located) -> bool {
 
 /// Returns whether a line is the metadata.
 pub(super) fn is_metadata(line: &[u8]) -> bool {
-    json::record::<Line<'_>>(line).is_some_and(|line| line.is_metadata())
+    json::record::<GooseLine<'_>>(line).is_some_and(|line| line.is_metadata())
 }
 
 /// The log of these sessions.
-pub(super) struct Files;
+pub(super) struct GooseLog;
 
-impl Log for Files {
-    type Record<'a> = Line<'a>;
+impl Log for GooseLog {
+    type Record<'a> = GooseLine<'a>;
     type Facts = ();
 
     /// Finds the files, or that of the requested session.
@@ -78,11 +78,11 @@ impl Log for Files {
         found
     }
 
-    fn parse(line: &[u8]) -> Option<Line<'_>> {
+    fn parse(line: &[u8]) -> Option<GooseLine<'_>> {
         json::record(line)
     }
 
-    fn see_from_start(line: &Line<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
+    fn see_from_start(line: &GooseLine<'_>, _number: usize, copy: &mut SessionCopy, (): &mut ()) {
         if line.is_metadata() && copy.start_dir.is_none() {
             copy.title = line.description.filled().map(|title| Fact::new(title.to_owned(), "description"));
             copy.set_dir(line.working_dir.get(), "working_dir in its file");

@@ -14,8 +14,8 @@ use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSq
 use crate::agent::prelude::*;
 use crate::format::json::local_instant;
 use crate::format::shell;
-use crate::format::sqlite::{Db, QueryError, Row};
-use files::Files;
+use crate::format::sqlite::{Db, DbRow, QueryError};
+use files::GooseLog;
 
 /// The newest known schema.
 const NEWEST: i64 = 17;
@@ -37,15 +37,15 @@ const SESSION: &[&str] = &[
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "session", "remove", "--session-id"], false);
 
-const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
+const DATABASE: Database = Database { schema: &GooseSchema, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Goose;
 
 /// Its only schema.
-struct Sessions;
+struct GooseSchema;
 
-impl Schema for Sessions {
+impl Schema for GooseSchema {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("messages", &["id", "session_id", "role", "content_json"])?;
@@ -67,7 +67,7 @@ impl Schema for Sessions {
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         let described = || row.filled(3).map(|text| Fact::new(text, "description"));
         copy.title = row.filled(2).map(|name| Fact::new(name, "name")).or_else(described);
         copy.set_dir(row.text(5).as_deref(), "working_dir in the database");
@@ -89,7 +89,7 @@ impl Schema for Sessions {
         };
     }
 
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let (role, content) = (row.text(0).unwrap_or_default(), row.text(1).unwrap_or_default());
         *turn = Some(records::turn(&role, &content, row.int(2), row.text(3).as_deref()));
     }
@@ -105,7 +105,7 @@ impl Reading for Goose {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        files::is_in(place).then_some(&Lines(Files))
+        files::is_in(place).then_some(&Lines(GooseLog))
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
@@ -151,8 +151,8 @@ impl Housekeeping for Goose {}
 /// Finds the sessions of the database, and the files that Goose has not imported.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
-    database::locate(store, &path_in(store), &Sessions, only, &mut found);
-    found.extend_with_others(<Files as Log>::locate(store, only));
+    database::locate(store, &path_in(store), &GooseSchema, only, &mut found);
+    found.extend_with_others(<GooseLog as Log>::locate(store, only));
     found
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 
-use crate::agent::gptme::records::{Config, parent};
+use crate::agent::gptme::records::{GptmeConfig, parent};
 use crate::agent::prelude::*;
 
 /// Maximum size of the settings.
@@ -38,7 +38,7 @@ pub(super) fn read_config(copy: &mut SessionCopy, env: &Env) {
 fn apply_config(copy: &mut SessionCopy, env: &Env) {
     let path = settings(&copy.place.path);
     let Some(bytes) = read_or_note(copy, &path, MAX_CONFIG, "its config.toml") else { return };
-    let config = Config::parse(&String::from_utf8_lossy(&bytes));
+    let config = GptmeConfig::parse(&String::from_utf8_lossy(&bytes));
     copy.last_dir = config.workspace.and_then(|dir| workspace(&dir, &copy.place.path, env));
     copy.title = config.name.map(|name| Fact::new(name, "config"));
     copy.model = config.model.map(|model| Fact::new(model, "config"));

@@ -5,7 +5,7 @@
 use crate::agent::lines;
 use crate::agent::prelude::*;
 use crate::format::json::{local_instant, record};
-use crate::format::toml::Settings;
+use crate::format::toml::TomlSettings;
 
 /// The text before the directory in one of the initial messages of the program.
 const DIRECTORY: &str = "**Working Directory:** ";
@@ -71,7 +71,7 @@ impl lines::Record for GptmeRecord<'_> {
 
 /// The contents of `config.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Config {
+pub(super) struct GptmeConfig {
     /// The working directory; `~` is not expanded yet.
     pub workspace: Option<PathBuf>,
     /// The title.
@@ -82,10 +82,10 @@ pub(super) struct Config {
     pub is_interactive: Option<bool>,
 }
 
-impl Config {
+impl GptmeConfig {
     /// Parses the file.
     pub(super) fn parse(settings: &str) -> Self {
-        let settings = Settings::parse(settings);
+        let settings = TomlSettings::parse(settings);
         let text = |key| settings.text("chat", key);
         Self {
             workspace: text("workspace").map(PathBuf::from),
@@ -100,10 +100,10 @@ impl Config {
 pub(super) fn parent(meta: &[u8]) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Meta<'a> {
+    struct GptmeMeta<'a> {
         parent_logdir: Text<'a>,
     }
-    let meta: Meta<'_> = record(meta)?;
+    let meta: GptmeMeta<'_> = record(meta)?;
     Path::new(meta.parent_logdir.filled()?).file_name()?.to_str().map(str::to_owned)
 }
 
@@ -163,15 +163,15 @@ mod tests {
     #[test]
     fn config_parses_workspace_name_model_and_interactive() {
         let settings = "[chat]\nmodel = \"m\"\ntools = [\"a\", \"b\"]\ninteractive = false\nworkspace = \"~/my app\"\nname = \"A\"\n\n[env]\n";
-        let expected = Config {
+        let expected = GptmeConfig {
             workspace: Some("~/my app".into()),
             name: Some("A".to_owned()),
             model: Some("m".to_owned()),
             is_interactive: Some(false),
         };
-        assert_eq!(Config::parse(settings), expected);
-        assert_eq!(Config::parse("[chat]\ninteractive = true").is_interactive, Some(true));
-        assert_eq!(Config::parse("[chat]\ninteractive = \"no\"\nname = 7"), Config::default());
+        assert_eq!(GptmeConfig::parse(settings), expected);
+        assert_eq!(GptmeConfig::parse("[chat]\ninteractive = true").is_interactive, Some(true));
+        assert_eq!(GptmeConfig::parse("[chat]\ninteractive = \"no\"\nname = 7"), GptmeConfig::default());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::reader::{MAX_CONFIG, settings};
 use crate::agent::prelude::*;
 use crate::agent::relocation::text;
 use crate::format::edit::Edit;
-use crate::format::toml::{Settings, quoted};
+use crate::format::toml::{TomlSettings, quoted};
 
 impl Moving for Gptme {
     fn relocation<'a>(&'a self, moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
@@ -16,7 +16,7 @@ impl Moving for Gptme {
         Ok(Relocation::of_each(move |copy, _| {
             let path = settings(&copy.place.path);
             let config = small(&path, MAX_CONFIG)?.unwrap_or_default();
-            let config = Settings::parse(&config);
+            let config = TomlSettings::parse(&config);
             let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
             let Some((dir, span)) = moved else {
                 // A fork that was never resumed has no settings: it takes the directory in which it is started.

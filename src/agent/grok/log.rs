@@ -30,20 +30,20 @@ const OF_SUMMARY: [&str; 8] = [
 pub(super) struct Updates;
 
 /// An update of the Agent Client Protocol or of xAI's extension, which older versions wrote without an envelope.
-pub(super) struct Update<'a> {
+pub(super) struct GrokUpdate<'a> {
     at: Option<Timestamp>,
     kind: Text<'a>,
     update: Option<&'a RawValue>,
 }
 
-impl Update<'_> {
+impl GrokUpdate<'_> {
     /// Returns whether a flag of the update is set.
     fn has(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
     }
 }
 
-impl lines::Record for Update<'_> {
+impl lines::Record for GrokUpdate<'_> {
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.at
     }
@@ -84,7 +84,7 @@ impl lines::Record for Update<'_> {
 }
 
 impl Log for Updates {
-    type Record<'a> = Update<'a>;
+    type Record<'a> = GrokUpdate<'a>;
     type Facts = ();
 
     const FILE: Option<&'static str> = Some("updates.jsonl");
@@ -100,12 +100,12 @@ impl Log for Updates {
         })
     }
 
-    fn parse(line: &[u8]) -> Option<Update<'_>> {
+    fn parse(line: &[u8]) -> Option<GrokUpdate<'_>> {
         let whole: &RawValue = record(line)?;
         let [at, params] = members(Some(whole), ["timestamp", "params"]);
         let update = member(params.or(Some(whole)), "update");
         let at = epoch(at, 1).filter(|at| at.as_second() > 0);
-        Some(Update { at, kind: text_in(update, "sessionUpdate"), update })
+        Some(GrokUpdate { at, kind: text_in(update, "sessionUpdate"), update })
     }
 
     /// Follows `/rewind` as Grok Build does when it loads a session.

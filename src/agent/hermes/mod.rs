@@ -10,9 +10,9 @@ use super::{AgentManaged, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::prelude::*;
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
-use records::{Columns, Origin};
+use records::{HermesColumns, HermesOrigin};
 
 /// The variable that selects another home.
 const VARIABLE: &str = "HERMES_HOME";
@@ -37,15 +37,15 @@ const SESSION: &[&str] = &[
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
 
-const DATABASE: Database = Database { schema: &Sessions, agent_managed: &AGENT_MANAGED, locate };
+const DATABASE: Database = Database { schema: &HermesSchema, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct Hermes;
 
 /// Its only schema.
-struct Sessions;
+struct HermesSchema;
 
-impl Schema for Sessions {
+impl Schema for HermesSchema {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         db.require("sessions", &["id"])?;
         db.require("messages", &["id", "session_id", "role", "content", "timestamp"])?;
@@ -72,7 +72,7 @@ impl Schema for Sessions {
         Queries::of_table(db, &sql, database::newer_schema(db, NEWEST))
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "cwd in the database");
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
@@ -81,26 +81,31 @@ impl Schema for Sessions {
         copy.git_branch = row.filled(8).map(|branch| Fact::new(branch, "session"));
         let origin = records::origin(&row.text(5).unwrap_or_default());
         copy.kind = match &origin {
-            Origin::Delegate(_) => SessionKind::Subagent,
+            HermesOrigin::Delegate(_) => SessionKind::Subagent,
             _ if row.int(7).is_some_and(|archived| archived != 0) => SessionKind::Archived,
-            Origin::Branch(_) => SessionKind::Fork,
-            Origin::Own if row.text(10).as_deref() == Some("cron") => SessionKind::Exec,
-            Origin::Own => SessionKind::Main,
+            HermesOrigin::Branch(_) => SessionKind::Fork,
+            HermesOrigin::Own if row.text(10).as_deref() == Some("cron") => SessionKind::Exec,
+            HermesOrigin::Own => SessionKind::Main,
         };
         copy.parent_id = row.filled(1).or(match origin {
-            Origin::Branch(parent) | Origin::Delegate(parent) => Some(parent),
-            Origin::Own => None,
+            HermesOrigin::Branch(parent) | HermesOrigin::Delegate(parent) => Some(parent),
+            HermesOrigin::Own => None,
         });
         if row.text(9).as_deref() == Some("compression") {
             copy.notes.push("Hermes compressed it, and resumes the newest session that continues it".to_owned());
         }
     }
 
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         // Messages that a compression removed from the context are still part of the conversation.
         let is_rewound = row.int(1) == Some(0) && row.int(2).unwrap_or_default() == 0;
-        let columns =
-            Columns { role: row.text(0), content: row.text(3), tool_calls: row.text(4), is_rewound, at: row.int(5) };
+        let columns = HermesColumns {
+            role: row.text(0),
+            content: row.text(3),
+            tool_calls: row.text(4),
+            is_rewound,
+            at: row.int(5),
+        };
         *turn = Some(records::turn(&columns));
     }
 }
@@ -156,7 +161,7 @@ impl Housekeeping for Hermes {}
 /// Finds the sessions in the database of a home and in those of its profiles, which are homes too.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = Found::default();
-    database::locate(store, &store.root.join("state.db"), &Sessions, only, &mut found);
+    database::locate(store, &store.root.join("state.db"), &HermesSchema, only, &mut found);
     let mut profiles = found.dirs(&store.root.join("profiles"));
     profiles.sort();
     for home in profiles {
@@ -164,7 +169,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         named.set.insert(VARIABLE.into(), home.clone().into_os_string());
         named.unset.retain(|name| *name != VARIABLE);
         named.is_default = false;
-        database::locate(&Arc::new(named), &home.join("state.db"), &Sessions, only, &mut found);
+        database::locate(&Arc::new(named), &home.join("state.db"), &HermesSchema, only, &mut found);
     }
     // Branches and continuations after a compression have a parent too.
     for place in &mut found.places {

@@ -7,7 +7,7 @@ use crate::format::content::tool_calls;
 
 /// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum HermesOrigin {
     /// Started by the user or a program.
     Own,
     /// A copy of another session by `/branch`.
@@ -17,18 +17,18 @@ pub(super) enum Origin {
 }
 
 /// Returns the origin of a session from its `model_config`.
-pub(super) fn origin(config: &str) -> Origin {
+pub(super) fn origin(config: &str) -> HermesOrigin {
     let [branch, delegate] = texts_in(serde_json::from_str(config).ok(), ["_branched_from", "_delegate_from"]);
     match (delegate.filled(), branch.filled()) {
-        (Some(parent), _) => Origin::Delegate(parent.to_owned()),
-        (None, Some(parent)) => Origin::Branch(parent.to_owned()),
-        (None, None) => Origin::Own,
+        (Some(parent), _) => HermesOrigin::Delegate(parent.to_owned()),
+        (None, Some(parent)) => HermesOrigin::Branch(parent.to_owned()),
+        (None, None) => HermesOrigin::Own,
     }
 }
 
 /// The columns of a message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Columns {
+pub(super) struct HermesColumns {
     pub role: Option<String>,
     pub content: Option<String>,
     pub tool_calls: Option<String>,
@@ -39,7 +39,7 @@ pub(super) struct Columns {
 }
 
 /// Creates a turn from a message.
-pub(super) fn turn(columns: &Columns) -> Turn {
+pub(super) fn turn(columns: &HermesColumns) -> Turn {
     let role = Role::of(columns.role.as_deref());
     let mut turn = Turn::new(role, columns.at.and_then(|at| Timestamp::from_millisecond(at).ok()));
     if columns.is_rewound {
@@ -62,11 +62,11 @@ mod tests {
 
     #[test]
     fn parser_distinguishes_branch_delegate_and_own_session() {
-        assert_eq!(origin(r#"{"max_tokens": null}"#), Origin::Own);
-        assert_eq!(origin(r#"{"_branched_from": "a"}"#), Origin::Branch("a".to_owned()));
-        assert_eq!(origin(r#"{"_delegate_from": "b", "_branched_from": "a"}"#), Origin::Delegate("b".to_owned()));
+        assert_eq!(origin(r#"{"max_tokens": null}"#), HermesOrigin::Own);
+        assert_eq!(origin(r#"{"_branched_from": "a"}"#), HermesOrigin::Branch("a".to_owned()));
+        assert_eq!(origin(r#"{"_delegate_from": "b", "_branched_from": "a"}"#), HermesOrigin::Delegate("b".to_owned()));
         for other in ["", "null", "[]", r#"{"_branched_from": 7}"#, r#"{"_branched_from": " "}"#, "{"] {
-            assert_eq!(origin(other), Origin::Own, "{other}");
+            assert_eq!(origin(other), HermesOrigin::Own, "{other}");
         }
     }
 
@@ -74,11 +74,11 @@ mod tests {
     fn parser_distinguishes_text_tool_calls_and_results() {
         let said = |role: &str, content: &str, tool_calls: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-            let columns = Columns {
+            let columns = HermesColumns {
                 role: text(role),
                 content: text(content),
                 tool_calls: text(tool_calls),
-                ..Columns::default()
+                ..HermesColumns::default()
             };
             let turn = turn(&columns);
             let texts = turn.messages.iter().map(|message| (message.role, message.text.clone())).collect::<Vec<_>>();
@@ -102,11 +102,11 @@ mod tests {
 
     #[test]
     fn rewound_messages_are_omitted() {
-        let columns = Columns {
+        let columns = HermesColumns {
             role: Some("user".to_owned()),
             content: Some("a".to_owned()),
             is_rewound: true,
-            ..Columns::default()
+            ..HermesColumns::default()
         };
         assert!(turn(&columns).messages.is_empty());
     }

@@ -8,20 +8,20 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::records::LoadError;
-use super::signature::{APP_SALTS, Key, SignatureCheck, Unsupported, check, derive_key};
+use super::signature::{APP_SALTS, SignatureCheck, SigningKey, Unsupported, check, derive_key};
 use super::{machine_secret, short_name};
 use crate::agent::prelude::*;
 
 /// The secrets and keys that are known.
 #[derive(Default)]
-struct Known {
+struct KnownKeys {
     /// The secret of each store; `None` if JidoCode would use none.
     secrets: HashMap<PathBuf, Option<Arc<str>>>,
     /// The derived keys by secret and host name, in the order of [`APP_SALTS`].
-    derived: HashMap<(Arc<str>, String), Vec<Key>>,
+    derived: HashMap<(Arc<str>, String), Vec<SigningKey>>,
 }
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<KnownKeys>> = LazyLock::new(Mutex::default);
 
 /// Forgets the secrets, before another run in this process. A key depends only on its secret and host name.
 pub(crate) fn forget_secrets() {
@@ -29,7 +29,7 @@ pub(crate) fn forget_secrets() {
 }
 
 /// Returns the key of one salt; `None` if JidoCode would use no secret of this store.
-fn key(root: &Path, env: &Env, salt: usize) -> Option<Key> {
+fn key(root: &Path, env: &Env, salt: usize) -> Option<SigningKey> {
     // A second thread that needs the key waits for it instead of deriving it again.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let host = short_name(&env.hostname);
@@ -43,7 +43,7 @@ fn key(root: &Path, env: &Env, salt: usize) -> Option<Key> {
 }
 
 /// Returns every key of a store.
-pub(super) fn all(root: &Path, env: &Env) -> Vec<Key> {
+pub(super) fn all(root: &Path, env: &Env) -> Vec<SigningKey> {
     (0..APP_SALTS.len()).filter_map(|salt| key(root, env, salt)).collect()
 }
 

@@ -26,9 +26,9 @@ const ROUNDS: Params = match Params::new(100_000) {
 
 /// A key that signs sessions; it belongs to one machine with one host name.
 #[derive(Clone)]
-pub struct Key([u8; 32]);
+pub struct SigningKey([u8; 32]);
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")
     }
@@ -37,12 +37,12 @@ impl fmt::Debug for Key {
 /// Derives the key of a machine from the text of `~/.jido_code/machine_secret`, untrimmed, and the short host name.
 ///
 /// This takes a noticeable fraction of a second, so derive a key once for all files.
-pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> Key {
+pub fn derive_key(app_salt: &str, machine_secret: &str, hostname: &str) -> SigningKey {
     let salt = [app_salt, machine_secret, hostname].concat();
     let mut key = [0; 32];
     // The generic variants would be compiled in this crate, which the dev profile does not optimize: 20 times slower.
     pbkdf2_hmac_with_params(app_salt.as_bytes(), salt.as_bytes(), Algorithm::Pbkdf2Sha256, ROUNDS, &mut key);
-    Key(key)
+    SigningKey(key)
 }
 
 /// The result of checking a signature.
@@ -64,7 +64,7 @@ pub fn canonical(bytes: &[u8], out: &mut impl FnMut(&[u8])) -> Result<(), Encode
 }
 
 /// Checks the signature of a file against each key.
-pub fn check(bytes: &[u8], keys: &[Key]) -> Result<SignatureCheck, LoadError> {
+pub fn check(bytes: &[u8], keys: &[SigningKey]) -> Result<SignatureCheck, LoadError> {
     let mut signature = None;
     walk(document(bytes)?, |key, value| {
         if key == "signature" {
@@ -91,7 +91,7 @@ pub fn check(bytes: &[u8], keys: &[Key]) -> Result<SignatureCheck, LoadError> {
 }
 
 /// Returns the file in JidoCode's encoding with a new signature, which replaces an existing one.
-pub fn sign(bytes: &[u8], key: &Key) -> Result<Vec<u8>, EncodeError> {
+pub fn sign(bytes: &[u8], key: &SigningKey) -> Result<Vec<u8>, EncodeError> {
     let mut mac = mac(key);
     canonical(bytes, &mut |piece| mac.update(piece))?;
     let signature = format!("\"{}\"", STANDARD.encode(mac.finalize().into_bytes()));
@@ -101,7 +101,7 @@ pub fn sign(bytes: &[u8], key: &Key) -> Result<Vec<u8>, EncodeError> {
     Ok(signed)
 }
 
-fn mac(key: &Key) -> Hmac<Sha256> {
+fn mac(key: &SigningKey) -> Hmac<Sha256> {
     // HMAC itself pads a short key with zeros to a block; done here, the length needs no check.
     let mut block = [0; 64];
     block[..key.0.len()].copy_from_slice(&key.0);
@@ -150,7 +150,7 @@ mod tests {
 }"#;
     const SIGNATURE: &str = "KrSmAzWFt6sb02xtDl0lYDtqB48lqqUFQ9HB/atojIQ=";
 
-    static KEY: LazyLock<Key> = LazyLock::new(|| {
+    static KEY: LazyLock<SigningKey> = LazyLock::new(|| {
         let secret = "00112233445566778899aabbccddeeff".repeat(2);
         derive_key(APP_SALTS[0], &secret, "examplehost")
     });
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn outcome(json: &str) -> SignatureCheck {
-        check(json.as_bytes(), &[Key([7; 32]), KEY.clone()]).expect("an outcome")
+        check(json.as_bytes(), &[SigningKey([7; 32]), KEY.clone()]).expect("an outcome")
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
             let text = signed().replace(&format!("\"{SIGNATURE}\""), odd);
             assert_eq!(outcome(&text), SignatureCheck::Wrong, "{odd}");
         }
-        assert_eq!(check(signed().as_bytes(), &[Key([7; 32])]), Ok(SignatureCheck::Wrong));
+        assert_eq!(check(signed().as_bytes(), &[SigningKey([7; 32])]), Ok(SignatureCheck::Wrong));
     }
 
     #[test]
@@ -323,9 +323,9 @@ mod tests {
         #[test]
         fn signed_document_verifies_with_its_key(value in values(), key in any::<[u8; 32]>()) {
             let text = json!({ "a": value, "signature": "old" }).to_string();
-            let signed = sign(text.as_bytes(), &Key(key)).expect("a file");
-            prop_assert_eq!(check(&signed, &[Key(key)]), Ok(SignatureCheck::Valid));
-            prop_assert_eq!(check(text.as_bytes(), &[Key(key)]), Ok(SignatureCheck::Wrong));
+            let signed = sign(text.as_bytes(), &SigningKey(key)).expect("a file");
+            prop_assert_eq!(check(&signed, &[SigningKey(key)]), Ok(SignatureCheck::Valid));
+            prop_assert_eq!(check(text.as_bytes(), &[SigningKey(key)]), Ok(SignatureCheck::Wrong));
         }
 
         #[test]

@@ -7,19 +7,22 @@ pub(super) mod about;
 
 use super::AgentManaged;
 use crate::agent::database::Database;
-use crate::agent::opencode::program::Program;
-use crate::agent::opencode::tables::Tables;
+use crate::agent::opencode::program::OpenCodeProgram;
+use crate::agent::opencode::tables::OpenCodeTables;
 use crate::agent::prelude::*;
 use crate::session::repository::Repository;
 
-const PROGRAM: Program =
-    Program { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
+const PROGRAM: OpenCodeProgram =
+    OpenCodeProgram { kind: AgentKind::Kilo, name: "kilo", variable: "KILO_DB", channels: &["kilo", "opencode"] };
 
 const AGENT_MANAGED: AgentManaged =
-    Program::agent_managed(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
+    OpenCodeProgram::agent_managed(&["kilo", "session", "delete"], &["kilo", "import"], ("kilo.db", PROGRAM.variable));
 
-const DATABASE: Database =
-    Database { schema: &Tables, agent_managed: &AGENT_MANAGED, locate: |store, only| PROGRAM.locate(store, only) };
+const DATABASE: Database = Database {
+    schema: &OpenCodeTables,
+    agent_managed: &AGENT_MANAGED,
+    locate: |store, only| PROGRAM.locate(store, only),
+};
 
 /// The agent.
 pub(super) struct Kilo;
@@ -34,7 +37,7 @@ impl Reading for Kilo {
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        Program::usage(&copy.place)
+        OpenCodeProgram::usage(&copy.place)
     }
 }
 
@@ -45,7 +48,7 @@ impl Resuming for Kilo {
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         // If that directory is gone, this is only a warning, because Kilo does continue.
-        if let Some(own) = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
+        if let Some(own) = OpenCodeProgram::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
                 "Kilo continues in {}, wherever it is started; {}",
                 own.display(),
@@ -68,7 +71,7 @@ impl Resuming for Kilo {
 
 impl Moving for Kilo {
     fn repository(&self, copy: &SessionCopy) -> Repository {
-        Program::repository(&copy.place)
+        OpenCodeProgram::repository(&copy.place)
     }
 
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {

@@ -15,7 +15,7 @@ mod resuming;
 use std::path::Component;
 
 use md5::{Digest as _, Md5};
-use reader::{Files, is_file, listed_dirs, read_context, read_state, read_wire};
+use reader::{KimiFiles, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use crate::agent::Depth;
 use crate::agent::lines::{Counts, Record as _};
@@ -84,7 +84,7 @@ impl Reading for Kimi {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let files = Files::of(&place);
+        let files = KimiFiles::of(&place);
         let mut copy = SessionCopy::new(place);
         // A path that is not a directory adds 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
@@ -115,7 +115,7 @@ impl Reading for Kimi {
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut counts, mut replies) = (Counts::default(), Replies::default());
-        let files = Files::of(&copy.place);
+        let files = KimiFiles::of(&copy.place);
         each_line(&files.wire, &mut |line| {
             match json::record::<WireRecord<'_>>(line) {
                 Some(record) => {
@@ -140,12 +140,12 @@ impl Reading for Kimi {
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         // The context begins with a prompt that names the directory and is truncated when it grows too long; the log
         // only grows, and its times distinguish the conversations of two directories.
-        let files = Files::of(place);
+        let files = KimiFiles::of(place);
         [files.wire, files.context].into_iter().find(|path| is_file(path))
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        let files = Files::of(place);
+        let files = KimiFiles::of(place);
         vec![files.wire, files.context]
     }
 
@@ -154,7 +154,7 @@ impl Reading for Kimi {
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let files = Files::of(&copy.place);
+        let files = KimiFiles::of(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
             let message = json::record::<WireRecord<'_>>(line).and_then(|record| record.message());
@@ -172,7 +172,7 @@ impl Reading for Kimi {
 
 impl Housekeeping for Kimi {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(own_files(place, Files::of(place).legacy.filter(|legacy| **legacy != *place.path)))
+        Ok(own_files(place, KimiFiles::of(place).legacy.filter(|legacy| **legacy != *place.path)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

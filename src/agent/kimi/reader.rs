@@ -1,6 +1,6 @@
 //! Reads the files of one session, and `kimi.json` for all of them.
 
-use crate::agent::kimi::records::{ContextRecord, Replies, State, WireEvent, WireRecord, WorkDir, work_dirs};
+use crate::agent::kimi::records::{ContextRecord, KimiState, Replies, WireEvent, WireRecord, WorkDir, work_dirs};
 use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
@@ -15,7 +15,7 @@ pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// The files of one session; not all of them need to exist.
-pub(super) struct Files {
+pub(super) struct KimiFiles {
     pub(super) wire: PathBuf,
     pub(super) context: PathBuf,
     state: [PathBuf; 2],
@@ -23,7 +23,7 @@ pub(super) struct Files {
     pub(super) legacy: Option<PathBuf>,
 }
 
-impl Files {
+impl KimiFiles {
     pub(super) fn of(place: &Located) -> Self {
         let legacy = place.path.with_file_name(format!("{}.jsonl", place.id));
         let dir = place.path.with_file_name(&place.id);
@@ -37,7 +37,7 @@ impl Files {
 
 /// Changes the title in the state, from which Kimi CLI reads it (1.45.0); Kimi writes one there after the first turn.
 pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), Unable> {
-    let [path, _] = Files::of(place).state;
+    let [path, _] = KimiFiles::of(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
     let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
     edit.map(|edit| (path, edit))
@@ -127,11 +127,11 @@ pub(super) fn read_context(copy: &mut SessionCopy, path: &Path, has_prompt: bool
 }
 
 /// Reads the title, and whether the session was archived; the second file is that of older versions.
-pub(super) fn read_state(copy: &mut SessionCopy, files: &Files) {
+pub(super) fn read_state(copy: &mut SessionCopy, files: &KimiFiles) {
     for path in &files.state {
         let read = fsio::read_if_present(path, MAX_STATE).map_err(|error| error.reason()).and_then(|bytes| {
             let Some(bytes) = bytes else { return Ok(()) };
-            let state: State<'_> =
+            let state: KimiState<'_> =
                 serde_json::from_slice(&bytes).map_err(|_| "it cannot be read as JSON".to_owned())?;
             if state.archived.0 {
                 copy.kind = SessionKind::Archived;

@@ -34,14 +34,14 @@ pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
 /// `state.json`, or `metadata.json` of older versions with fewer members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct State<'a> {
+pub(crate) struct KimiState<'a> {
     custom_title: Text<'a>,
     title: Text<'a>,
     /// Set if it was archived.
     pub archived: Flag,
 }
 
-impl State<'_> {
+impl KimiState<'_> {
     /// Returns the title, which the user gave or Kimi derived from the first prompt of a successful turn.
     pub(crate) fn title(&self) -> Option<&str> {
         self.custom_title.filled().or_else(|| self.title.filled().filter(|title| *title != "Untitled"))

@@ -5,7 +5,7 @@
 //! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays,
 //! too.
 
-use super::reader::{Files, MAX_MAP};
+use super::reader::{KimiFiles, MAX_MAP};
 use super::{Kimi, hash, reader, remote_kaos};
 use crate::agent::kimi::records::work_dirs;
 use crate::agent::prelude::*;
@@ -31,7 +31,7 @@ impl Moving for Kimi {
             let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
             // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the
             // old path.
-            let legacy = Files::of(place).legacy.filter(|legacy| **legacy != *place.path);
+            let legacy = KimiFiles::of(place).legacy.filter(|legacy| **legacy != *place.path);
             let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
             let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
             Ok(Moved::by(acts.collect()))

@@ -1,14 +1,14 @@
 //! The command that resumes a session of Kimi CLI, and its checks: its program has the same name as that of Kimi Code,
 //! and starts a new session for an id that it does not find.
 
-use super::reader::{Files, is_file, listed_dirs};
+use super::reader::{KimiFiles, is_file, listed_dirs};
 use super::{Kimi, hash, remote_kaos};
 use crate::agent::as_prompt_option;
 use crate::agent::installed::Package;
 use crate::agent::kimicode::{self, OLDER as PACKAGE, PACKAGE as SUCCESSOR};
 use crate::agent::prelude::*;
 use crate::format::shell;
-use crate::system::env::Program;
+use crate::system::env::ProgramSearch;
 
 impl Resuming for Kimi {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
@@ -28,7 +28,7 @@ impl Resuming for Kimi {
     }
 
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
-        if env.find_program("kimi") == Program::Missing {
+        if env.find_program("kimi") == ProgramSearch::Missing {
             return Ok(None);
         }
         // The behaviour of Kimi CLI 1.52 is known from its code.
@@ -73,7 +73,7 @@ impl Resuming for Kimi {
         if hash(dir.as_os_str().as_encoded_bytes()) != project {
             return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()).into());
         }
-        let files = Files::of(&copy.place);
+        let files = KimiFiles::of(&copy.place);
         if !is_file(&files.context) {
             return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".into());
         }

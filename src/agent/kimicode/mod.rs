@@ -10,21 +10,21 @@ pub(super) mod about;
 
 use serde_json::json;
 
-use super::installed::{Package, Registry};
+use super::installed::{Package, PackageRegistry};
 use super::lines::{Ends, Lines, Log};
 use crate::agent::prelude::*;
 use crate::format::edit::json_string;
 use crate::format::json::record;
 use crate::format::jsonl::each_line;
 use crate::session::obstacle::Obstacle;
-use records::{IMPORTED, KimiCodeRecord, State, is_id};
+use records::{IMPORTED, KimiCodeRecord, KimiCodeState, is_id};
 
 /// `state.json` lists the agents of a session.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// Its package, and that of Kimi CLI, whose program has the same name.
-pub(super) const PACKAGE: (Registry, &str) = (Registry::Npm, "@moonshot-ai/kimi-code");
-pub(super) const OLDER: (Registry, &str) = (Registry::PyPi, "kimi_cli");
+pub(super) const PACKAGE: (PackageRegistry, &str) = (PackageRegistry::Npm, "@moonshot-ai/kimi-code");
+pub(super) const OLDER: (PackageRegistry, &str) = (PackageRegistry::PyPi, "kimi_cli");
 
 /// The agent.
 pub(super) struct KimiCode;
@@ -155,7 +155,7 @@ pub(super) fn imports_of(older: &Located, env: &Env) -> Vec<Located> {
     let places = stores.flat_map(|store| KimiCode.locate(&store, Some(&id)).places);
     let is_of = |place: &Located| {
         let bytes = fsio::read_if_present(&place.path.join("state.json"), MAX_STATE).ok().flatten().unwrap_or_default();
-        let state: State<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let state: KimiCodeState<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
         state.import().is_some_and(|import| import.is_of(older))
     };
     places.filter(is_of).collect()
@@ -169,7 +169,7 @@ fn read_state(copy: &mut SessionCopy, context: &ReadContext<'_>) {
         Ok(bytes) => bytes,
         Err(error) => return copy.notes.push(format!("its state.json cannot be read: {}", error.reason())),
     };
-    let Some(state) = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<State<'_>>(bytes).ok()) else {
+    let Some(state) = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<KimiCodeState<'_>>(bytes).ok()) else {
         let why = if bytes.is_some() { "cannot be read as JSON" } else { "is missing" };
         let listed = context.notes.dirs.get(&copy.place.id).and_then(|dirs| dirs.first()).cloned();
         copy.start_dir = listed.as_ref().map(|listed| Fact::new(listed.dir.clone(), listed.source));

@@ -12,7 +12,7 @@ use crate::format::json::epoch;
 /// The contents of `state.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(super) struct State<'a> {
+pub(super) struct KimiCodeState<'a> {
     pub(super) cwd: Text<'a>,
     pub(super) title: Text<'a>,
     pub(super) archived: Flag,
@@ -26,7 +26,7 @@ pub(super) const IMPORTED: &str = "ses_";
 
 /// The origin of an imported session.
 #[derive(Debug)]
-pub(super) struct Import {
+pub(super) struct ImportOrigin {
     /// The id in Kimi CLI.
     pub(super) id: String,
     /// The path from which it was imported.
@@ -35,7 +35,7 @@ pub(super) struct Import {
     pub(super) at: Option<Timestamp>,
 }
 
-impl Import {
+impl ImportOrigin {
     /// Returns whether it was imported from this copy. The home may have moved since, so only the end of the path
     /// counts.
     pub(super) fn is_of(&self, older: &Located) -> bool {
@@ -47,7 +47,7 @@ impl Import {
     }
 }
 
-impl State<'_> {
+impl KimiCodeState<'_> {
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         epoch(self.created_at, 1000)
     }
@@ -57,11 +57,11 @@ impl State<'_> {
     }
 
     /// Returns the origin of an imported session.
-    pub(super) fn import(&self) -> Option<Import> {
+    pub(super) fn import(&self) -> Option<ImportOrigin> {
         let [is_imported] = members(self.custom, ["imported_from_kimi_cli"]);
         let [id, source, at] = texts_in(self.custom, ["kimi_cli_session_id", "kimi_cli_source_path", "imported_at"]);
         inner::<Flag>(is_imported).0.then_some(())?;
-        Some(Import { id: id.filled()?.to_owned(), source: source.filled()?.into(), at: at.instant() })
+        Some(ImportOrigin { id: id.filled()?.to_owned(), source: source.filled()?.into(), at: at.instant() })
     }
 }
 

@@ -25,7 +25,7 @@ const CLI: &str = "cli";
 pub(super) struct Kiro;
 
 /// The log of its second layout.
-struct Workspace;
+struct WorkspaceLog;
 
 impl Reading for Kiro {
     fn engine(&self) -> &'static dyn Engine {
@@ -33,7 +33,7 @@ impl Reading for Kiro {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        is_workspace(place).then_some(&Lines(Workspace))
+        is_workspace(place).then_some(&Lines(WorkspaceLog))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -93,7 +93,7 @@ impl Log for Kiro {
     }
 }
 
-impl Log for Workspace {
+impl Log for WorkspaceLog {
     type Record<'a> = KiroRecord<'a>;
     type Facts = ();
 

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::PointerWriter;
 
 use crate::agent::claude::slug::is_slug_of;
-use crate::agent::command::{Plan, Request};
+use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
 use crate::format::edit::{Edit, json_string};
@@ -29,7 +29,7 @@ pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Raw<'a> {
+struct RawPointer<'a> {
     session_id: Text<'a>,
     app_path: Text<'a>,
     timestamp: Text<'a>,
@@ -103,7 +103,7 @@ impl PointerWriter for Leo {
         MEANINGFUL_BYTES
     }
 
-    fn start_new(&self, dir: PathBuf, request: &Request, env: &Env) -> Plan {
+    fn start_new(&self, dir: PathBuf, request: &LaunchRequest, env: &Env) -> LaunchPlan {
         super::claude::start_new(dir, request, env)
     }
 }
@@ -129,7 +129,7 @@ fn places(env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) 
 
 fn read(path: &Path, dir: &Path, zone: &TimeZone) -> Result<Option<Pointer>, PathError> {
     let Some(bytes) = fsio::read_if_present(path, MAX_BYTES)? else { return Ok(None) };
-    let raw: Raw<'_> = serde_json::from_slice(&bytes)
+    let raw: RawPointer<'_> = serde_json::from_slice(&bytes)
         .map_err(|error| PathError::new("read", path, std::io::Error::other(format!("it is not JSON: {error}"))))?;
     let dir = match raw.app_path.filled() {
         // The legacy file is next to the apps and names its app.

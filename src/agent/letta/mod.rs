@@ -19,7 +19,7 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::usage::Cost;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use records::{Conversation, DIRECTORY, Line, Manifest, Start, replaced};
+use records::{DIRECTORY, LettaConversation, LettaLine, LettaManifest, ProcessStart, replaced};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
 /// The file with the format of the messages, and with their migration.
@@ -65,7 +65,7 @@ impl Reading for Letta {
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // A message that is written again counts once.
         let (mut costs, mut nameless) = (HashMap::new(), Vec::new());
-        each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match Line::parse(line)
+        each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match LettaLine::parse(line)
             .and_then(|line| line.cost())
         {
             Some((Some(id), cost)) => drop(costs.insert(id, cost)),
@@ -121,16 +121,16 @@ impl Housekeeping for Letta {
 
 /// Facts from a log for which a copy has no member.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct LettaFacts {
     header_dir: Option<PathBuf>,
     has_older: bool,
-    first: Option<Start>,
-    last: Option<Start>,
+    first: Option<ProcessStart>,
+    last: Option<ProcessStart>,
 }
 
 impl Log for Letta {
-    type Record<'a> = Line<'a>;
-    type Facts = Facts;
+    type Record<'a> = LettaLine<'a>;
+    type Facts = LettaFacts;
 
     const FILE: Option<&'static str> = Some("messages.jsonl");
     const HAS_BRANCHES: bool = true;
@@ -146,37 +146,37 @@ impl Log for Letta {
         found
     }
 
-    fn parse(line: &[u8]) -> Option<Line<'_>> {
-        Line::parse(line)
+    fn parse(line: &[u8]) -> Option<LettaLine<'_>> {
+        LettaLine::parse(line)
     }
 
     fn branches(log: &Path) -> Result<Branches, PathError> {
         Ok(Branches::without(&replaced(log)?))
     }
 
-    fn see_from_start(line: &Line<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(line: &LettaLine<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut LettaFacts) {
         facts.header_dir = facts.header_dir.take().or_else(|| line.header_dir());
         facts.has_older |= line.is_older();
         facts.first = facts.first.take().or_else(|| line.start());
     }
 
-    fn knows_start(_copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_start(_copy: &SessionCopy, facts: &LettaFacts) -> bool {
         facts.first.is_some()
     }
 
-    fn see_from_end(line: &Line<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(line: &LettaLine<'_>, copy: &mut SessionCopy, facts: &mut LettaFacts) {
         facts.last = facts.last.take().or_else(|| line.start());
         copy.model = copy.model.take().or_else(|| line.model().map(|model| Fact::new(model.to_owned(), "transcript")));
     }
 
-    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &LettaFacts) -> bool {
         facts.last.is_some() && copy.model.is_some()
     }
 
     fn finish(
         copy: &mut SessionCopy,
         ends: &Ends,
-        mut facts: Facts,
+        mut facts: LettaFacts,
         _context: &ReadContext<'_>,
     ) -> Result<(), PathError> {
         if ends.is_missing {
@@ -184,14 +184,14 @@ impl Log for Letta {
             copy.notes.push("its messages.jsonl is gone".to_owned());
         } else if facts.last.is_none() {
             let line = Jsonl::open(&messages_path(&copy.place))?.last_line_with(DIRECTORY.as_bytes(), MAX_SEARCH)?;
-            facts.last = line.and_then(|line| Line::parse(&line).and_then(|line| line.start()));
+            facts.last = line.and_then(|line| LettaLine::parse(&line).and_then(|line| line.start()));
         }
         let manifest = small_file(copy, MANIFEST);
-        let manifest: Manifest<'_> = record(&manifest).unwrap_or_default();
+        let manifest: LettaManifest<'_> = record(&manifest).unwrap_or_default();
         note_formats(copy, facts.has_older, manifest.unknown_format());
         note_dirs(copy, facts, manifest.is_migrated());
         let conversation = small_file(copy, "conversation.json");
-        let conversation: Conversation<'_> = record(&conversation).unwrap_or_default();
+        let conversation: LettaConversation<'_> = record(&conversation).unwrap_or_default();
         let began = conversation.created_at().map(|at| Fact::new(at, "conversation")).or(copy.created_at.take());
         copy.created_at = manifest.created_at().map(|at| Fact::new(at, "manifest")).or(began);
         copy.title = conversation.summary.filled().map(|title| Fact::new(title.to_owned(), "conversation"));
@@ -224,7 +224,7 @@ fn note_formats(copy: &mut SessionCopy, has_older: bool, unknown: Option<String>
     }
 }
 
-fn note_dirs(copy: &mut SessionCopy, facts: Facts, is_migrated: bool) {
+fn note_dirs(copy: &mut SessionCopy, facts: LettaFacts, is_migrated: bool) {
     let first = facts.first.or_else(|| facts.last.clone());
     let last = facts.last.or_else(|| first.clone());
     copy.start_dir = first.map(|start| Fact::new(start.dir, "transcript"));
@@ -247,7 +247,7 @@ fn note_dirs(copy: &mut SessionCopy, facts: Facts, is_migrated: bool) {
 /// Returns the format of a session's messages if it is unknown.
 fn unknown_format_of(place: &Located) -> Option<String> {
     let bytes = fsio::read_if_present(&place.path.join(MANIFEST), MAX_META).ok()??;
-    record::<Manifest<'_>>(&bytes)?.unknown_format()
+    record::<LettaManifest<'_>>(&bytes)?.unknown_format()
 }
 
 /// Returns the explanation that the messages are in an unknown format.
@@ -264,7 +264,7 @@ fn small_file(copy: &mut SessionCopy, name: &str) -> Vec<u8> {
 /// Returns the file of a conversation's agent, if the conversation names one.
 fn agent_path(place: &Located) -> Result<Option<PathBuf>, PathError> {
     let bytes = fsio::read_if_present(&place.path.join("conversation.json"), MAX_META)?.unwrap_or_default();
-    let conversation: Conversation<'_> = record(&bytes).unwrap_or_default();
+    let conversation: LettaConversation<'_> = record(&bytes).unwrap_or_default();
     let name = conversation.agent_id.filled().map(|id| URL_SAFE_NO_PAD.encode(id));
     Ok(name.map(|name| place.store.root.join("agents").join(format!("{name}.json"))))
 }
@@ -275,7 +275,7 @@ fn is_torn(place: &Located) -> bool {
     if let Ok(Some(file)) = Jsonl::open_if_present(&messages_path(place)) {
         // An unreadable file is not known to be torn.
         let _ = file.lines_backward(|line, is_ended| {
-            is_torn = !is_ended && Line::parse(line).is_none();
+            is_torn = !is_ended && LettaLine::parse(line).is_none();
             true
         });
     }

@@ -35,14 +35,14 @@ const STACK: &str = "pi-ai";
 /// Members of conversation.json.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Conversation<'a> {
+pub(super) struct LettaConversation<'a> {
     pub agent_id: Text<'a>,
     pub archived: Flag,
     pub summary: Text<'a>,
     created_at: Text<'a>,
 }
 
-impl Conversation<'_> {
+impl LettaConversation<'_> {
     /// Returns the start of the conversation, if the time is real.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         real(self.created_at.instant())
@@ -52,7 +52,7 @@ impl Conversation<'_> {
 /// Members of manifest.json.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Manifest<'a> {
+pub(super) struct LettaManifest<'a> {
     schema_version: Option<&'a RawValue>,
     message_format: Text<'a>,
     provider_stack: Text<'a>,
@@ -60,7 +60,7 @@ pub(super) struct Manifest<'a> {
     migrated_from: Text<'a>,
 }
 
-impl Manifest<'_> {
+impl LettaManifest<'_> {
     /// Returns the format if it is unknown; a missing member counts as known.
     pub(super) fn unknown_format(&self) -> Option<String> {
         let schema = self.schema_version.map(RawValue::get).filter(|schema| !SCHEMAS.contains(schema));
@@ -84,15 +84,15 @@ impl Manifest<'_> {
 
 /// A line of messages.jsonl: a message, or an entry in Pi's format that contains one.
 #[derive(Default)]
-pub(in crate::agent) struct Line<'a> {
+pub(in crate::agent) struct LettaLine<'a> {
     entry: PiRecord<'a>,
-    message: Said<'a>,
+    message: LettaMessage<'a>,
 }
 
 /// A message.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Said<'a> {
+struct LettaMessage<'a> {
     id: Text<'a>,
     role: Text<'a>,
     model: Text<'a>,
@@ -104,12 +104,12 @@ struct Said<'a> {
 
 /// The start of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Start {
+pub(super) struct ProcessStart {
     pub dir: Arc<Path>,
     pub branch: Option<String>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LettaLine<'a> {
     /// Parses a line; `None` if it is not an object.
     pub(super) fn parse(line: &'a [u8]) -> Option<Self> {
         let entry = PiRecord::parse(line)?;
@@ -145,7 +145,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the start of the process that wrote the line, if it is recorded.
-    pub(super) fn start(&self) -> Option<Start> {
+    pub(super) fn start(&self) -> Option<ProcessStart> {
         if self.message.role.get() != Some("user") {
             return None;
         }
@@ -154,7 +154,7 @@ impl<'a> Line<'a> {
         texts.iter().filter(|text| is_reminder(text)).find_map(|text| {
             let dir = recorded::dir(&after(text, DIRECTORY)?)?;
             let branch = after(text, REPOSITORY).and_then(|rest| Some(rest.split_once(')')?.0.to_owned()));
-            Some(Start { dir, branch })
+            Some(ProcessStart { dir, branch })
         })
     }
 
@@ -174,7 +174,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl lines::Record for Line<'_> {
+impl lines::Record for LettaLine<'_> {
     /// Returns the time if it is real. A reply also has the provider's time.
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
@@ -216,7 +216,7 @@ fn real(at: Option<Timestamp>) -> Option<Timestamp> {
 pub(super) fn replaced(path: &Path) -> Result<BTreeSet<usize>, PathError> {
     let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), BTreeSet::new(), 0);
     each_line(path, &mut |line| {
-        if let Some(id) = Line::parse(line).as_ref().and_then(|line| line.message.id.filled()) {
+        if let Some(id) = LettaLine::parse(line).as_ref().and_then(|line| line.message.id.filled()) {
             let mut hasher = DefaultHasher::new();
             id.hash(&mut hasher);
             replaced.extend(last.insert(hasher.finish(), at));
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn prompt_is_last_text_except_reminders() {
-        let prompt = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.prompt());
+        let prompt = |texts: &[&str]| LettaLine::parse(user(texts).as_bytes()).and_then(|line| line.prompt());
         assert_eq!(prompt(&["<system-reminder>a", "b"]).as_deref(), Some("b"));
         assert_eq!(prompt(&["b"]).as_deref(), Some("b"));
         assert_eq!(prompt(&["a", "<system-reminder>b"]), None);
@@ -252,15 +252,15 @@ mod tests {
 
     #[test]
     fn start_directory_is_read_only_from_reminder() {
-        let start = |texts: &[&str]| Line::parse(user(texts).as_bytes()).and_then(|line| line.start());
+        let start = |texts: &[&str]| LettaLine::parse(user(texts).as_bytes()).and_then(|line| line.start());
         let notice =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
         assert_eq!(
             start(&[notice, "go"]),
-            Some(Start { dir: Path::new("/w/a b").into(), branch: Some("main".to_owned()) })
+            Some(ProcessStart { dir: Path::new("/w/a b").into(), branch: Some("main".to_owned()) })
         );
         let plain = "<system-reminder>\n- **Current working directory**: /w/a\n- **Git repository**: No\n";
-        assert_eq!(start(&[plain, "go"]), Some(Start { dir: Path::new("/w/a").into(), branch: None }));
+        assert_eq!(start(&[plain, "go"]), Some(ProcessStart { dir: Path::new("/w/a").into(), branch: None }));
         assert_eq!(start(&["- **Current working directory**: /etc", "go"]), None, "anybody can type that");
         assert_eq!(start(&["<system-reminder>- **Current working directory**: etc"]), None, "relative to what?");
     }
@@ -273,16 +273,16 @@ mod tests {
             )
         };
         let typed = entry(&user(&["<system-reminder>\n- **Current working directory**: /w/a\n", "go"]));
-        let line = Line::parse(typed.as_bytes()).expect("an entry");
+        let line = LettaLine::parse(typed.as_bytes()).expect("an entry");
         assert_eq!(
             (line.prompt().as_deref(), line.start().map(|start| start.dir)),
             (Some("go"), Some(Path::new("/w/a").into()))
         );
-        let header = Line::parse(br#"{"type":"session","version":3,"id":"x","cwd":"/w/h"}"#).expect("a header");
+        let header = LettaLine::parse(br#"{"type":"session","version":3,"id":"x","cwd":"/w/h"}"#).expect("a header");
         assert_eq!((header.header_dir(), header.prompt(), header.start()), (Some("/w/h".into()), None, None));
         assert_eq!(line.header_dir(), None);
         let summary =
-            Line::parse(br#"{"type":"compaction","summary":"so far","message":{"role":"user","content":"x"}}"#);
+            LettaLine::parse(br#"{"type":"compaction","summary":"so far","message":{"role":"user","content":"x"}}"#);
         let summary = summary.expect("an entry");
         assert_eq!((summary.prompt(), summary.messages()[0].text.as_str()), (None, "so far"));
     }
@@ -293,7 +293,7 @@ mod tests {
             let text = format!(
                 r#"{{"type":"message","timestamp":"{written}","message":{{"role":"{role}","timestamp":{millis},"content":[]}}}}"#
             );
-            Line::parse(text.as_bytes()).and_then(|line| line.time()).map(|at| at.to_string())
+            LettaLine::parse(text.as_bytes()).and_then(|line| line.time()).map(|at| at.to_string())
         };
         let (invented, real) = ("2026-01-01T00:00:24Z", "2026-11-25T09:30:00Z");
         assert_eq!(at(real, "user", 1_767_225_624_000).as_deref(), Some(real));
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn manifest_reports_unknown_format() {
         let unknown =
-            |text: &str| record::<Manifest<'_>>(text.as_bytes()).and_then(|manifest| manifest.unknown_format());
+            |text: &str| record::<LettaManifest<'_>>(text.as_bytes()).and_then(|manifest| manifest.unknown_format());
         for known in [
             "{}",
             r#"{"schema_version":1}"#,
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn reply_has_text_or_a_tool_call() {
-        let reply = |text: &str| Line::parse(text.as_bytes()).is_some_and(|line| line.is_reply());
+        let reply = |text: &str| LettaLine::parse(text.as_bytes()).is_some_and(|line| line.is_reply());
         assert!(reply(r#"{"role":"assistant","content":[{"type":"toolCall","name":"Bash","arguments":{}}]}"#));
         for other in [
             r#"{"role":"assistant","content":[]}"#,

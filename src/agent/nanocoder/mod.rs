@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::about::FindPackage;
 use super::ids::is_uuid;
-use super::installed::Registry;
+use super::installed::PackageRegistry;
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::prelude::*;
 use crate::agent::upkeep::Retention;
@@ -62,7 +62,7 @@ impl Housekeeping for Nanocoder {
 
 /// Adds the session to the command line, if the installed version supports the option; 1.28.1 does not.
 fn fit_command(command: &mut Command, copy: &SessionCopy, find: FindPackage<'_>) {
-    let package = find("nanocoder").filter(|package| package.is(Registry::Npm, PACKAGE));
+    let package = find("nanocoder").filter(|package| package.is(PackageRegistry::Npm, PACKAGE));
     if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
         command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
         command.then_type = None;

@@ -13,7 +13,7 @@ use memchr::memmem;
 
 use super::lines::Lines;
 use crate::agent::ids::is_word;
-use crate::agent::pi::log::{Dialect, Tree};
+use crate::agent::pi::log::{Dialect, PiTree};
 use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::pi::{prompt_words, relocation};
 use crate::agent::prelude::*;
@@ -69,7 +69,7 @@ impl Reading for Omp {
     }
 
     fn engine(&self) -> &'static dyn Engine {
-        &Lines(Tree(Self))
+        &Lines(PiTree(Self))
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {

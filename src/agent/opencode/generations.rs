@@ -6,7 +6,7 @@
 //! deleting a session in version 2 leaves its old row.
 
 use crate::agent::database::Older;
-use crate::agent::installed::{Package, Registry};
+use crate::agent::installed::{Package, PackageRegistry};
 use crate::agent::prelude::*;
 use crate::format::shell;
 use crate::format::sqlite::{Db, QueryError};
@@ -80,7 +80,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
         return Ok(None);
     }
     let older = with_version_1(copy, "--session").unwrap_or_default();
-    let package = Package::of("opencode", env).filter(|package| package.is(Registry::Npm, PACKAGE));
+    let package = Package::of("opencode", env).filter(|package| package.is(PackageRegistry::Npm, PACKAGE));
     match package.as_ref().and_then(|package| package.is_at_least(2, 0)) {
         Some(false) => Ok(None),
         Some(true) => {

@@ -9,9 +9,9 @@ use crate::agent::database::Database;
 use crate::agent::prelude::*;
 use crate::session::branches::BranchFilter;
 use crate::session::repository::Repository;
-use program::Program;
-use tables::Tables;
-use tree::Tree;
+use program::OpenCodeProgram;
+use tables::OpenCodeTables;
+use tree::OpenCodeTree;
 
 pub(super) mod about;
 mod generations;
@@ -20,16 +20,16 @@ pub(super) mod tables;
 mod transfer;
 mod tree;
 
-const PROGRAM: Program =
-    Program { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };
+const PROGRAM: OpenCodeProgram =
+    OpenCodeProgram { kind: AgentKind::OpenCode, name: "opencode", variable: "OPENCODE_DB", channels: &["opencode"] };
 
-const AGENT_MANAGED: AgentManaged = Program::agent_managed(
+const AGENT_MANAGED: AgentManaged = OpenCodeProgram::agent_managed(
     &["opencode", "session", "delete"],
     &["opencode", "import"],
     ("opencode.db", PROGRAM.variable),
 );
 
-const DATABASE: Database = Database { schema: &Tables, agent_managed: &AGENT_MANAGED, locate };
+const DATABASE: Database = Database { schema: &OpenCodeTables, agent_managed: &AGENT_MANAGED, locate };
 
 /// The agent.
 pub(super) struct OpenCode;
@@ -44,11 +44,11 @@ impl Reading for OpenCode {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        tree::is_in(place).then_some(&Tree)
+        tree::is_in(place).then_some(&OpenCodeTree)
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        if tree::is_in(&copy.place) { Ok(Usage::default()) } else { Program::usage(&copy.place) }
+        if tree::is_in(&copy.place) { Ok(Usage::default()) } else { OpenCodeProgram::usage(&copy.place) }
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
@@ -98,7 +98,7 @@ impl Resuming for OpenCode {
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        let own = Program::elsewhere(copy, dir).filter(|own| reach::exists(own) == Some(false));
+        let own = OpenCodeProgram::elsewhere(copy, dir).filter(|own| reach::exists(own) == Some(false));
         let own = own.filter(|_| !tree::is_in(&copy.place));
         // Measured on 1.18.33: it resolves that directory for each prompt, and shows no error.
         own.map_or(Ok(()), |own| {
@@ -118,7 +118,7 @@ impl Resuming for OpenCode {
 
 impl Moving for OpenCode {
     fn repository(&self, copy: &SessionCopy) -> Repository {
-        if tree::is_in(&copy.place) { Repository::default() } else { Program::repository(&copy.place) }
+        if tree::is_in(&copy.place) { Repository::default() } else { OpenCodeProgram::repository(&copy.place) }
     }
 }
 
@@ -130,7 +130,7 @@ impl Housekeeping for OpenCode {
 
 /// Implements [`About::check_prompt`](super::about::About::check_prompt).
 fn check_prompt(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-    match Program::elsewhere(copy, dir) {
+    match OpenCodeProgram::elsewhere(copy, dir) {
         Some(own) if !tree::is_in(&copy.place) => Err(format!(
             "{}, or leave out --prompt",
             without_end(copy, &own.display().to_string(), "answer one prompt, but never end")
@@ -148,10 +148,10 @@ fn without_end(copy: &SessionCopy, own: &str, effect: &str) -> String {
 /// Finds the sessions of the databases of a store, and those of its tree that are in none of the databases.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = PROGRAM.locate(store, only);
-    if Program::is_one_database(store) {
+    if OpenCodeProgram::is_one_database(store) {
         return found;
     }
     // The files of imported sessions are still in the tree.
-    found.extend_with_others(Tree.locate(store, only));
+    found.extend_with_others(OpenCodeTree.locate(store, only));
     found
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::agent::agent_managed::{AgentManaged, Import};
+use crate::agent::agent_managed::{AgentManaged, ImportCommand};
 use crate::agent::command::{Command, as_last_argument};
 use crate::agent::database;
-use crate::agent::opencode::tables::Tables;
+use crate::agent::opencode::tables::OpenCodeTables;
 use crate::agent::opencode::transfer;
 use crate::agent::prelude::*;
 use crate::format::sqlite::rows::Owned;
@@ -19,7 +19,7 @@ const SUMS: [&str; 5] =
 
 /// One of these programs.
 #[derive(Debug)]
-pub(in crate::agent) struct Program {
+pub(in crate::agent) struct OpenCodeProgram {
     /// The agent.
     pub kind: AgentKind,
     /// Name of the program, of its data directory, and prefix of its databases.
@@ -31,7 +31,7 @@ pub(in crate::agent) struct Program {
     pub channels: &'static [&'static str],
 }
 
-impl Program {
+impl OpenCodeProgram {
     /// Returns the data directories, and the database that the variable names.
     pub(in crate::agent) fn stores(&self, env: &Env) -> Vec<Store> {
         let mut stores = database::stores(self.kind, self.name, env);
@@ -65,17 +65,17 @@ impl Program {
     pub(in crate::agent) fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         if Self::is_one_database(store) {
-            database::locate(store, &store.root, &Tables, only, &mut found);
+            database::locate(store, &store.root, &OpenCodeTables, only, &mut found);
             return found;
         }
-        database::locate(store, &self.usual(store), &Tables, only, &mut found);
+        database::locate(store, &self.usual(store), &OpenCodeTables, only, &mut found);
         // Every other channel than the release has its database, which the program finds only if the variable names it.
         for path in self.of_channels(store, &mut found) {
             let mut named = Store::clone(store);
             named.set.insert(self.variable.into(), path.clone().into_os_string());
             named.unset.retain(|name| *name != self.variable);
             named.is_default = false;
-            database::locate(&Arc::new(named), &path, &Tables, only, &mut found);
+            database::locate(&Arc::new(named), &path, &OpenCodeTables, only, &mut found);
         }
         found
     }
@@ -152,7 +152,7 @@ impl Program {
             names: &["session_id", "aggregate_id"],
             through: &[("part", "message_id", "message")],
         };
-        let import = Import { words: import, usual, variable, write: transfer::write };
+        let import = ImportCommand { words: import, usual, variable, write: transfer::write };
         AgentManaged { owned, removal, removes_unasked: true, import: Some(import) }
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
-use crate::agent::database::{MAX_BYTES, Queries, Schema, Table, TableSql};
+use crate::agent::database::{MAX_BYTES, Queries, Schema, SessionTable, TableSql};
 use crate::agent::opencode::{generations, records as format};
 use crate::agent::prelude::*;
-use crate::format::sqlite::{Db, QueryError, Row};
+use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
 
 const SESSION: &[&str] = &[
@@ -21,9 +21,9 @@ const SESSION: &[&str] = &[
 ];
 
 /// The tables since 1.2 (`session`, `message`, `part`), and those that version 2 adds.
-pub(in crate::agent) struct Tables;
+pub(in crate::agent) struct OpenCodeTables;
 
-impl Schema for Tables {
+impl Schema for OpenCodeTables {
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError> {
         let mut tables = Vec::new();
         // Version 2 keeps the old rows of an imported session, so its own tables come first.
@@ -46,7 +46,7 @@ impl Schema for Tables {
                 says_last_use: true,
                 taken_back: taken_back(db, "session_v2", "session_message")?,
             };
-            tables.push(Table::new(db, &sql)?);
+            tables.push(SessionTable::new(db, &sql)?);
         }
         let has_first = !db.columns("session")?.is_empty() && !db.columns("message")?.is_empty();
         if has_first || !has_second {
@@ -70,13 +70,13 @@ impl Schema for Tables {
                 says_last_use: true,
                 taken_back: taken_back(db, "session", "message")?,
             };
-            tables.push(Table::new(db, &sql)?);
+            tables.push(SessionTable::new(db, &sql)?);
         }
         let older = if has_first && has_second { generations::older(db)? } else { None };
         Ok(Queries { tables, warning: None, older })
     }
 
-    fn fill(&self, row: &Row<'_>, copy: &mut SessionCopy) {
+    fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         copy.set_dir(row.text(2).as_deref(), "directory in the database");
         copy.model = row.text(4).as_deref().and_then(format::model_id).map(|model| Fact::new(model, "session"));
         let [created, updated, archived] = [5, 6, 7].map(|at| row.int(at));
@@ -92,7 +92,7 @@ impl Schema for Tables {
         Some("its agent deletes them at the next prompt, and /redo brings them back")
     }
 
-    fn add(&self, row: &Row<'_>, turn: &mut Option<Turn>) {
+    fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let turn = turn.get_or_insert_with(|| {
             let (kind, data) = (row.text(1), row.text(2).unwrap_or_default());
             format::turn(row.int(0), kind.as_deref(), &data)

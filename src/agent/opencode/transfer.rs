@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 use crate::agent::prelude::*;
-use crate::format::sqlite::{self, Db, QueryError, Row, Value};
+use crate::format::sqlite::{self, Db, DbRow, QueryError, SqlValue};
 
 /// The columns of a session, in the order in which [`info`] reads them.
 const COLUMNS: &[&str] = &[
@@ -46,18 +46,18 @@ const COLUMNS: &[&str] = &[
 ];
 
 /// A JSON object whose values stay as they are written.
-type Object = BTreeMap<String, Box<RawValue>>;
+type RawObject = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Serialize)]
 struct Transfer {
-    info: Object,
-    messages: Vec<Message>,
+    info: RawObject,
+    messages: Vec<TransferMessage>,
 }
 
 #[derive(Serialize)]
-struct Message {
-    info: Object,
-    parts: Vec<Object>,
+struct TransferMessage {
+    info: RawObject,
+    parts: Vec<RawObject>,
 }
 
 /// Writes a session from a database with its rows.
@@ -93,26 +93,26 @@ fn transfer(db: &Db, id: &str) -> Result<Transfer, QueryError> {
             let part = row.text(0).unwrap_or_default();
             parts.push(object(row.text(1), &[("id", &part), ("sessionID", id), ("messageID", &message)]));
         })?;
-        whole.push(Message { info, parts });
+        whole.push(TransferMessage { info, parts });
     }
     Ok(Transfer { info, messages: whole })
 }
 
 /// Parses an object, and adds these members to it.
-fn object(data: Option<String>, names: &[(&str, &str)]) -> Object {
-    let mut object: Object = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
+fn object(data: Option<String>, names: &[(&str, &str)]) -> RawObject {
+    let mut object: RawObject = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
     names.iter().for_each(|(name, value)| put(&mut object, name, Some(value)));
     object
 }
 
-fn put(object: &mut Object, name: &str, value: Option<impl Serialize>) {
+fn put(object: &mut RawObject, name: &str, value: Option<impl Serialize>) {
     let raw = value.and_then(|value| to_raw_value(&value).ok());
     object.extend(raw.map(|raw| (name.to_owned(), raw)));
 }
 
 /// Converts the row of a session into the form that the program exports.
-fn info(row: &Row<'_>) -> Object {
-    let mut info = Object::new();
+fn info(row: &DbRow<'_>) -> RawObject {
+    let mut info = RawObject::new();
     for (name, at) in [("id", 0), ("slug", 1), ("projectID", 2), ("workspaceID", 3), ("directory", 4), ("path", 5)] {
         put(&mut info, name, row.text(at));
     }
@@ -123,12 +123,12 @@ fn info(row: &Row<'_>) -> Object {
         put(&mut info, name, row.text(at).and_then(|json| RawValue::from_string(json).ok()));
     }
     let numbers = |names: &[(&str, usize)]| {
-        let mut object = Object::new();
+        let mut object = RawObject::new();
         names.iter().for_each(|(name, at)| put(&mut object, name, number(row, *at)));
         object
     };
     if (14..17).any(|at| number(row, at).is_some()) {
-        let mut summary = Object::new();
+        let mut summary = RawObject::new();
         for (name, at) in [("additions", 14), ("deletions", 15), ("files", 16)] {
             put(&mut summary, name, number(row, at).or_else(|| to_raw_value(&0).ok()));
         }
@@ -147,10 +147,10 @@ fn info(row: &Row<'_>) -> Object {
     info
 }
 
-fn number(row: &Row<'_>, at: usize) -> Option<Box<RawValue>> {
+fn number(row: &DbRow<'_>, at: usize) -> Option<Box<RawValue>> {
     match row.value(at) {
-        Value::Integer(number) => to_raw_value(&number).ok(),
-        Value::Real(number) if number.is_finite() => to_raw_value(&number).ok(),
+        SqlValue::Integer(number) => to_raw_value(&number).ok(),
+        SqlValue::Real(number) if number.is_finite() => to_raw_value(&number).ok(),
         _ => None,
     }
 }

@@ -29,9 +29,9 @@ fn has_lost_file(place: &Located) -> bool {
 }
 
 /// The engine for the tree.
-pub(super) struct Tree;
+pub(super) struct OpenCodeTree;
 
-impl Engine for Tree {
+impl Engine for OpenCodeTree {
     /// Finds the sessions of the tree by their names.
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut storage = Found::default();
@@ -104,7 +104,7 @@ impl Engine for Tree {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let mut tally = database::Tally::default();
+        let mut tally = database::MessageTally::default();
         walk(&copy.place, &mut |turn| {
             tally.add(&turn);
             ControlFlow::Continue(())

@@ -2,7 +2,7 @@
 
 use crate::agent::judge_by_age;
 use crate::agent::lines::{Counts, Record as _};
-use crate::agent::openhands::records::{Event, State, number};
+use crate::agent::openhands::records::{BaseState, OpenHandsEvent, number};
 use crate::agent::prelude::*;
 use crate::system::env::Clock;
 
@@ -20,7 +20,7 @@ pub(super) fn state_of(dir: &Path) -> PathBuf {
 }
 
 /// Reads the state and passes it to `see`; `None` if there is no state.
-pub(super) fn state<T>(dir: &Path, see: impl FnOnce(&State<'_>) -> T) -> Result<Option<T>, PathError> {
+pub(super) fn state<T>(dir: &Path, see: impl FnOnce(&BaseState<'_>) -> T) -> Result<Option<T>, PathError> {
     let path = state_of(dir);
     let Some(bytes) = fsio::read_if_present(&path, MAX_STATE)? else { return Ok(None) };
     let state = serde_json::from_slice(&bytes).map_err(|_| {
@@ -48,7 +48,7 @@ pub(super) fn events(dir: &Path) -> Result<Vec<PathBuf>, PathError> {
 }
 
 /// Reads an event and passes it to `see`; `None` if it is unreadable.
-pub(super) fn event<T>(path: &Path, see: impl FnOnce(&Event<'_>) -> T) -> Option<T> {
+pub(super) fn event<T>(path: &Path, see: impl FnOnce(&OpenHandsEvent<'_>) -> T) -> Option<T> {
     let bytes = fsio::read_bounded(path, MAX_EVENT).ok()?;
     let event = serde_json::from_slice(&bytes).ok()?;
     Some(see(&event))

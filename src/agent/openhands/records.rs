@@ -16,7 +16,7 @@ const DIRECTORY: &str = "Your current working directory is: ";
 /// `base_state.json`, rewritten at every change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct State<'a> {
+pub(super) struct BaseState<'a> {
     /// The id with dashes.
     pub id: Text<'a>,
     /// The current status of the conversation, or the one when its client was killed.
@@ -26,7 +26,7 @@ pub(super) struct State<'a> {
     stats: Option<&'a RawValue>,
 }
 
-impl State<'_> {
+impl BaseState<'_> {
     /// Returns the cost of all models in US dollars: by LiteLLM, or by the prices in the user's settings. A model
     /// without a price adds zero.
     pub(super) fn cost(&self) -> Option<Cost> {
@@ -48,7 +48,7 @@ impl State<'_> {
 /// An event; written once and never changed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Event<'a> {
+pub(super) struct OpenHandsEvent<'a> {
     kind: Text<'a>,
     source: Text<'a>,
     /// Local time, without a zone.
@@ -65,7 +65,7 @@ pub(super) struct Event<'a> {
     detail: Text<'a>,
 }
 
-impl Event<'_> {
+impl OpenHandsEvent<'_> {
     /// Returns the start directory, which only the first event contains.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let context = text_in(self.dynamic_context, "text");
@@ -73,7 +73,7 @@ impl Event<'_> {
     }
 }
 
-impl Record for Event<'_> {
+impl Record for OpenHandsEvent<'_> {
     fn at(&self, zone: &TimeZone) -> Option<Timestamp> {
         self.timestamp.get().and_then(|text| local_instant(text, zone))
     }
@@ -128,7 +128,7 @@ fn absolute(dir: Option<&str>) -> Option<Arc<Path>> {
 mod tests {
     use super::*;
 
-    fn event(text: &str) -> Event<'_> {
+    fn event(text: &str) -> OpenHandsEvent<'_> {
         serde_json::from_str(text).expect("an event")
     }
 
@@ -167,7 +167,7 @@ mod tests {
         );
         assert_eq!(first("Your current working directory is: app"), None);
         assert_eq!(first("nothing"), None);
-        let state: State<'_> =
+        let state: BaseState<'_> =
             serde_json::from_str(r#"{"workspace":{"working_dir":"x"},"agent":{"llm":7}}"#).expect("a state");
         assert_eq!((state.dir(), state.model()), (None, None));
     }

@@ -30,7 +30,7 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
 
 /// Facts from the records for which a copy has no member.
 #[derive(Default)]
-pub(in crate::agent) struct Facts {
+pub(in crate::agent) struct PiFacts {
     has_header: bool,
     /// Set if anything other than a title line was seen.
     has_body: bool,
@@ -39,11 +39,11 @@ pub(in crate::agent) struct Facts {
 }
 
 /// The log of such a program: a header, then a tree of records.
-pub(in crate::agent) struct Tree<D>(pub D);
+pub(in crate::agent) struct PiTree<D>(pub D);
 
-impl<D: Dialect> Log for Tree<D> {
+impl<D: Dialect> Log for PiTree<D> {
     type Record<'a> = PiRecord<'a>;
-    type Facts = Facts;
+    type Facts = PiFacts;
 
     const HAS_BRANCHES: bool = true;
     const WAY_TO_BRANCHES: Option<&'static str> = Some(D::BRANCHES);
@@ -60,7 +60,7 @@ impl<D: Dialect> Log for Tree<D> {
         branches(log)
     }
 
-    fn see_from_start(record: &PiRecord<'_>, number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(record: &PiRecord<'_>, number: usize, copy: &mut SessionCopy, facts: &mut PiFacts) {
         if let Some(title) = record.title_line().filter(|_| number == 0 && D::HAS_TITLE_LINE) {
             facts.name = Some(title.to_owned());
             return;
@@ -73,21 +73,26 @@ impl<D: Dialect> Log for Tree<D> {
         }
     }
 
-    fn see_from_end(record: &PiRecord<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(record: &PiRecord<'_>, copy: &mut SessionCopy, facts: &mut PiFacts) {
         facts.name = facts.name.take().or_else(|| record.session_name().map(str::to_owned));
         copy.model = copy.model.take().or_else(|| Some(Fact::new(record.model()?, "transcript")));
     }
 
-    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &PiFacts) -> bool {
         facts.name.is_some() && copy.model.is_some()
     }
 
-    fn matters_at_end(line: &[u8], copy: &SessionCopy, _facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, _facts: &PiFacts) -> bool {
         // Most sessions have no name.
         copy.model.is_none() || memmem::find(line, b"session_info").is_some()
     }
 
-    fn finish(copy: &mut SessionCopy, ends: &Ends, facts: Facts, _context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(
+        copy: &mut SessionCopy,
+        ends: &Ends,
+        facts: PiFacts,
+        _context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
         if !facts.has_header && (facts.has_body || ends.is_headless == Some(true) || ends.is_whole) {
             copy.health.insert(Health::InvalidContent);
             copy.notes.push(D::HEADLESS.to_owned());

@@ -14,7 +14,7 @@ use super::as_last_argument;
 use super::lines::Lines;
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
-use log::{Dialect, Tree};
+use log::{Dialect, PiTree};
 use records::{id_of_file, is_slug_of, slug};
 
 /// The variable with a directory of sessions without projects.
@@ -47,7 +47,7 @@ impl Reading for Pi {
     }
 
     fn engine(&self) -> &'static dyn Engine {
-        &Lines(Tree(Self))
+        &Lines(PiTree(Self))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

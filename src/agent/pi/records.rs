@@ -39,7 +39,7 @@ pub(crate) struct PiRecord<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Body<'a> {
+struct PiMessage<'a> {
     role: Text<'a>,
     attribution: Text<'a>,
     model: Text<'a>,
@@ -52,7 +52,7 @@ struct Body<'a> {
     meta: Option<&'a RawValue>,
 }
 
-impl Body<'_> {
+impl PiMessage<'_> {
     /// Returns whether the program generated a user message, by the flags of Command Code.
     fn is_made(&self) -> bool {
         let flags = members(self.meta, ["isMeta", "isAutomated", "isSummary"]);
@@ -147,7 +147,7 @@ impl PiRecord<'_> {
         Some(turn)
     }
 
-    fn body(&self) -> Option<Body<'_>> {
+    fn body(&self) -> Option<PiMessage<'_>> {
         self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 

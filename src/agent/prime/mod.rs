@@ -9,7 +9,7 @@ pub(super) mod about;
 
 use super::ids::is_word;
 use super::lines::Lines;
-use super::pi::log::{Dialect, Tree};
+use super::pi::log::{Dialect, PiTree};
 use super::pi::{add_logs, prompt_words, records};
 use super::stores;
 use super::unknown_format::has_any;
@@ -40,7 +40,7 @@ impl Reading for Prime {
     }
 
     fn engine(&self) -> &'static dyn Engine {
-        &Lines(Tree(Self))
+        &Lines(PiTree(Self))
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

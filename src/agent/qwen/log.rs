@@ -14,7 +14,7 @@ const MAX_RECORDS: u32 = 40;
 
 /// Facts for which a copy has no member.
 #[derive(Default)]
-pub(in crate::agent) struct Facts {
+pub(in crate::agent) struct QwenFacts {
     is_managed: bool,
     forked_from: Option<String>,
     parent: Option<String>,
@@ -26,7 +26,7 @@ pub(in crate::agent) struct Facts {
 
 impl Log for Qwen {
     type Record<'a> = QwenRecord<'a>;
-    type Facts = Facts;
+    type Facts = QwenFacts;
 
     /// Number of bytes from either end in which the client itself searches for a title, which it repeats to keep it
     /// near the end.
@@ -61,7 +61,7 @@ impl Log for Qwen {
         copy.kind == SessionKind::Subagent || !record.is_sidechain.0
     }
 
-    fn see_from_start(record: &QwenRecord<'_>, _number: usize, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_start(record: &QwenRecord<'_>, _number: usize, copy: &mut SessionCopy, facts: &mut QwenFacts) {
         if copy.start_dir.is_none() {
             copy.start_dir = record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
             if record.is_sidechain.0 {
@@ -74,7 +74,7 @@ impl Log for Qwen {
         facts.early_title = record.title().or(facts.early_title.take());
     }
 
-    fn knows_start(copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_start(copy: &SessionCopy, facts: &QwenFacts) -> bool {
         copy.start_dir.is_some() && facts.early_title.is_some()
     }
 
@@ -82,7 +82,7 @@ impl Log for Qwen {
         is_title(line)
     }
 
-    fn see_from_end(record: &QwenRecord<'_>, copy: &mut SessionCopy, facts: &mut Facts) {
+    fn see_from_end(record: &QwenRecord<'_>, copy: &mut SessionCopy, facts: &mut QwenFacts) {
         facts.records_from_end += 1;
         let dir = || record.cwd.filled().and_then(recorded::dir).map(|dir| Fact::new(dir, "transcript"));
         copy.last_dir = copy.last_dir.take().or_else(dir);
@@ -92,15 +92,20 @@ impl Log for Qwen {
         facts.title = facts.title.take().or_else(|| record.title());
     }
 
-    fn knows_end(copy: &SessionCopy, facts: &Facts) -> bool {
+    fn knows_end(copy: &SessionCopy, facts: &QwenFacts) -> bool {
         facts.title.is_some() && !is_more_wanted(copy, facts)
     }
 
-    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &Facts) -> bool {
+    fn matters_at_end(line: &[u8], copy: &SessionCopy, facts: &QwenFacts) -> bool {
         is_more_wanted(copy, facts) || is_title(line)
     }
 
-    fn finish(copy: &mut SessionCopy, _ends: &Ends, facts: Facts, context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn finish(
+        copy: &mut SessionCopy,
+        _ends: &Ends,
+        facts: QwenFacts,
+        context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
         copy.kind = match copy.kind {
             SessionKind::Subagent => SessionKind::Subagent,
             _ if is_archived(&copy.place) => SessionKind::Archived,
@@ -135,7 +140,7 @@ fn is_title(line: &[u8]) -> bool {
 }
 
 /// Returns whether records near the end may contain an unknown fact, apart from the title.
-fn is_more_wanted(copy: &SessionCopy, facts: &Facts) -> bool {
+fn is_more_wanted(copy: &SessionCopy, facts: &QwenFacts) -> bool {
     let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
     !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())
 }

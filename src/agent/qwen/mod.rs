@@ -19,7 +19,7 @@ use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
 use crate::format::json::number;
 use crate::system::process::{self, StartTime};
-use records::{Registration, Runtime, is_slug_of};
+use records::{QwenRegistration, Runtime, is_slug_of};
 
 /// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
@@ -82,7 +82,7 @@ impl Reading for Qwen {
             let mut found = Found::default();
             found.each_json(&root.join("sessions"), MAX_SMALL, |_, bytes| {
                 // A registration that a client is just writing is ignored.
-                if let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) {
+                if let Ok(registration) = serde_json::from_slice::<QwenRegistration<'_>>(bytes) {
                     note_registration(&mut notes, &registration, boot.as_deref());
                 }
             });
@@ -216,7 +216,7 @@ fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
     Some(env.expand(Path::new(dir.filled()?))).filter(|dir| dir.is_absolute())
 }
 
-fn note_registration(notes: &mut StoreNotes, registration: &Registration<'_>, boot: Option<&str>) {
+fn note_registration(notes: &mut StoreNotes, registration: &QwenRegistration<'_>, boot: Option<&str>) {
     let Some((id, pid)) = registration.session_id.filled().zip(number(registration.pid)) else { return };
     let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
     if start.zip(boot).is_some_and(|((then, _), now)| then != now) {

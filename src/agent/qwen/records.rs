@@ -149,7 +149,7 @@ impl lines::Record for QwenRecord<'_> {
 /// A file in `sessions/`: one running client with a terminal (measured on 0.24.4). It remains after a kill.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-pub(crate) struct Registration<'a> {
+pub(crate) struct QwenRegistration<'a> {
     /// The process.
     pub pid: Option<&'a RawValue>,
     /// The current session of the client.

@@ -47,7 +47,7 @@ const ROO: Extension = Extension {
 /// The parsed fields of `history_item.json`.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Item<'a> {
+struct HistoryItem<'a> {
     id: Text<'a>,
     parent_task_id: Text<'a>,
     /// The time of the last message, in milliseconds.
@@ -128,7 +128,7 @@ fn is_of_command_line(copy: &SessionCopy) -> bool {
 fn fill(copy: &mut SessionCopy, _context: &ReadContext<'_>) -> Result<(), PathError> {
     let path = copy.place.path.join(HISTORY_ITEM);
     let bytes = read_or_note(copy, &path, MAX_ITEM, HISTORY_ITEM).unwrap_or_default();
-    let item: Item<'_> = record(&bytes).unwrap_or_default();
+    let item: HistoryItem<'_> = record(&bytes).unwrap_or_default();
     if let Some(id) = item.id.filled().filter(|id| *id != copy.place.id) {
         copy.notes.push(format!("{HISTORY_ITEM} says that its id is {id}"));
     }

@@ -3,27 +3,27 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::agent::prelude::*;
-use crate::agent::vibe::records::{Entry, entries, history};
+use crate::agent::vibe::records::{UnifiedEntry, entries, history};
 use crate::format::content::plain_text;
 use crate::format::json::{list, record};
 
 /// The fields of a journal record that affect the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum EntryChange {
     /// A prompt was accepted, but may not be part of the conversation yet.
     Reserved(String),
     /// An entry was added.
-    Append(Entry),
+    Append(UnifiedEntry),
     /// The first entry with this id was replaced.
-    Replace(String, Entry),
+    Replace(String, UnifiedEntry),
     /// Every entry with this id was removed.
     Remove(String),
     /// The whole conversation was replaced.
-    Reset(Vec<Entry>),
+    Reset(Vec<UnifiedEntry>),
 }
 
 /// Parses a line of the journal; `None` if it is not a record.
-pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
+pub(crate) fn changes(line: &[u8]) -> Option<Vec<EntryChange>> {
     let [kind, payload] = members(Some(record(line)?), ["type", "payload"]);
     let kind: Text<'_> = inner(kind);
     let kind = kind.get();
@@ -34,22 +34,22 @@ pub(crate) fn changes(line: &[u8]) -> Option<Vec<Change>> {
     let [method, params, delta, snapshot] = members(payload, ["method", "params", "delta", "snapshot"]);
     let change = |step: &RawValue| {
         let [op, id, entry, listed] = members(Some(step), ["op", "id", "entry", "entries"]);
-        let entry = || entry.and_then(|raw| Entry::parse(raw.get().as_bytes()));
+        let entry = || entry.and_then(|raw| UnifiedEntry::parse(raw.get().as_bytes()));
         let id = || inner::<Text<'_>>(id).get().unwrap_or_default().to_owned();
         match inner::<Text<'_>>(op).get() {
-            Some("append_entry") => entry().map(Change::Append),
-            Some("replace_entry") => entry().map(|entry| Change::Replace(id(), entry)),
-            Some("remove_entry") => Some(Change::Remove(id())),
-            Some("set_history_entries") => Some(Change::Reset(entries(listed))),
+            Some("append_entry") => entry().map(EntryChange::Append),
+            Some("replace_entry") => entry().map(|entry| EntryChange::Replace(id(), entry)),
+            Some("remove_entry") => Some(EntryChange::Remove(id())),
+            Some("set_history_entries") => Some(EntryChange::Reset(entries(listed))),
             _ => None,
         }
     };
     Some(match kind {
         Some("command_reserved") if inner::<Text<'_>>(method).get() == Some("turn/start") => {
-            params.and_then(reserved).map(Change::Reserved).into_iter().collect()
+            params.and_then(reserved).map(EntryChange::Reserved).into_iter().collect()
         }
         Some("projection_delta") => list(delta).into_iter().filter_map(change).collect(),
-        Some("projection_advanced") => snapshot.map(|raw| Change::Reset(history(raw))).into_iter().collect(),
+        Some("projection_advanced") => snapshot.map(|raw| EntryChange::Reset(history(raw))).into_iter().collect(),
         _ => Vec::new(),
     })
 }
@@ -69,34 +69,34 @@ fn reserved(raw: &RawValue) -> Option<String> {
 
 /// The whole journal: the changes to the entries of the generation before it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Journal {
+pub(crate) struct VibeJournal {
     /// Set if nothing of the generation is left.
     pub is_reset: bool,
-    replaced: HashMap<String, Entry>,
+    replaced: HashMap<String, UnifiedEntry>,
     removed: HashSet<String>,
-    appended: Vec<Entry>,
+    appended: Vec<UnifiedEntry>,
     reserved: Vec<String>,
 }
 
-impl Journal {
+impl VibeJournal {
     /// Applies the next change.
-    pub(crate) fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: EntryChange) {
         match change {
-            Change::Reserved(prompt) => self.reserved.push(prompt),
-            Change::Append(entry) => {
+            EntryChange::Reserved(prompt) => self.reserved.push(prompt),
+            EntryChange::Append(entry) => {
                 self.settle(&entry);
                 self.appended.push(entry);
             }
-            Change::Replace(id, entry) => match self.appended.iter_mut().find(|old| old.id == id) {
+            EntryChange::Replace(id, entry) => match self.appended.iter_mut().find(|old| old.id == id) {
                 Some(old) => *old = entry,
                 None => drop(self.replaced.insert(id, entry)),
             },
-            Change::Remove(id) => {
+            EntryChange::Remove(id) => {
                 self.appended.retain(|entry| entry.id != id);
                 self.replaced.remove(&id);
                 self.removed.insert(id);
             }
-            Change::Reset(entries) => {
+            EntryChange::Reset(entries) => {
                 entries.iter().for_each(|entry| self.settle(entry));
                 *self = Self {
                     is_reset: true,
@@ -109,14 +109,14 @@ impl Journal {
     }
 
     /// Removes the prompt of an entry from the accepted prompts, because it is now part of the conversation.
-    fn settle(&mut self, entry: &Entry) {
+    fn settle(&mut self, entry: &UnifiedEntry) {
         if let Some(at) = entry.prompt().and_then(|prompt| self.reserved.iter().position(|text| text == prompt)) {
             self.reserved.remove(at);
         }
     }
 
     /// Returns an entry of the generation after all changes; `None` if it was removed.
-    pub(crate) fn revise(&mut self, entry: Entry) -> Option<Entry> {
+    pub(crate) fn revise(&mut self, entry: UnifiedEntry) -> Option<UnifiedEntry> {
         if self.removed.contains(&entry.id) {
             return None;
         }
@@ -124,8 +124,8 @@ impl Journal {
     }
 
     /// Returns the part after the generation: new entries, then accepted prompts that are not entries yet.
-    pub(crate) fn rest(self) -> impl Iterator<Item = Entry> {
-        let announced = |text| Entry { id: String::new(), said: Some((Role::User, text)), at: None };
+    pub(crate) fn rest(self) -> impl Iterator<Item = UnifiedEntry> {
+        let announced = |text| UnifiedEntry { id: String::new(), said: Some((Role::User, text)), at: None };
         self.appended.into_iter().chain(self.reserved.into_iter().map(announced))
     }
 }

@@ -24,8 +24,8 @@ use crate::format::content::is_beginning_of;
 use crate::format::json::record;
 use crate::format::jsonl::is_shortened;
 use crate::session::Comparison;
-use old::Old;
-use records::{Meta, id_in_head, save_dir};
+use old::OldVibeLog;
+use records::{VibeMeta, id_in_head, save_dir};
 use unified::Unified;
 
 /// Maximum size of the `meta.json` of an older directory, which contains the system prompt and every tool.
@@ -65,7 +65,7 @@ impl Reading for Vibe {
     }
 
     fn older_engine(&self, place: &Located) -> Option<&'static dyn Engine> {
-        (!is_unified(place)).then_some(&Lines(Old))
+        (!is_unified(place)).then_some(&Lines(OldVibeLog))
     }
 
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
@@ -162,7 +162,7 @@ fn add_old(found: &mut Found, store: &Arc<Store>, path: PathBuf) {
             return Ok(Some(id));
         }
         let bytes = fsio::read_bounded(&meta, MAX_META)?;
-        let meta: Meta<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
+        let meta: VibeMeta<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(meta.session_id.get().map(str::to_owned))
     });
     match read.map(|id| id.filter(|id| is_id(id))) {
@@ -188,7 +188,7 @@ fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
 fn read_meta(copy: &mut SessionCopy, env: &Env) -> bool {
     let path = copy.place.path.join("meta.json");
     let Some(bytes) = read_or_note(copy, &path, MAX_META, "meta.json") else { return false };
-    let Ok(meta) = serde_json::from_slice::<Meta<'_>>(&bytes) else {
+    let Ok(meta) = serde_json::from_slice::<VibeMeta<'_>>(&bytes) else {
         copy.notes.push("meta.json cannot be read as JSON".to_owned());
         return false;
     };

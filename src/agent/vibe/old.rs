@@ -7,9 +7,9 @@ use crate::agent::vibe::records::OldMessage;
 use crate::format::json::record;
 
 /// The log of the messages. Vibe hides a session with an unreadable line.
-pub(super) struct Old;
+pub(super) struct OldVibeLog;
 
-impl Log for Old {
+impl Log for OldVibeLog {
     type Record<'a> = OldMessage<'a>;
     type Facts = ();
 

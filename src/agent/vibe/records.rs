@@ -6,7 +6,7 @@ use crate::agent::lines::Record;
 use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text, tool_calls};
 use crate::format::json::{epoch, list, record};
-use crate::format::toml::Settings;
+use crate::format::toml::TomlSettings;
 
 /// The known format, as `CURRENT` names it.
 pub(crate) const STORE_FORMAT: &str = "mistral.vibe.unified-session-store/v1";
@@ -34,14 +34,14 @@ pub(crate) fn is_number(name: &str) -> bool {
 
 /// `manifest.json` of a generation: the locations of its conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Manifest {
+pub(crate) struct VibeManifest {
     /// The files in `chunks/` with the entries, in order; `None` if `projection-state.json` contains the entries.
     pub chunks: Option<Vec<String>>,
     /// The first segment of the journal that is not part of the generation.
     pub journal: Option<String>,
 }
 
-impl Manifest {
+impl VibeManifest {
     /// Parses a manifest; ignores file names with path separators.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [projection, segment] = members(Some(record(bytes)?), ["projection_state", "recovery_journal_segment"]);
@@ -59,7 +59,7 @@ impl Manifest {
 /// `meta.json`, which both stores share.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Meta<'a> {
+pub(crate) struct VibeMeta<'a> {
     /// The full id.
     pub session_id: Text<'a>,
     /// The session from which it was started or forked.
@@ -88,7 +88,7 @@ pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
 
 /// One entry of the unified store's conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct UnifiedEntry {
     /// Its id, by which the journal replaces it.
     pub id: String,
     /// A prompt, a reply, or a tool call with its outcome; `None` if it is not shown.
@@ -112,7 +112,7 @@ struct RawEntry<'a> {
     title: Text<'a>,
 }
 
-impl Entry {
+impl UnifiedEntry {
     /// Parses an entry; `None` if it is not one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let raw: RawEntry<'_> = serde_json::from_slice(bytes).ok()?;
@@ -156,17 +156,17 @@ fn display(raw: &RawValue) -> Option<String> {
 }
 
 /// Parses the entries inside a document: `snapshot.history.entries`.
-pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<Entry>> {
+pub(crate) fn inline_entries(bytes: &[u8]) -> Option<Vec<UnifiedEntry>> {
     Some(member(Some(record(bytes)?), "snapshot").map(history).unwrap_or_default())
 }
 
 /// Returns the entries of a snapshot.
-pub(super) fn history(snapshot: &RawValue) -> Vec<Entry> {
+pub(super) fn history(snapshot: &RawValue) -> Vec<UnifiedEntry> {
     entries(member(member(Some(snapshot), "history"), "entries"))
 }
 
-pub(super) fn entries(raw: Option<&RawValue>) -> Vec<Entry> {
-    list(raw).into_iter().filter_map(|raw| Entry::parse(raw.get().as_bytes())).collect()
+pub(super) fn entries(raw: Option<&RawValue>) -> Vec<UnifiedEntry> {
+    list(raw).into_iter().filter_map(|raw| UnifiedEntry::parse(raw.get().as_bytes())).collect()
 }
 
 /// A line of `messages.jsonl` in an older directory.
@@ -202,5 +202,5 @@ impl Record for OldMessage<'_> {
 
 /// Returns the directory of sessions in `config.toml`: `save_dir` in the table `session_logging`.
 pub(crate) fn save_dir(config: &str) -> Option<String> {
-    Settings::parse(config).text("session_logging", "save_dir")
+    TomlSettings::parse(config).text("session_logging", "save_dir")
 }

@@ -6,8 +6,8 @@ use std::io::Read as _;
 use super::{complete, locate, read_meta, take_runtime};
 use crate::agent::lines::Counts;
 use crate::agent::prelude::*;
-use crate::agent::vibe::journal::{Change, Journal, changes};
-use crate::agent::vibe::records::{Current, Entry, Manifest, STORE_FORMAT, inline_entries, is_number};
+use crate::agent::vibe::journal::{EntryChange, VibeJournal, changes};
+use crate::agent::vibe::records::{Current, STORE_FORMAT, UnifiedEntry, VibeManifest, inline_entries, is_number};
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::branches::BranchFilter;
@@ -26,10 +26,10 @@ const GLANCE: u64 = 1024 * 1024;
 const LAST_RECORDS: u32 = 16;
 
 /// The files of a conversation.
-struct Parts {
+struct ConversationFiles {
     /// The directory of the current generation.
     generation: Option<PathBuf>,
-    manifest: Manifest,
+    manifest: VibeManifest,
     chunks: Vec<PathBuf>,
     /// The segments of the journal that no generation includes, in order.
     journal: Vec<PathBuf>,
@@ -39,7 +39,7 @@ struct Parts {
     problem: Option<&'static str>,
 }
 
-impl Parts {
+impl ConversationFiles {
     fn of(place: &Located) -> Self {
         let dir = &place.path;
         let bytes = fsio::read_bounded(&dir.join("CURRENT"), MAX_CURRENT).unwrap_or_default();
@@ -51,9 +51,9 @@ impl Parts {
         });
         let generation = name.map(|name| dir.join("generations").join(name));
         let bytes = generation.as_deref().and_then(|generation| state(generation, "manifest.json"));
-        let manifest = bytes.as_deref().and_then(Manifest::parse).unwrap_or_else(|| {
+        let manifest = bytes.as_deref().and_then(VibeManifest::parse).unwrap_or_else(|| {
             problem = problem.or(Some("the manifest of its generation cannot be read"));
-            Manifest::default()
+            VibeManifest::default()
         });
         let chunk = |name: &String| dir.join("chunks").join(format!("{name}.json"));
         let chunks = manifest.chunks.iter().flatten().map(chunk).collect();
@@ -72,7 +72,11 @@ impl Parts {
 
     /// Calls `see` with the entries of the generation until it breaks or the budget is exhausted. Also returns whether
     /// some entries were unreadable.
-    fn each_entry(&self, mut budget: u64, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> (ControlFlow<()>, bool) {
+    fn each_entry(
+        &self,
+        mut budget: u64,
+        see: &mut dyn FnMut(UnifiedEntry) -> ControlFlow<()>,
+    ) -> (ControlFlow<()>, bool) {
         let mut has_bad = false;
         if let Some(path) = self.inline() {
             let entries = fsio::read_bounded(&path, MAX_STATE).ok().and_then(|bytes| inline_entries(&bytes));
@@ -90,7 +94,7 @@ impl Parts {
             let mut flow = ControlFlow::Continue(());
             let is_whole = CHUNK.each(file.take(budget), &mut |field| {
                 match field {
-                    Field::Message(raw) => match Entry::parse(raw.get().as_bytes()) {
+                    Field::Message(raw) => match UnifiedEntry::parse(raw.get().as_bytes()) {
                         Some(entry) => flow = see(entry),
                         None => has_bad = true,
                     },
@@ -108,8 +112,8 @@ impl Parts {
     }
 
     /// Reads the whole journal. Also returns whether it has an unreadable line.
-    fn journal(&self) -> Result<(Journal, bool), PathError> {
-        let (mut journal, mut has_bad) = (Journal::default(), false);
+    fn journal(&self) -> Result<(VibeJournal, bool), PathError> {
+        let (mut journal, mut has_bad) = (VibeJournal::default(), false);
         for segment in &self.journal {
             each_line(segment, &mut |line| {
                 match changes(line) {
@@ -123,7 +127,7 @@ impl Parts {
     }
 
     /// Calls `see` with the current conversation until it breaks. Returns whether a part of it was unreadable.
-    fn conversation(&self, see: &mut dyn FnMut(Entry) -> ControlFlow<()>) -> Result<bool, PathError> {
+    fn conversation(&self, see: &mut dyn FnMut(UnifiedEntry) -> ControlFlow<()>) -> Result<bool, PathError> {
         let (mut journal, mut has_bad) = self.journal()?;
         if !journal.is_reset {
             let (flow, has_bad_entries) = self
@@ -160,7 +164,7 @@ impl Engine for Unified {
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut counts = Counts::default();
-        counts.has_bad_lines = Parts::of(&copy.place).conversation(&mut |entry| {
+        counts.has_bad_lines = ConversationFiles::of(&copy.place).conversation(&mut |entry| {
             counts.prompts += u64::from(entry.prompt().is_some());
             counts.replies += u64::from(entry.is_reply());
             ControlFlow::Continue(())
@@ -170,7 +174,7 @@ impl Engine for Unified {
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let parts = Parts::of(&copy.place);
+        let parts = ConversationFiles::of(&copy.place);
         parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
     }
 
@@ -199,7 +203,7 @@ fn numbers(dir: &Path, ending: &str) -> Vec<String> {
 
 /// Reads the start of the conversation and the end of the journal. Returns the time of the journal.
 fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
-    let parts = Parts::of(&copy.place);
+    let parts = ConversationFiles::of(&copy.place);
     if parts.is_newer {
         copy.health.insert(Health::UnsupportedVersion);
         copy.notes.push("its store has an unknown format".to_owned());
@@ -237,13 +241,13 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
             is_whole &= file.lines_forward(|line| {
                 for change in changes(line).unwrap_or_default() {
                     match change {
-                        Change::Reserved(text) => prompt = prompt.take().or(Some(text)),
-                        Change::Append(entry) | Change::Replace(_, entry) => {
+                        EntryChange::Reserved(text) => prompt = prompt.take().or(Some(text)),
+                        EntryChange::Append(entry) | EntryChange::Replace(_, entry) => {
                             first_at = first_at.or(entry.at);
                             has_reply |= entry.is_reply();
                             prompt = prompt.take().or_else(|| entry.prompt().map(str::to_owned));
                         }
-                        Change::Remove(_) | Change::Reset(_) => {}
+                        EntryChange::Remove(_) | EntryChange::Reset(_) => {}
                     }
                 }
                 prompt.is_some()
@@ -255,7 +259,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
             match changes(line) {
                 Some(changes) => {
                     for change in &changes {
-                        if let Change::Append(entry) | Change::Replace(_, entry) = change {
+                        if let EntryChange::Append(entry) | EntryChange::Replace(_, entry) = change {
                             at = at.max(entry.at);
                         }
                     }
@@ -289,6 +293,6 @@ pub(super) fn is_injected_turn(line: &[u8]) -> bool {
 
 /// Returns the files of the current conversation.
 pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
-    let parts = Parts::of(place);
+    let parts = ConversationFiles::of(place);
     parts.inline().into_iter().chain(parts.chunks).chain(parts.journal).collect()
 }

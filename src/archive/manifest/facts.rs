@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
-use crate::session::{Choice, Fact, Located, Session, SessionCopy, SessionKind, Store};
+use crate::session::{CopyChoice, Fact, Located, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use changes::path_text::PathText;
 
 /// Source of facts that were read from a manifest.
 const SOURCE: &str = "archive";
 
-/// Facts of a session for a list; each as in [`SessionCopy`](struct@Copy).
+/// Facts of a session for a list; each as in [`SessionCopy`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Facts {
+pub(crate) struct ManifestFacts {
     pub kind: SessionKind,
     pub title: Option<String>,
     pub first_prompt: Option<String>,
@@ -38,7 +38,7 @@ pub(crate) struct Facts {
     pub liveness: String,
 }
 
-impl Facts {
+impl ManifestFacts {
     /// Takes the prompts, replies and model of a counted copy, and its size, which only counting finds for a database
     /// copy.
     pub(crate) fn count(&mut self, copy: &SessionCopy) {
@@ -66,7 +66,7 @@ impl Manifest {
             home: PathText(home.to_owned()),
             stores: Vec::new(),
             copies: Vec::new(),
-            facts: Facts {
+            facts: ManifestFacts {
                 kind: copy.kind,
                 title: text(&copy.title),
                 first_prompt: text(&copy.first_prompt),
@@ -94,7 +94,7 @@ impl Manifest {
     /// Returns the session for a list, with each copy at its place of that time.
     pub(crate) fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
-        Session::new(copies, Choice::new("it was archived like this", true))
+        Session::new(copies, CopyChoice::new("it was archived like this", true))
     }
 
     /// Returns the place of the chosen copy when it was archived.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::AgentKind;
 use changes::path_text::{self, PathText};
-use facts::Facts;
+use facts::ManifestFacts;
 
 /// The version of the format that this program writes; the major number changes if an older program cannot read it.
 const FORMAT_VERSION: &str = "1.0";
@@ -45,9 +45,9 @@ pub(crate) struct Manifest {
     /// The transcripts or directories of its copies, the chosen one first.
     pub copies: Vec<CopyAt>,
     /// Facts for a list.
-    pub facts: Facts,
+    pub facts: ManifestFacts,
     /// Every file, directory and link; a directory comes before its contents.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ManifestEntry>,
     /// The machine in whose directory it is; empty before it is written.
     #[serde(skip)]
     pub machine: String,
@@ -65,7 +65,7 @@ pub(crate) struct CopyAt {
 
 impl Manifest {
     /// Returns every file, and the rows of every database, with their size in bytes and their chunks.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (&Entry, u64, &[String])> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&ManifestEntry, u64, &[String])> {
         self.entries.iter().filter_map(|entry| {
             let (size, _, chunks) = entry.node.content()?;
             Some((entry, size, chunks))
@@ -82,14 +82,14 @@ impl Manifest {
     pub(crate) fn rows_of(&self, database: &Path) -> Option<(&str, &[String])> {
         let entry = self.entries.iter().find(|entry| self.original(entry) == database)?;
         match &entry.node {
-            Node::Rows { sha256, chunks, .. } => Some((sha256, chunks)),
+            EntryContent::Rows { sha256, chunks, .. } => Some((sha256, chunks)),
             _ => None,
         }
     }
 
     /// Adds an entry. Rows raise the format version, so that older programs refuse the manifest.
-    pub(crate) fn add(&mut self, entry: Entry) {
-        if matches!(entry.node, Node::Rows { .. }) {
+    pub(crate) fn add(&mut self, entry: ManifestEntry) {
+        if matches!(entry.node, EntryContent::Rows { .. }) {
             WITH_ROWS.clone_into(&mut self.format_version);
         }
         self.entries.push(entry);
@@ -118,8 +118,8 @@ impl Manifest {
     ///
     /// Only the paths of companions count, because those files change with other sessions.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        fn entry(entry: &Entry) -> (usize, &Path, Option<&Entry>) {
-            (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != Role::Companion))
+        fn entry(entry: &ManifestEntry) -> (usize, &Path, Option<&ManifestEntry>) {
+            (entry.store, &entry.path, Some(entry).filter(|entry| entry.role != EntryRole::Companion))
         }
         self.stores == other.stores
             && self.copies == other.copies
@@ -127,24 +127,24 @@ impl Manifest {
     }
 
     /// Returns the path of an entry when it was archived.
-    pub(crate) fn original(&self, entry: &Entry) -> PathBuf {
+    pub(crate) fn original(&self, entry: &ManifestEntry) -> PathBuf {
         self.stores[entry.store].0.join(&entry.path)
     }
 }
 
 /// A file, a directory or a link of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct ManifestEntry {
     /// Number of the store, counted from 0.
     pub store: usize,
     /// Path below the store's root.
     #[serde(with = "path_text")]
     pub path: PathBuf,
     /// Relation of the entry to the session.
-    pub role: Role,
+    pub role: EntryRole,
     /// Type and content.
     #[serde(flatten)]
-    pub node: Node,
+    pub node: EntryContent,
     /// Permissions; meaningless for a link.
     pub mode: u32,
     /// Modification time, in seconds since 1970 and nanoseconds.
@@ -155,7 +155,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub(crate) enum Role {
+pub(crate) enum EntryRole {
     /// A file that the agent needs to find the session and that other sessions share: restored only if it is missing.
     Companion,
     /// A belonging of the session, not of one of its copies.
@@ -167,7 +167,7 @@ pub(crate) enum Role {
 /// Type and content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub(crate) enum Node {
+pub(crate) enum EntryContent {
     /// A regular file.
     File {
         /// Size in bytes.
@@ -196,7 +196,7 @@ pub(crate) enum Node {
     },
 }
 
-impl Node {
+impl EntryContent {
     /// Returns size, SHA-256 and chunks; `None` for a directory or link.
     pub(crate) fn content(&self) -> Option<(u64, &str, &[String])> {
         match self {
@@ -223,8 +223,15 @@ pub(crate) mod tests {
         let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
         manifest.copies.push(CopyAt { store: 0, path: path.clone() });
         let sha256 = super::super::chunks::digest(b"x");
-        let node = Node::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
-        manifest.entries.push(Entry { store: 0, path, role: Role::Own, node, mode: 0o600, modified: (5, 6) });
+        let node = EntryContent::File { size: 1, sha256: sha256.clone(), chunks: vec![sha256] };
+        manifest.entries.push(ManifestEntry {
+            store: 0,
+            path,
+            role: EntryRole::Own,
+            node,
+            mode: 0o600,
+            modified: (5, 6),
+        });
         manifest
     }
 
@@ -248,14 +255,21 @@ pub(crate) mod tests {
     fn manifest_round_trips_non_utf8_paths() {
         let mut written = manifest("a");
         let odd = PathBuf::from(OsStr::from_bytes(b"x/\xff\n"));
-        let node = Node::Link { target: odd.clone() };
-        written.entries.push(Entry { store: 0, path: odd, role: Role::Shared, node, mode: 0o777, modified: (-5, 6) });
+        let node = EntryContent::Link { target: odd.clone() };
+        written.entries.push(ManifestEntry {
+            store: 0,
+            path: odd,
+            role: EntryRole::Shared,
+            node,
+            mode: 0o777,
+            modified: (-5, 6),
+        });
         let dir = "side".into();
-        written.entries.push(Entry {
+        written.entries.push(ManifestEntry {
             store: 0,
             path: dir,
-            role: Role::Own,
-            node: Node::Dir,
+            role: EntryRole::Own,
+            node: EntryContent::Dir,
             mode: 0o700,
             modified: (1, 2),
         });

@@ -5,18 +5,18 @@ use std::path::{Component, PathBuf};
 
 use serde::Deserialize;
 
-use super::{FORMAT_VERSION, KIND, Manifest, Node, WITH_ROWS};
+use super::{EntryContent, FORMAT_VERSION, KIND, Manifest, WITH_ROWS};
 use crate::archive::chunks::is_digest;
 
 impl Manifest {
     /// Parses a manifest; the error is the reason why it is unusable.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
-        struct Head {
+        struct ManifestHead {
             format_version: String,
             kind: String,
         }
-        let head: Head = serde_json::from_slice(bytes).map_err(|_| "it is not a manifest".to_owned())?;
+        let head: ManifestHead = serde_json::from_slice(bytes).map_err(|_| "it is not a manifest".to_owned())?;
         if head.kind != KIND {
             return Err("it is not a manifest".to_owned());
         }
@@ -45,8 +45,11 @@ impl Manifest {
             return Err("the name of a chunk is not valid".to_owned());
         }
         // Paths below a path follow it directly in this order.
-        let nodes: BTreeMap<_, _> =
-            self.entries.iter().map(|entry| ((entry.store, &entry.path), matches!(entry.node, Node::Dir))).collect();
+        let nodes: BTreeMap<_, _> = self
+            .entries
+            .iter()
+            .map(|entry| ((entry.store, &entry.path), matches!(entry.node, EntryContent::Dir)))
+            .collect();
         if nodes.len() < self.entries.len() {
             return Err("it names a path twice".to_owned());
         }
@@ -64,7 +67,7 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Entry;
+    use super::super::ManifestEntry;
     use super::super::tests::manifest;
     use super::*;
 
@@ -89,18 +92,22 @@ mod tests {
         assert!(refused(&|manifest| manifest.copies.clear()).contains("no copy"));
         let odd_chunk = |manifest: &mut Manifest| {
             manifest.entries[0].node =
-                Node::File { size: 1, sha256: "../x".to_owned(), chunks: vec!["../x".to_owned()] };
+                EntryContent::File { size: 1, sha256: "../x".to_owned(), chunks: vec!["../x".to_owned()] };
         };
         assert!(refused(&odd_chunk).contains("chunk"));
         assert!(refused(&|manifest| manifest.entries.push(manifest.entries[0].clone())).contains("twice"));
-        let below = |node: Node| {
+        let below = |node: EntryContent| {
             refused(&|manifest| {
-                let entry = |path: &str, node| Entry { path: path.into(), node, ..manifest.entries[0].clone() };
-                let new = [entry("a/link/x/y", Node::Dir), entry("a/link", node.clone()), entry("a/link-2", Node::Dir)];
+                let entry = |path: &str, node| ManifestEntry { path: path.into(), node, ..manifest.entries[0].clone() };
+                let new = [
+                    entry("a/link/x/y", EntryContent::Dir),
+                    entry("a/link", node.clone()),
+                    entry("a/link-2", EntryContent::Dir),
+                ];
                 manifest.entries.extend(new);
             })
         };
-        for node in [Node::Link { target: "/etc".into() }, manifest("a").entries[0].node.clone()] {
+        for node in [EntryContent::Link { target: "/etc".into() }, manifest("a").entries[0].node.clone()] {
             assert_eq!(below(node), "a/link/x/y is below something that is not a directory");
         }
         assert!(refused(&|manifest| manifest.format_version = "3.0".to_owned()).contains("version is 3.0"));

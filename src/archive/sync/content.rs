@@ -11,7 +11,7 @@ use crate::system::fsio;
 
 /// Content that may be read.
 #[derive(Clone, Debug)]
-pub(super) enum Content<'a> {
+pub(super) enum ReadableContent<'a> {
     /// A file on the disk.
     OnDisk(PathBuf),
     /// Chunks in the directory of a machine, in order.
@@ -20,7 +20,7 @@ pub(super) enum Content<'a> {
 
 /// The relation of one content to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ContentOrder {
     Same,
     /// The first begins with all of the second, and has more.
     Longer,
@@ -45,7 +45,7 @@ enum Bytes<'a> {
     In(&'a MachineDir),
 }
 
-impl<'a> Content<'a> {
+impl<'a> ReadableContent<'a> {
     fn chunks(&'a self) -> Result<Chunks<'a>, String> {
         Ok(match self {
             Self::OnDisk(path) => Chunks::OnDisk(fsio::open_regular(path).map_err(|error| error.to_string())?.0, path),
@@ -88,23 +88,27 @@ impl Chunk<'_> {
 /// A file cannot be read, or the archive lacks a chunk that decides.
 ///
 /// Two contents of one chunk are the same if they differ only in directories that the mapping makes the same.
-pub(super) fn compare(ours: &Content<'_>, theirs: &Content<'_>, mapping: &Mapping) -> Result<Order, String> {
+pub(super) fn compare(
+    ours: &ReadableContent<'_>,
+    theirs: &ReadableContent<'_>,
+    mapping: &Mapping,
+) -> Result<ContentOrder, String> {
     let (mut ours, mut theirs) = (ours.chunks()?, theirs.chunks()?);
     let mut is_first = true;
     loop {
         match (ours.next()?, theirs.next()?) {
-            (None, None) => return Ok(Order::Same),
-            (Some(_), None) => return Ok(Order::Longer),
-            (None, Some(_)) => return Ok(Order::Shorter),
+            (None, None) => return Ok(ContentOrder::Same),
+            (Some(_), None) => return Ok(ContentOrder::Longer),
+            (None, Some(_)) => return Ok(ContentOrder::Shorter),
             (Some(our), Some(their)) if our.name == their.name => {}
             (Some(our), Some(their)) => {
                 let (our, their) = (our.bytes()?, their.bytes()?);
                 let are_small = is_first && our.len().max(their.len()) < CHUNK_BYTES;
                 return Ok(match () {
-                    () if their.starts_with(&our) => Order::Shorter,
-                    () if our.starts_with(&their) => Order::Longer,
-                    () if are_small && mapping.in_text(&our) == mapping.in_text(&their) => Order::Same,
-                    () => Order::Differs,
+                    () if their.starts_with(&our) => ContentOrder::Shorter,
+                    () if our.starts_with(&their) => ContentOrder::Longer,
+                    () if are_small && mapping.in_text(&our) == mapping.in_text(&their) => ContentOrder::Same,
+                    () => ContentOrder::Differs,
                 });
             }
         }

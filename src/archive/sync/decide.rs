@@ -4,14 +4,14 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::relation::{Behind, Relate, Relation};
-use super::state::{Here, Layout, State};
-use super::{Brought, DIVERGED, Decision, IN_DATABASE, IN_USE, INCOMPLETE, Left, REFUSED};
+use super::state::{Here, LocalLayout, SessionState};
+use super::{Brought, DIVERGED, Decision, IN_DATABASE, IN_USE, INCOMPLETE, REFUSED, SkipReason};
 use crate::agent::{Agent, FindBelongings};
-use crate::archive::machine::Notes;
-use crate::archive::manifest::Node;
+use crate::archive::machine::MachineNotes;
+use crate::archive::manifest::EntryContent;
 use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::change::hindrance::{left_alone, only_read};
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Located, Session, SessionCopy};
@@ -19,11 +19,11 @@ use crate::system::env::Env;
 use changes::path_text::PathText;
 
 /// The archive before this sync.
-pub(crate) struct Shared<'a> {
+pub(crate) struct ArchiveBefore<'a> {
     pub(crate) archive: &'a Archive,
     pub(crate) holdings: &'a Holdings,
     /// The sessions that this machine archived.
-    pub(crate) notes: &'a Notes,
+    pub(crate) notes: &'a MachineNotes,
     pub(crate) env: &'a Env,
     /// Directories of other machines, mapped to those on this machine.
     pub(crate) mapping: &'a Mapping,
@@ -31,20 +31,20 @@ pub(crate) struct Shared<'a> {
     pub(crate) blobs: OnceCell<HashSet<String>>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> ArchiveBefore<'a> {
     /// Returns the states of a session in the archive.
-    fn states(&self, agent: AgentKind, id: &str) -> &'a [Snapshot] {
+    fn states(&self, agent: AgentKind, id: &str) -> &'a [ArchivedState] {
         self.holdings.sessions.get(&(agent, id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the newest state that this machine archived.
-    pub(crate) fn own(&self, agent: AgentKind, id: &str) -> Option<&'a Snapshot> {
+    pub(crate) fn own(&self, agent: AgentKind, id: &str) -> Option<&'a ArchivedState> {
         self.states(agent, id).last().filter(|newest| self.archive.is_own(&newest.manifest))
     }
 
     /// Returns the newest state of each other machine.
-    fn heads(&self, agent: AgentKind, id: &str) -> Vec<&'a Snapshot> {
-        let mut heads: Vec<&Snapshot> = Vec::new();
+    fn heads(&self, agent: AgentKind, id: &str) -> Vec<&'a ArchivedState> {
+        let mut heads: Vec<&ArchivedState> = Vec::new();
         for state in self.states(agent, id).iter().filter(|state| !self.archive.is_own(&state.manifest)) {
             heads.retain(|known| known.manifest.machine != state.manifest.machine);
             heads.push(state);
@@ -66,9 +66,9 @@ impl<'a> Shared<'a> {
         session: &Session,
         agent: &dyn Agent,
         find: &FindBelongings,
-    ) -> Result<Decision<'a>, Left> {
+    ) -> Result<Decision<'a>, SkipReason> {
         let (kind, id, copy) = (session.agent, session.id(), session.copy());
-        let here = Here::look(session, agent, find).map_err(|why| Left::new(REFUSED, why))?;
+        let here = Here::look(session, agent, find).map_err(|why| SkipReason::new(REFUSED, why))?;
         let stamp = here.stamp();
         let noted = self.notes.get(kind, id).filter(|noted| noted.stamp.as_ref() == Some(&stamp));
         let contained = noted.map(|noted| noted.contained.clone()).unwrap_or_default();
@@ -81,7 +81,7 @@ impl<'a> Shared<'a> {
         }
         if let [_, _, ..] = session.copies.as_slice() {
             let why = format!("it has {} copies here; keep one first", session.copies.len());
-            decision.left = Some(Left::new(REFUSED, why));
+            decision.left = Some(SkipReason::new(REFUSED, why));
             return Ok(decision);
         }
         let is_in_database = agent.agent_managed(&copy.place).is_some();
@@ -91,10 +91,11 @@ impl<'a> Shared<'a> {
         let Some(ours) = ours else { return Ok(decision) };
         let is_archived = |sha256: &str| has_file(self.states(kind, id), sha256);
         let relate = Relate { is_archived: &is_archived, ..self.relate(agent, &copy.place) };
-        let mut newer: Vec<(&Snapshot, Behind)> = Vec::new();
+        let mut newer: Vec<(&ArchivedState, Behind)> = Vec::new();
         for head in heads {
             let Some(theirs) = self.state(head, &copy.place, agent) else {
-                decision.left = Some(Left::new(REFUSED, format!("it has several copies on {}", self.label(head))));
+                decision.left =
+                    Some(SkipReason::new(REFUSED, format!("it has several copies on {}", self.label(head))));
                 continue;
             };
             match relate.relate(&ours, &theirs) {
@@ -102,9 +103,9 @@ impl<'a> Shared<'a> {
                 Ok(Relation::Behind(behind)) => newer.push((head, behind)),
                 Ok(Relation::Diverged(why)) => {
                     let reason = format!("{why} here and on {}", self.label(head));
-                    decision.left = Some(Left::new(DIVERGED, reason).with_state(head, self.archive));
+                    decision.left = Some(SkipReason::new(DIVERGED, reason).with_state(head, self.archive));
                 }
-                Err(why) => decision.left = Some(Left::new(INCOMPLETE, why)),
+                Err(why) => decision.left = Some(SkipReason::new(INCOMPLETE, why)),
             }
         }
         if decision.left.is_none() {
@@ -119,22 +120,22 @@ impl<'a> Shared<'a> {
     /// Returns the newest of the states that continue the one here.
     fn brought(
         &self,
-        newer: Vec<(&'a Snapshot, Behind)>,
+        newer: Vec<(&'a ArchivedState, Behind)>,
         copy: &SessionCopy,
         agent: &dyn Agent,
-    ) -> Result<Option<Brought<'a>>, Left> {
-        let heads: Vec<&Snapshot> = newer.iter().map(|(head, _)| *head).collect();
+    ) -> Result<Option<Brought<'a>>, SkipReason> {
+        let heads: Vec<&ArchivedState> = newer.iter().map(|(head, _)| *head).collect();
         let Some(newest) = self.newest(&heads, &copy.place, agent)? else { return Ok(None) };
         let machine = self.label(newest);
         if agent.agent_managed(&copy.place).is_some() {
             let why = format!("{machine} has a newer state, and only {} writes into its database", copy.place.agent());
-            return Err(Left::new(IN_DATABASE, why).with_state(newest, self.archive));
+            return Err(SkipReason::new(IN_DATABASE, why).with_state(newest, self.archive));
         }
         if let Some(why) = only_read(&copy.place) {
-            return Err(Left::new(REFUSED, why));
+            return Err(SkipReason::new(REFUSED, why));
         }
         if let Some(why) = left_alone(copy) {
-            return Err(Left::new(IN_USE, why));
+            return Err(SkipReason::new(IN_USE, why));
         }
         let behind = newer.into_iter().find(|(head, _)| head.path == newest.path).map(|(_, behind)| behind);
         let layout = layout(&newest.manifest, &copy.place, agent, self.env);
@@ -147,42 +148,47 @@ impl<'a> Shared<'a> {
         &self,
         (kind, id): (AgentKind, &str),
         agent: &dyn Agent,
-    ) -> Result<Option<(&'a Snapshot, String)>, Left> {
+    ) -> Result<Option<(&'a ArchivedState, String)>, SkipReason> {
         let heads = self.heads(kind, id);
         let Some(first) = heads.first() else { return Ok(None) };
         let newest = self.newest(&heads, &first.manifest.place(), agent)?;
         if let Some(newest) = newest.filter(|newest| newest.manifest.rows().is_some()) {
-            return Err(Left::new(IN_DATABASE, format!("only {kind} writes into its database"))
+            return Err(SkipReason::new(IN_DATABASE, format!("only {kind} writes into its database"))
                 .with_state(newest, self.archive));
         }
         Ok(newest.map(|newest| (newest, self.label(newest))))
     }
 
     /// Returns the state that continues all the others.
-    fn newest(&self, heads: &[&'a Snapshot], place: &Located, agent: &dyn Agent) -> Result<Option<&'a Snapshot>, Left> {
+    fn newest(
+        &self,
+        heads: &[&'a ArchivedState],
+        place: &Located,
+        agent: &dyn Agent,
+    ) -> Result<Option<&'a ArchivedState>, SkipReason> {
         let [first, rest @ ..] = heads else { return Ok(None) };
         let relate = self.relate(agent, place);
         let mut newest = *first;
         for head in rest {
             let (Some(ours), Some(theirs)) = (self.state(newest, place, agent), self.state(head, place, agent)) else {
-                return Err(Left::new(REFUSED, "it has several copies there"));
+                return Err(SkipReason::new(REFUSED, "it has several copies there"));
             };
             match relate.relate(&ours, &theirs) {
                 Ok(Relation::Same | Relation::Ahead) => {}
                 Ok(Relation::Behind(_)) => newest = head,
                 Ok(Relation::Diverged(why)) => {
                     let reason = format!("{why} on {} and on {}", self.label(newest), self.label(head));
-                    return Err(Left::new(DIVERGED, reason).with_state(head, self.archive));
+                    return Err(SkipReason::new(DIVERGED, reason).with_state(head, self.archive));
                 }
-                Err(why) => return Err(Left::new(INCOMPLETE, why)),
+                Err(why) => return Err(SkipReason::new(INCOMPLETE, why)),
             }
         }
         Ok(Some(newest))
     }
 
-    fn state(&self, snapshot: &'a Snapshot, place: &Located, agent: &dyn Agent) -> Option<State<'a>> {
+    fn state(&self, snapshot: &'a ArchivedState, place: &Located, agent: &dyn Agent) -> Option<SessionState<'a>> {
         let layout = layout(&snapshot.manifest, place, agent, self.env);
-        State::archived(&snapshot.manifest, &layout, self.archive)
+        SessionState::archived(&snapshot.manifest, &layout, self.archive)
     }
 
     fn relate<'r>(&'r self, agent: &'r dyn Agent, place: &'r Located) -> Relate<'r> {
@@ -191,7 +197,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Returns the host name of the machine that archived a state, with the home if it is that of this machine.
-    fn label(&self, snapshot: &Snapshot) -> String {
+    fn label(&self, snapshot: &ArchivedState) -> String {
         let Manifest { hostname, home, .. } = &snapshot.manifest;
         if *hostname == self.env.hostname { format!("{hostname} ({})", home.0.display()) } else { hostname.clone() }
     }
@@ -205,13 +211,13 @@ impl<'a> Shared<'a> {
     }
 }
 
-fn has_file(states: &[Snapshot], sha256: &str) -> bool {
+fn has_file(states: &[ArchivedState], sha256: &str) -> bool {
     let mut entries = states.iter().flat_map(|snapshot| &snapshot.manifest.entries);
-    entries.any(|entry| matches!(&entry.node, Node::File { sha256: known, .. } if known == sha256))
+    entries.any(|entry| matches!(&entry.node, EntryContent::File { sha256: known, .. } if known == sha256))
 }
 
 /// Returns the layout of an archived session whose copy here is at `place`.
-fn layout(manifest: &Manifest, place: &Located, agent: &dyn Agent, env: &Env) -> Layout {
+fn layout(manifest: &Manifest, place: &Located, agent: &dyn Agent, env: &Env) -> LocalLayout {
     let stores = agent.stores(env);
     let first = manifest.copies.first().map_or(0, |copy| copy.store);
     let root = |(at, recorded): (usize, &PathText)| {
@@ -224,5 +230,5 @@ fn layout(manifest: &Manifest, place: &Located, agent: &dyn Agent, env: &Env) ->
     let project = manifest.facts.project.as_deref().zip(place.project.as_deref());
     let project =
         project.filter(|(there, here)| there != here).map(|(there, here)| (there.to_owned(), here.to_owned()));
-    Layout { roots, project }
+    LocalLayout { roots, project }
 }

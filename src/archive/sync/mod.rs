@@ -9,8 +9,8 @@ pub(crate) mod relation;
 pub(crate) mod state;
 
 use crate::archive::sync::relation::Behind;
-use crate::archive::sync::state::Layout;
-use crate::archive::{Archive, Snapshot};
+use crate::archive::sync::state::LocalLayout;
+use crate::archive::{Archive, ArchivedState};
 use crate::session::state_name::StateName;
 
 /// The decision about a session on this machine.
@@ -25,22 +25,22 @@ pub(crate) struct Decision<'a> {
     /// The state of another machine to restore here.
     pub(crate) brought: Option<Brought<'a>>,
     /// Reason for not restoring the different state of another machine.
-    pub(crate) left: Option<Left>,
+    pub(crate) left: Option<SkipReason>,
 }
 
 /// A state of another machine to restore here.
 #[derive(Debug)]
 pub(crate) struct Brought<'a> {
-    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) snapshot: &'a ArchivedState,
     /// The machine with this state.
     pub(crate) machine: String,
-    pub(crate) layout: Layout,
+    pub(crate) layout: LocalLayout,
     pub(crate) behind: Behind,
 }
 
 /// Reason to leave a session as it is here, although another machine has another state of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct SkipReason {
     pub(crate) code: &'static str,
     pub(crate) reason: String,
     /// The other state, for `--state`, if it can be restored.
@@ -60,13 +60,13 @@ pub(crate) const IN_DATABASE: &str = "in-database";
 /// Something else prevents it.
 pub(crate) const REFUSED: &str = "refused";
 
-impl Left {
+impl SkipReason {
     pub(crate) fn new(code: &'static str, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into(), state: None, is_in_database: false }
     }
 
-    fn with_state(self, snapshot: &Snapshot, archive: &Archive) -> Self {
-        let Snapshot { manifest, .. } = snapshot;
+    fn with_state(self, snapshot: &ArchivedState, archive: &Archive) -> Self {
+        let ArchivedState { manifest, .. } = snapshot;
         Self { state: Some(archive.state_name(manifest)), is_in_database: manifest.rows().is_some(), ..self }
     }
 }

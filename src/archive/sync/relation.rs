@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::content::{self, Content, Order};
-use super::state::{Piece, State};
+use super::content::{self, ContentOrder, ReadableContent};
+use super::state::{SessionState, StatePiece};
 use crate::agent::Agent;
 use crate::archive::coverage::file_digest;
 use crate::archive::{Archive, MachineDir, rows};
@@ -54,27 +54,27 @@ impl Relate<'_> {
     /// # Errors
     ///
     /// A file cannot be read, or the archive lacks something of one of the states.
-    pub(crate) fn relate(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Relation, String> {
+    pub(crate) fn relate(&self, ours: &SessionState<'_>, theirs: &SessionState<'_>) -> Result<Relation, String> {
         let is_behind = match self.conversation(ours, theirs)? {
-            Order::Differs => return Ok(Relation::Diverged("it was continued separately".to_owned())),
-            Order::Longer => return Ok(Relation::Ahead),
-            Order::Shorter => true,
-            Order::Same => false,
+            ContentOrder::Differs => return Ok(Relation::Diverged("it was continued separately".to_owned())),
+            ContentOrder::Longer => return Ok(Relation::Ahead),
+            ContentOrder::Shorter => true,
+            ContentOrder::Same => false,
         };
         let written = self.agent.written(self.place);
         let mut behind = Behind::default();
         let mut they_have_more = theirs.files().any(|path| !ours.pieces.contains_key(path));
         for (path, our) in &ours.pieces {
             let Some(their) = theirs.pieces.get(path) else {
-                behind.has_more |= matches!(our, Piece::File(_));
+                behind.has_more |= matches!(our, StatePiece::File(_));
                 continue;
             };
             let order = self.file(our, their)?;
             // The conversation was compared as a whole, and no two saves write the same state.
             let is_newer = *path == ours.path || written.contains(path) || self.is_state(path);
             match order {
-                Order::Same => {}
-                Order::Shorter => {
+                ContentOrder::Same => {}
+                ContentOrder::Shorter => {
                     they_have_more |= !is_newer;
                     if is_behind || !is_newer {
                         behind.replaced.insert(path.clone());
@@ -86,7 +86,7 @@ impl Relate<'_> {
                     }
                 }
                 _ if !is_behind => behind.has_more = true,
-                Order::Differs if self.is_archived(path, our) => {
+                ContentOrder::Differs if self.is_archived(path, our) => {
                     behind.replaced.insert(path.clone());
                 }
                 _ => return Ok(Relation::Diverged(format!("{} was changed separately", self.env.tilde(path)))),
@@ -100,12 +100,12 @@ impl Relate<'_> {
     }
 
     /// Returns whether two states have the same entries.
-    fn is_same(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<bool, String> {
+    fn is_same(&self, ours: &SessionState<'_>, theirs: &SessionState<'_>) -> Result<bool, String> {
         if !ours.pieces.keys().eq(theirs.pieces.keys()) {
             return Ok(false);
         }
         for (our, their) in ours.pieces.values().zip(theirs.pieces.values()) {
-            if self.file(our, their)? != Order::Same {
+            if self.file(our, their)? != ContentOrder::Same {
                 return Ok(false);
             }
         }
@@ -113,25 +113,27 @@ impl Relate<'_> {
     }
 
     /// Compares the conversations, as bytes if one begins with the other, else record by record.
-    fn conversation(&self, ours: &State<'_>, theirs: &State<'_>) -> Result<Order, String> {
+    fn conversation(&self, ours: &SessionState<'_>, theirs: &SessionState<'_>) -> Result<ContentOrder, String> {
         let kinds = [ours, theirs].map(|state| state.pieces.get(&state.path));
         match kinds {
-            [Some(Piece::File(our)), Some(Piece::File(their))] => {
+            [Some(StatePiece::File(our)), Some(StatePiece::File(their))] => {
                 let order = content::compare(our, their, self.mapping)?;
                 // A record that rejoin added when it moved a session is not a continuation.
-                if order == Order::Same || (order != Order::Differs && self.agent.about().is_move_record.is_none()) {
+                if order == ContentOrder::Same
+                    || (order != ContentOrder::Differs && self.agent.about().is_move_record.is_none())
+                {
                     return Ok(order);
                 }
             }
-            [Some(Piece::Rows(Some(our))), Some(Piece::Rows(Some(their)))] => {
+            [Some(StatePiece::Rows(Some(our))), Some(StatePiece::Rows(Some(their)))] => {
                 let is_within = |(old, sha256, chunks): &(MachineDir, &str, &[String]),
                                  new: &(MachineDir, &str, &[String])| {
                     rows::are_within((old, (sha256, chunks)), (&new.0, (new.1, new.2)))
                 };
                 match (is_within(our, their), is_within(their, our)) {
-                    (true, true) => return Ok(Order::Same),
-                    (true, false) => return Ok(Order::Shorter),
-                    (false, true) => return Ok(Order::Longer),
+                    (true, true) => return Ok(ContentOrder::Same),
+                    (true, false) => return Ok(ContentOrder::Shorter),
+                    (false, true) => return Ok(ContentOrder::Longer),
                     (false, false) => {}
                 }
             }
@@ -142,13 +144,13 @@ impl Relate<'_> {
         })??;
         let Some(compared) = compared else {
             let is_same = self.is_same(ours, theirs)?;
-            return if is_same { Ok(Order::Same) } else { Err("its states cannot be compared".to_owned()) };
+            return if is_same { Ok(ContentOrder::Same) } else { Err("its states cannot be compared".to_owned()) };
         };
         Ok(match compared {
-            Comparison::Identical => Order::Same,
-            Comparison::Longer { .. } => Order::Longer,
-            Comparison::Shorter { .. } => Order::Shorter,
-            Comparison::Diverged { .. } => Order::Differs,
+            Comparison::Identical => ContentOrder::Same,
+            Comparison::Longer { .. } => ContentOrder::Longer,
+            Comparison::Shorter { .. } => ContentOrder::Shorter,
+            Comparison::Diverged { .. } => ContentOrder::Differs,
         })
     }
 
@@ -182,13 +184,15 @@ impl Relate<'_> {
         Some(compare_lists(&messages(our)?, &messages(their)?))
     }
 
-    fn file(&self, our: &Piece<'_>, their: &Piece<'_>) -> Result<Order, String> {
+    fn file(&self, our: &StatePiece<'_>, their: &StatePiece<'_>) -> Result<ContentOrder, String> {
         Ok(match (our, their) {
             // Rows were compared as a conversation.
-            (Piece::Dir, Piece::Dir) | (Piece::Rows(_), Piece::Rows(_)) => Order::Same,
-            (Piece::Link(our), Piece::Link(their)) if self.here(our) == self.here(their) => Order::Same,
-            (Piece::File(our), Piece::File(their)) => content::compare(our, their, self.mapping)?,
-            _ => Order::Differs,
+            (StatePiece::Dir, StatePiece::Dir) | (StatePiece::Rows(_), StatePiece::Rows(_)) => ContentOrder::Same,
+            (StatePiece::Link(our), StatePiece::Link(their)) if self.here(our) == self.here(their) => {
+                ContentOrder::Same
+            }
+            (StatePiece::File(our), StatePiece::File(their)) => content::compare(our, their, self.mapping)?,
+            _ => ContentOrder::Differs,
         })
     }
 
@@ -203,10 +207,12 @@ impl Relate<'_> {
     }
 
     /// Checks whether the archive has exactly this content of a file, so that replacing it loses nothing.
-    fn is_archived(&self, path: &Path, kind: &Piece<'_>) -> bool {
+    fn is_archived(&self, path: &Path, kind: &StatePiece<'_>) -> bool {
         match kind {
-            Piece::File(Content::OnDisk(_)) => file_digest(path).is_ok_and(|(_, sha256)| (self.is_archived)(&sha256)),
-            Piece::File(Content::Archived(..)) => true,
+            StatePiece::File(ReadableContent::OnDisk(_)) => {
+                file_digest(path).is_ok_and(|(_, sha256)| (self.is_archived)(&sha256))
+            }
+            StatePiece::File(ReadableContent::Archived(..)) => true,
             _ => false,
         }
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent;
-use crate::archive::machine::{self, Notes};
+use crate::archive::machine::{self, MachineNotes};
 use crate::archive::store::Holdings;
 use crate::archive::verify::blobs;
 use crate::archive::{Archive, rows};
@@ -30,17 +30,17 @@ use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
 use crate::system::reach;
-use changes::lock::Lock;
+use changes::lock::RunLock;
 use changes::state_dir::StateDir;
 use changes::tree;
-use session::Writer;
+use session::SessionWriter;
 
 /// Number of sessions to plan at once.
 const PART: usize = 256;
 
 /// One session and its result.
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
+pub(crate) struct ArchivedItem<'a> {
     /// The session.
     pub session: &'a Session,
     /// The result for the session.
@@ -57,11 +57,11 @@ pub(crate) struct Item<'a> {
 
 /// Result of archiving.
 #[derive(Debug)]
-pub(crate) struct Report<'a> {
+pub(crate) struct ArchiveReport<'a> {
     /// The archive's directory.
     pub dir: PathBuf,
     /// Each session, in the order of the request.
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<ArchivedItem<'a>>,
     /// Bytes freed by removing unneeded files.
     pub removed_bytes: u64,
     /// Other failures, one line each.
@@ -74,7 +74,7 @@ pub(crate) struct Report<'a> {
     pub is_whole: bool,
 }
 
-impl Report<'_> {
+impl ArchiveReport<'_> {
     /// Checks whether every session is in the archive now.
     pub(crate) fn is_whole(&self) -> bool {
         self.unread.is_empty()
@@ -106,11 +106,12 @@ pub(crate) fn archive<'a>(
     held: Option<&StateDir>,
     env: &Env,
     watch: &mut dyn FnMut(usize),
-) -> anyhow::Result<Report<'a>> {
+) -> anyhow::Result<ArchiveReport<'a>> {
     let ArchiveOptions { is_dry_run, patience, .. } = options;
     let dir = archive.root().to_owned();
     let (items, warnings) = (Vec::new(), Vec::new());
-    let mut report = Report { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run, is_whole: false };
+    let mut report =
+        ArchiveReport { dir, items, removed_bytes: 0, warnings, unread: Vec::new(), is_dry_run, is_whole: false };
     if sessions.is_empty() && (is_dry_run || !options.forgets_missing) {
         return Ok(report);
     }
@@ -122,8 +123,9 @@ pub(crate) fn archive<'a>(
         for part in sessions.chunks(PART) {
             let places = part.iter().flat_map(|session| &session.copies).map(|copy| &copy.place);
             let sizes = rows::sizes(places, archive);
-            let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
-            let plan = |session| Writer::new(archive, &notes, options).with_sizes(&sizes).item(session, env, &find);
+            let notes = MachineNotes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
+            let plan =
+                |session| SessionWriter::new(archive, &notes, options).with_sizes(&sizes).item(session, env, &find);
             for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
                 report.items.push(item);
                 report.warnings.append(&mut warnings);
@@ -133,10 +135,11 @@ pub(crate) fn archive<'a>(
         return Ok(report);
     };
     archive.set_own(machine::name_here(state_dir, env)?);
-    let notes = Notes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
+    let notes =
+        MachineNotes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
     let mut after = notes.clone();
     let _lock = lock(archive, env, patience)?;
-    let mut writer = Writer::new(archive, &notes, options);
+    let mut writer = SessionWriter::new(archive, &notes, options);
     for session in sessions {
         // List the belongings at the moment of the copy.
         let find = |place: &Located| {
@@ -194,7 +197,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
 
 /// Creates the directory of this machine, and that of the archive if its parent exists or it is the default one; takes
 /// the lock of the machine's directory, which other state directories of this machine may use.
-fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock> {
+fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<RunLock> {
     let root = archive.root();
     let Some(own) = archive.own() else { anyhow::bail!("this machine has no name") };
     let (disk, is_default) = (own.disk(), *root == *Archive::default_dir(env));
@@ -219,7 +222,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<Lock
         Some(parent) if error.kind() == io::ErrorKind::NotFound && is_missing(parent) => no_parent(root, parent).into(),
         _ => anyhow::Error::from(PathError::new("create", root, error)),
     })?;
-    Lock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
+    RunLock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
 }
 
 /// Refuses an archive whose parent directory is missing.
@@ -235,7 +238,7 @@ fn no_parent(root: &Path, parent: &Path) -> Refusal {
 ///
 /// A manifest that is missing or cannot be read may need a blob, so nothing is removed unless every noted state is there
 /// and can be read.
-fn sweep(archive: &Archive, holdings: &Holdings, notes: &Notes, env: &Env) -> Result<u64, String> {
+fn sweep(archive: &Archive, holdings: &Holdings, notes: &MachineNotes, env: &Env) -> Result<u64, String> {
     let Some(own) = archive.own() else { return Ok(0) };
     let disk = own.disk();
     if let Some(first) = holdings.problems.first() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::verify::verify;
-use crate::scan::{Wanted, locate};
+use crate::scan::{ScanScope, locate};
 use crate::system::disk::Disk;
 use crate::system::disk::memory::{Memory, with_every_fault};
 use changes::bounds::Bounds;
@@ -36,7 +36,7 @@ impl Home {
         std::fs::create_dir_all(&project).expect("a directory");
         let path = project.join("5d1f6c1e-3a50-4a57-8a5e-0123456789ab.jsonl");
         std::fs::write(path, transcript).expect("a transcript");
-        let scan = locate(&self.env, &[]).read_all(&self.env, Wanted::GLANCE);
+        let scan = locate(&self.env, &[]).read_all(&self.env, ScanScope::GLANCE);
         assert_eq!(scan.sessions.len(), 1);
         scan.sessions
     }
@@ -67,8 +67,8 @@ fn on(memory: &Memory) -> Archive {
     Archive::on(memory.shared(), ARCHIVE.into(), own_name_on(&*memory.shared()))
 }
 
-fn notes(memory: &Memory) -> Notes {
-    Notes::read_in(&*memory.shared(), "/state".as_ref(), ARCHIVE.as_ref()).expect("notes")
+fn notes(memory: &Memory) -> MachineNotes {
+    MachineNotes::read_in(&*memory.shared(), "/state".as_ref(), ARCHIVE.as_ref()).expect("notes")
 }
 
 /// Returns the transcripts read back from the archive, the oldest first.
@@ -78,7 +78,7 @@ fn held(memory: &Memory) -> Result<Vec<String>, String> {
     if let Some(problem) = holdings.problems.first() {
         return Err(format!("{}: {}", problem.path.display(), problem.reason));
     }
-    let whole = |snapshot: &crate::archive::Snapshot| {
+    let whole = |snapshot: &crate::archive::ArchivedState| {
         let (_, _, chunks) = snapshot.manifest.files().next().ok_or("a state without a file")?;
         let dir = archive.dir_of(&snapshot.manifest);
         let chunks = chunks.iter().map(|name| dir.chunk(name).map_err(|fault| format!("{name}: {fault}")));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::agent::amplifier::session_info::{FILE_NAME, MAX_BYTES, parse, render};
 use crate::change::apply::run;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::backfill::{Action, Item};
-use crate::change::plan::change::{self, Change, Contents, Seen, Step};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::plan::backfill::{Action, SessionBackfill};
+use crate::change::plan::change::{self, Change, Contents, PlannedCopy, Step};
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::fsio;
@@ -15,11 +15,11 @@ use crate::system::stamp;
 
 /// Carries out a plan, item by item; continues after an item that fails.
 pub(crate) fn apply(
-    plan: &[(&Session, Item)],
+    plan: &[(&Session, SessionBackfill)],
     verb: &'static str,
     env: &Env,
     patience: Duration,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<ChangeOutcome> {
     let mut results: Vec<ItemResult> = plan.iter().map(|(_, item)| item.planned()).collect();
     let mut change = Change::new(verb, Vec::new());
     for ((session, item), result) in plan.iter().zip(&mut results).filter(|(_, result)| **result == ItemResult::Done) {
@@ -31,11 +31,11 @@ pub(crate) fn apply(
     let mut outcome = run::run(&change, env, patience)?;
     let written = results.iter_mut().filter(|result| **result == ItemResult::Done);
     written.zip(std::mem::take(&mut outcome.done)).for_each(|(result, done)| *result = done);
-    Ok(Outcome { done: results, ..outcome })
+    Ok(ChangeOutcome { done: results, ..outcome })
 }
 
 /// Turns a planned item into a change of its file; keeps unknown keys of a readable old one.
-pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, String> {
+pub(crate) fn change_of(session: &Session, item: &SessionBackfill) -> Result<change::ChangeItem, String> {
     let Action::Write { working_dir, created_at, .. } = &item.action else {
         return Err("there is nothing to write for it".to_owned());
     };
@@ -51,6 +51,6 @@ pub(crate) fn change_of(session: &Session, item: &Item) -> Result<change::Item, 
         .ok_or_else(|| format!("{} is not UTF-8, which JSON cannot hold", working_dir.display()))?;
     let contents = Contents::Bytes(contents.into_bytes());
     let steps = vec![Step::Write { path, contents, stamp: stamp.map(Box::new) }];
-    let change = change::Item::new(session.into(), "session-info", item.reason.as_str(), steps);
-    Ok(change::Item { seen: [Seen::of(session.copy())].into(), ..change })
+    let change = change::ChangeItem::new(session.into(), "session-info", item.reason.as_str(), steps);
+    Ok(change::ChangeItem { seen: [PlannedCopy::of(session.copy())].into(), ..change })
 }

@@ -12,7 +12,7 @@ use crate::system::disk::{self, Access, SYSTEM};
 use crate::system::env::Env;
 use crate::system::state_file;
 use changes::history::History;
-use changes::journal::{ItemRecord, Run, State, StepRecord};
+use changes::journal::{ItemRecord, ItemState, Run, StepRecord};
 use changes::state_dir::{StateDir, order};
 
 /// The file with the newest run whose trash was deleted at once: its journal is gone, so `undo` would take the run before
@@ -68,7 +68,7 @@ pub(crate) fn in_trash(history: &History) -> Vec<(&Run, &ItemRecord)> {
         let kept = run.trash().map(|(item, _)| &run.items[item].0);
         entries.extend(kept.filter(|record| !later.contains(&(&record.agent, &record.id))).map(|record| (run, record)));
         let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
-        let stays = |state: &State| matches!(state, State::Done | State::Stuck(_));
+        let stays = |state: &ItemState| matches!(state, ItemState::Done | ItemState::Stuck(_));
         let put = run.items.iter().filter(|(record, state)| stays(state) && record.steps.iter().any(is_put));
         later.extend(put.map(|(record, _)| (&record.agent, &record.id)));
     }

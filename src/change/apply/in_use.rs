@@ -19,17 +19,17 @@ pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {
 /// Finds sessions that processes hold; reads all sessions of an agent at once.
 #[derive(Default)]
 pub(super) struct InUse {
-    known: HashMap<AgentKind, Known>,
+    known: HashMap<AgentKind, AgentSessions>,
 }
 
 /// The sessions of an agent.
 #[derive(Default)]
-struct Known {
+struct AgentSessions {
     places: HashMap<String, Vec<Located>>,
     problems: Vec<Problem>,
 }
 
-impl Known {
+impl AgentSessions {
     fn of(agent: &dyn Agent, env: &Env) -> Self {
         let mut known = Self::default();
         for store in agent.stores(env) {
@@ -58,7 +58,7 @@ impl InUse {
     pub(super) fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
         let (kind, id) = (agent_of(record)?, record.id.as_ref()?);
         let agent = agent::by_kind(kind)?;
-        let known = self.known.entry(kind).or_insert_with(|| Known::of(agent, env));
+        let known = self.known.entry(kind).or_insert_with(|| AgentSessions::of(agent, env));
         let mut unreadable = known.unreadable(record, id);
         for place in known.places.get(id).into_iter().flatten() {
             match run::read_again(agent, place, env) {

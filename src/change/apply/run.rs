@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::agent::{self, Agent, Depth, Inspector, Programs, ReadContext};
 use crate::change::apply::state_dir;
 use crate::change::hindrance::{in_use, only_read, out_of_store};
-use crate::change::outcome::Outcome;
-use crate::change::plan::change::{Change, Item, Seen, Step};
+use crate::change::outcome::ChangeOutcome;
+use crate::change::plan::change::{Change, ChangeItem, PlannedCopy, Step};
 use crate::error::PathError;
 use crate::session::{Located, SessionCopy};
 use crate::system::env::Env;
@@ -20,9 +20,9 @@ use changes::{plan, run};
 /// Applies a change, waiting at most `patience` for another run to end.
 ///
 /// Continues after an item that fails. Fails as a whole only before the first change.
-pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<Outcome> {
+pub(crate) fn run(change: &Change, env: &Env, patience: Duration) -> anyhow::Result<ChangeOutcome> {
     if change.items.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(ChangeOutcome::default());
     }
     Ok(run_locked(&state_dir::open(env, change.verb, patience)?, change, env, &mut |_| {})?)
 }
@@ -33,13 +33,13 @@ pub(crate) fn run_locked(
     change: &Change,
     env: &Env,
     watch: &mut dyn FnMut(usize),
-) -> Result<Outcome, PathError> {
+) -> Result<ChangeOutcome, PathError> {
     let programs = LazyCell::new(Programs::now);
     let leaves = |step: &Step| matches!(step, Step::Trash { .. } | Step::Move { .. });
     let left = change.items.iter().filter(|item| item.steps.iter().any(leaves)).flat_map(|item| &item.seen);
     let left: HashSet<&Path> = left.map(|seen| &*seen.place.path).collect();
     // A client that waits would write the session again at its old place, with the next prompt alone.
-    let look = |seen: &Seen| {
+    let look = |seen: &PlannedCopy| {
         let is_left = left.contains(&*seen.place.path);
         look_again(seen, is_left.then(|| &*programs), env)
     };
@@ -47,7 +47,7 @@ pub(crate) fn run_locked(
 }
 
 /// Like [`run_locked`], for sessions that this process has just written: their new mtimes do not mean that they are in use.
-pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<Outcome, PathError> {
+pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<ChangeOutcome, PathError> {
     let later = env.after_arrival();
     carry_out(state_dir, change, env, &|seen| look_again(seen, None, &later), &mut |_| {})
 }
@@ -57,17 +57,17 @@ fn carry_out(
     state_dir: &StateDir,
     change: &Change,
     env: &Env,
-    look: &dyn Fn(&Seen) -> Option<String>,
+    look: &dyn Fn(&PlannedCopy) -> Option<String>,
     watch: &mut dyn FnMut(usize),
-) -> Result<Outcome, PathError> {
+) -> Result<ChangeOutcome, PathError> {
     let items: Vec<_> = change.items.iter().map(planned).collect();
     let look = |number: usize| change.items[number].seen.iter().find_map(look);
     Ok(run::run(state_dir, (change.verb, &items), env.clock.now, &look, watch)?.into())
 }
 
 /// Converts an item to the engine's type.
-fn planned(item: &Item) -> plan::Item<'_> {
-    plan::Item {
+fn planned(item: &ChangeItem) -> plan::RunItem<'_> {
+    plan::RunItem {
         label: &item.about,
         owner: item.about.session().map(|(agent, id)| (agent.name(), id)),
         title: item.title.as_deref(),
@@ -80,7 +80,7 @@ fn planned(item: &Item) -> plan::Item<'_> {
 }
 
 /// Checks a copy right before it is changed; returns the reason to leave it alone.
-fn look_again(seen: &Seen, programs: Option<&Programs>, env: &Env) -> Option<String> {
+fn look_again(seen: &PlannedCopy, programs: Option<&Programs>, env: &Env) -> Option<String> {
     let agent = agent::by_kind(seen.place.agent())?;
     if let Some(why) = out_of_store(&seen.place).or_else(|| only_read(&seen.place)) {
         return Some(why);

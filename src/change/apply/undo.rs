@@ -10,7 +10,7 @@ use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use changes::history::History;
 use changes::journal::ItemRecord;
-use changes::undo::{self, Report, Which};
+use changes::undo::{self, UndoReport, Which};
 
 /// Undoes a run, or the items that `wanted` selects. A dry run changes nothing; then the items have their expected results.
 pub(crate) fn undo(
@@ -19,7 +19,7 @@ pub(crate) fn undo(
     is_dry_run: bool,
     env: &Env,
     patience: Duration,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<UndoReport> {
     if is_dry_run {
         // Without such a run, not even the state directory is made.
         undo::find(&history::read(env)?, which).map_err(refusal)?;

@@ -10,7 +10,7 @@ use crate::session::{Evidence, Health, Liveness, Session, SessionCopy};
 
 /// The plan for one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct SessionBackfill {
     /// The full id.
     pub id: String,
     /// The session's directory.
@@ -44,7 +44,7 @@ pub(crate) enum Action {
     },
 }
 
-impl Item {
+impl SessionBackfill {
     /// Returns the result that carrying out the item would have.
     pub(crate) fn planned(&self) -> ItemResult {
         match self.action {
@@ -56,10 +56,10 @@ impl Item {
 }
 
 /// Plans for one session; `given` is a directory named by the user, with true if it encodes to the project.
-pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> Item {
+pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> SessionBackfill {
     let copy = session.copy();
     let (action, reason) = decide(session, copy, given);
-    Item {
+    SessionBackfill {
         id: session.id().to_owned(),
         session_dir: copy.place.path.to_path_buf(),
         action,
@@ -122,7 +122,7 @@ fn no_evidence(evidence: &[Evidence]) -> String {
 mod tests {
     use super::*;
     use crate::session::tests::{copy, session};
-    use crate::session::{Choice, Fact};
+    use crate::session::{CopyChoice, Fact};
 
     fn amplifier(health: Health) -> Session {
         let mut copy = copy("a");
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn plan_refuses_session_with_undecided_copies() {
         let mut session = with_evidence(amplifier(Health::SessionInfoMissing), "/x", true);
-        session.choice = Choice::new("nothing distinguishes it from the next copy", false).into();
+        session.choice = CopyChoice::new("nothing distinguishes it from the next copy", false).into();
         assert_eq!(plan(&session, None).action, Action::Refuse { wants_dir: false });
     }
 }

@@ -16,18 +16,18 @@ pub(crate) struct Change {
     /// The verb of the change.
     pub verb: &'static str,
     /// The items; each is done completely or not at all.
-    pub items: Vec<Item>,
+    pub items: Vec<ChangeItem>,
     /// The sessions to be removed by their agents.
     pub handed: Vec<Handed>,
 }
 
 /// A part of a change that is done completely or not at all.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct ChangeItem {
     /// Subject of the item.
-    pub about: About,
+    pub about: ItemSubject,
     /// The copies to change, which must be unchanged since they were seen.
-    pub seen: SmallVec<[Seen; 1]>,
+    pub seen: SmallVec<[PlannedCopy; 1]>,
     /// Stable name of the reason, such as a finding's code.
     pub code: &'static str,
     /// The reason as text; many items may share it.
@@ -44,9 +44,9 @@ pub(crate) struct Item {
     pub subagents: usize,
 }
 
-impl Item {
+impl ChangeItem {
     /// Makes an item that depends on no copy and no other item.
-    pub(crate) fn new(about: About, code: &'static str, reason: impl Into<Arc<str>>, steps: Vec<Step>) -> Self {
+    pub(crate) fn new(about: ItemSubject, code: &'static str, reason: impl Into<Arc<str>>, steps: Vec<Step>) -> Self {
         let (seen, reason) = (SmallVec::new(), reason.into());
         Self { about, seen, code, reason, steps, needs: None, after: None, title: None, subagents: 0 }
     }
@@ -63,11 +63,11 @@ pub(crate) fn short_title(title: &str) -> Box<str> {
 #[derive(Clone, Debug)]
 pub(crate) struct Handed {
     /// The agent and id.
-    pub about: About,
+    pub about: ItemSubject,
     /// The title.
     pub title: Option<Box<str>>,
     /// Its copies, and those of its sub-agents, which are removed with it.
-    pub seen: SmallVec<[Seen; 1]>,
+    pub seen: SmallVec<[PlannedCopy; 1]>,
     /// Stable name of the reason.
     pub code: &'static str,
     /// The reason.
@@ -96,7 +96,7 @@ impl From<&Problem> for Unplanned {
 
 /// Subject of an item; its display form is readable text.
 #[derive(Clone, Debug)]
-pub(crate) enum About {
+pub(crate) enum ItemSubject {
     /// A session, by its agent and its full id.
     Session(AgentKind, Box<str>),
     /// The session of this copy.
@@ -107,7 +107,7 @@ pub(crate) enum About {
     Other(Box<str>),
 }
 
-impl About {
+impl ItemSubject {
     /// Returns agent and id of the session; `None` if the subject is something else.
     pub(crate) fn session(&self) -> Option<(AgentKind, &str)> {
         match self {
@@ -118,13 +118,13 @@ impl About {
     }
 }
 
-impl From<&Session> for About {
+impl From<&Session> for ItemSubject {
     fn from(session: &Session) -> Self {
         Self::Session(session.agent, session.id().into())
     }
 }
 
-impl fmt::Display for About {
+impl fmt::Display for ItemSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Other(words) => f.write_str(words),
@@ -137,7 +137,7 @@ impl fmt::Display for About {
 
 /// A copy as it was when the change was planned.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct PlannedCopy {
     /// Location of the copy.
     pub place: Arc<Located>,
     /// Newest time inside the copy.
@@ -146,7 +146,7 @@ pub(crate) struct Seen {
     pub transcript_bytes: u64,
 }
 
-impl Seen {
+impl PlannedCopy {
     /// Records the state of a copy.
     pub(crate) fn of(copy: &SessionCopy) -> Self {
         Self {
@@ -159,7 +159,7 @@ impl Seen {
 
 impl Change {
     /// Makes a change of files.
-    pub(crate) fn new(verb: &'static str, items: Vec<Item>) -> Self {
+    pub(crate) fn new(verb: &'static str, items: Vec<ChangeItem>) -> Self {
         Self { verb, items, handed: Vec::new() }
     }
 

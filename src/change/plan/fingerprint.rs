@@ -8,16 +8,16 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::change::plan::change::{About, Change, Contents, Handed, Item, Step};
+use crate::change::plan::change::{Change, ChangeItem, Contents, Handed, ItemSubject, Step};
 use crate::format::edit::Edit;
 use crate::format::text::hex;
 use crate::system::stamp::Stamp;
 
 /// A digest of parts with unambiguous boundaries.
 #[derive(Default)]
-struct Parts(Sha256);
+struct PartsDigest(Sha256);
 
-impl Parts {
+impl PartsDigest {
     fn add(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
@@ -38,10 +38,10 @@ impl Parts {
         self.add(tree.as_ref().map_or(&[], |tree| &tree[..]));
     }
 
-    fn item(&mut self, item: &Item) {
+    fn item(&mut self, item: &ChangeItem) {
         self.add(b"item");
         match (&item.about, item.about.session()) {
-            (About::Other(words), _) => self.add(words.as_bytes()),
+            (ItemSubject::Other(words), _) => self.add(words.as_bytes()),
             (_, session) => {
                 session.iter().flat_map(|(agent, id)| [agent.name(), id]).for_each(|part| self.add(part.as_bytes()));
             }
@@ -123,13 +123,13 @@ impl Change {
     pub(crate) fn fingerprint(&self) -> String {
         /// Number of items per thread.
         const PART: usize = 1024;
-        let digest = |items: &[Item]| {
-            let mut parts = Parts::default();
+        let digest = |items: &[ChangeItem]| {
+            let mut parts = PartsDigest::default();
             items.iter().for_each(|item| parts.item(item));
             parts.0.finalize()
         };
         let digests: Vec<_> = self.items.par_chunks(PART).map(digest).collect();
-        let mut parts = Parts::default();
+        let mut parts = PartsDigest::default();
         parts.add(self.verb.as_bytes());
         digests.iter().for_each(|digest| parts.add(digest));
         self.handed.iter().for_each(|one| parts.handed(one));
@@ -147,12 +147,12 @@ mod tests {
     const STAMP: Stamp =
         Stamp { parent: (1, 2), device: 1, inode: 3, is_dir: false, size: 10, modified: (5, 0), tree: None };
 
-    fn item(steps: Vec<Step>) -> Item {
-        let about = About::Session(AgentKind::Claude, "a".into());
-        Item::new(about, "old", "32 days old", steps)
+    fn item(steps: Vec<Step>) -> ChangeItem {
+        let about = ItemSubject::Session(AgentKind::Claude, "a".into());
+        ChangeItem::new(about, "old", "32 days old", steps)
     }
 
-    fn fingerprint(items: Vec<Item>) -> String {
+    fn fingerprint(items: Vec<ChangeItem>) -> String {
         Change::new("cleanup", items).fingerprint()
     }
 
@@ -202,9 +202,9 @@ mod tests {
         all.push(fingerprint(vec![item(Vec::new())]));
         all.push(fingerprint(vec![item(steps[..2].to_vec())]));
         all.push(fingerprint(steps[..2].iter().map(|step| item(vec![step.clone()])).collect()));
-        all.push(fingerprint(vec![Item { reason: "for /x".into(), ..item(Vec::new()) }]));
-        all.push(fingerprint(vec![Item { code: "all", ..item(Vec::new()) }]));
-        all.push(fingerprint(vec![Item { about: About::Other("claude a".into()), ..item(Vec::new()) }]));
+        all.push(fingerprint(vec![ChangeItem { reason: "for /x".into(), ..item(Vec::new()) }]));
+        all.push(fingerprint(vec![ChangeItem { code: "all", ..item(Vec::new()) }]));
+        all.push(fingerprint(vec![ChangeItem { about: ItemSubject::Other("claude a".into()), ..item(Vec::new()) }]));
         let count = all.len();
         all.sort();
         all.dedup();

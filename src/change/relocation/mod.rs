@@ -16,13 +16,13 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove};
 use crate::agent::{self, Agent, Unable};
 use crate::change::hindrance::left_alone;
-use crate::change::plan::change::{About, Change, Item, Seen, Step, Unplanned, short_title};
+use crate::change::plan::change::{Change, ChangeItem, ItemSubject, PlannedCopy, Step, Unplanned, short_title};
 use crate::scan::relocated::Relocated;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
-use steps::Places;
+use steps::TakenPaths;
 
 /// Code of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
@@ -32,7 +32,7 @@ const LONGEST_NAME: usize = 255;
 
 /// Options of a move.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct MoveOptions<'a> {
     /// The moved directories.
     pub mapping: &'a Mapping,
     /// The selected sessions, by agent and full id; `None` selects all.
@@ -41,7 +41,7 @@ pub(crate) struct Wish<'a> {
     pub all_references: bool,
 }
 
-impl Wish<'_> {
+impl MoveOptions<'_> {
     /// Returns whether a session is among the selected ones.
     fn is_meant(&self, agent: AgentKind, id: &str) -> bool {
         self.only.is_none_or(|only| only.contains(&(agent, id.to_owned())))
@@ -50,14 +50,14 @@ impl Wish<'_> {
 
 /// A planned move.
 #[derive(Debug, Default)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedMove {
     /// The planned change.
     pub change: Change,
     /// Sessions that are not moved, each with the reason.
     pub left: Vec<Unplanned>,
 }
 
-impl Planned {
+impl PlannedMove {
     /// Returns the number of sessions that move.
     pub(crate) fn sessions(&self) -> usize {
         self.change.items.iter().filter(|item| item.code == MOVED).count()
@@ -78,8 +78,8 @@ struct MovingSession<'s> {
 }
 
 /// Plans to move the sessions whose directory has moved; the caller must pass all sessions of their agents.
-pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::Result<Planned> {
-    let mut planned = Planned { change: Change::new("move", Vec::new()), left: Vec::new() };
+pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> anyhow::Result<PlannedMove> {
+    let mut planned = PlannedMove { change: Change::new("move", Vec::new()), left: Vec::new() };
     let mut relocated = Relocated::read(env)
         .map_err(|problem| anyhow::anyhow!("cannot read {}: {}", problem.path.display(), problem.reason))?;
     let mut moving: BTreeMap<AgentKind, Vec<MovingSession<'_>>> = BTreeMap::new();
@@ -93,7 +93,7 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
     let mut parts = Vec::new();
     for (kind, moving) in moving {
         let Some(agent) = agent::by_kind(kind) else { continue };
-        parts.push(Part::of(agent, &moving, sessions, wish, env));
+        parts.push(AgentMove::of(agent, &moving, sessions, wish, env));
     }
     // Write the record first: items that depend on it are useless without it.
     for part in &mut parts {
@@ -129,14 +129,14 @@ pub(crate) fn plan(sessions: &[Session], wish: Wish<'_>, env: &Env) -> anyhow::R
         // The record comes before the new project, and that before the sessions; all of them are undone together.
         let once = (items.len() > base).then_some(base);
         once.into_iter().for_each(|once| items[once].needs = Some(0));
-        items.extend(part.items.into_iter().map(|item| Item { needs: once.or(Some(0)), ..item }));
+        items.extend(part.items.into_iter().map(|item| ChangeItem { needs: once.or(Some(0)), ..item }));
     }
     items.extend(references);
     Ok(planned)
 }
 
 /// Returns a reason if the item has a path with a name too long for any file system.
-fn too_long(item: &Item) -> Option<String> {
+fn too_long(item: &ChangeItem) -> Option<String> {
     let paths = item.steps.iter().map(Step::path);
     let mut names = paths.flat_map(Path::components).map(|part| part.as_os_str());
     let name = names.find(|name| name.len() > LONGEST_NAME)?;
@@ -149,7 +149,7 @@ fn name(session: &Session) -> String {
 }
 
 /// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
-fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<MovingSession<'s>>, String> {
+fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Option<MovingSession<'s>>, String> {
     // A session in its parent's directory moves with that.
     if !wish.is_meant(session.agent, session.id()) || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
@@ -194,11 +194,11 @@ fn moving_session<'s>(session: &'s Session, wish: Wish<'_>) -> Result<Option<Mov
 }
 
 /// The part of a move for one agent.
-struct Part<'s> {
+struct AgentMove<'s> {
     /// The item to do before its first session moves.
-    once: Option<Item>,
+    once: Option<ChangeItem>,
     /// An item for each session.
-    items: Vec<Item>,
+    items: Vec<ChangeItem>,
     /// The sessions whose new directory rejoin records.
     kept: Vec<(&'s Session, Vec<MovingCopy<'s>>)>,
     left: Vec<Unplanned>,
@@ -208,12 +208,12 @@ struct Part<'s> {
     agent: &'static dyn Agent,
 }
 
-impl<'s> Part<'s> {
+impl<'s> AgentMove<'s> {
     fn of(
         agent: &'static dyn Agent,
         moving: &[MovingSession<'s>],
         sessions: &[Session],
-        wish: Wish<'_>,
+        wish: MoveOptions<'_>,
         env: &Env,
     ) -> Self {
         let mut part = Self {
@@ -240,8 +240,8 @@ impl<'s> Part<'s> {
                 )
             })
             .collect();
-        let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, Places, bool), Unable> {
-            let (mut steps, mut places, mut is_kept) = (Vec::new(), Places::default(), false);
+        let moved = |moving_session: &MovingSession<'s>| -> Result<(Vec<Step>, TakenPaths, bool), Unable> {
+            let (mut steps, mut places, mut is_kept) = (Vec::new(), TakenPaths::default(), false);
             for MovingCopy { copy, to, .. } in &moving_session.copies {
                 let relocation = relocations[copy.place.store.root.as_path()].as_ref().map_err(Clone::clone)?;
                 let Moved { acts, is_kept: keeps } = (relocation.each)(copy, to)?;
@@ -251,7 +251,7 @@ impl<'s> Part<'s> {
             Ok((steps, places, is_kept))
         };
         let made: Vec<_> = moving.into_par_iter().map(moved).collect();
-        let mut all = Places::default();
+        let mut all = TakenPaths::default();
         let once: Vec<Act> =
             relocations.into_values().filter_map(Result::ok).flat_map(|relocation| relocation.once).collect();
         let once = all.steps(once).map_err(Unable::from);
@@ -270,8 +270,8 @@ impl<'s> Part<'s> {
         let mut steps: Vec<Step> = all.missing_dirs().map(|path| Step::MakeDir { path }).collect();
         steps.extend(once.unwrap_or_default());
         if !steps.is_empty() && !part.items.is_empty() {
-            let about = About::Other(format!("the projects of {}", agent.kind()).into());
-            part.once = Some(Item::new(about, "new-project", "sessions go there", steps));
+            let about = ItemSubject::Other(format!("the projects of {}", agent.kind()).into());
+            part.once = Some(ChangeItem::new(about, "new-project", "sessions go there", steps));
         }
         part
     }
@@ -283,9 +283,9 @@ impl<'s> Part<'s> {
         let reason = format!("{} is now {}{agent_managed}", first.from.display(), first.to.display());
         // If no file of the agent is touched, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
-        let seen = touched.iter().map(|going| Seen::of(going.copy)).collect();
+        let seen = touched.iter().map(|going| PlannedCopy::of(going.copy)).collect();
         let title = session.label().map(short_title);
-        let item = Item { seen, title, ..Item::new(session.into(), MOVED, reason, steps) };
+        let item = ChangeItem { seen, title, ..ChangeItem::new(session.into(), MOVED, reason, steps) };
         self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));
         if is_kept {
             let copies = moving_session.copies.iter();

@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Part, Places, Wish};
+use super::{AgentMove, MoveOptions, TakenPaths};
 use crate::agent::relocation::Act;
 use crate::agent::{self, Found};
-use crate::change::plan::change::{About, Contents, Item, Step};
+use crate::change::plan::change::{ChangeItem, Contents, ItemSubject, Step};
 use crate::scan::relocated::{self, Relocated};
 use crate::system::env::Env;
 use crate::system::{stamp, state_file};
 
 /// Plans to write rejoin's own record.
-pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<Item> {
+pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<ChangeItem> {
     let path = relocated::file(env);
     let stamp = stamp::take_if_present(&path)?.map(Box::new);
     let contents = Contents::Bytes(state_file::to_json(relocated)?);
@@ -22,13 +22,13 @@ pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<Item> {
 }
 
 /// Plans to change references in the projects, and on request the agents' data about directories.
-pub(super) fn of(parts: &[Part<'_>], wish: Wish<'_>, env: &Env) -> Vec<Item> {
+pub(super) fn of(parts: &[AgentMove<'_>], wish: MoveOptions<'_>, env: &Env) -> Vec<ChangeItem> {
     let mut items = Vec::new();
     let mut dirs: BTreeSet<PathBuf> = parts.iter().flat_map(|part| part.dirs.iter().cloned()).collect();
     dirs.extend(wish.mapping.pairs().iter().flat_map(|(from, to)| [from.clone(), to.clone()]));
     let mut add = |label: &str, acts: Vec<Act>| {
         // References that cannot be planned are left unchanged; sessions are found without them.
-        let steps = Places::default().steps(acts).unwrap_or_default();
+        let steps = TakenPaths::default().steps(acts).unwrap_or_default();
         if !steps.is_empty() {
             items.push(item(label, "reference", "it names a directory that has moved", steps));
         }
@@ -72,6 +72,6 @@ fn bytes(path: &Path) -> Vec<u8> {
     path.as_os_str().as_encoded_bytes().to_vec()
 }
 
-fn item(about: &str, code: &'static str, reason: &str, steps: Vec<Step>) -> Item {
-    Item::new(About::Other(about.into()), code, reason, steps)
+fn item(about: &str, code: &'static str, reason: &str, steps: Vec<Step>) -> ChangeItem {
+    ChangeItem::new(ItemSubject::Other(about.into()), code, reason, steps)
 }

@@ -10,14 +10,14 @@ use crate::system::{reach, stamp};
 
 /// The paths that become free and the paths that are taken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct TakenPaths {
     /// Moved entries, by old and new path.
     moved: Vec<(PathBuf, PathBuf)>,
     /// Paths of new entries.
     taken: BTreeSet<PathBuf>,
 }
 
-impl Places {
+impl TakenPaths {
     /// Converts acts into steps, in order; fails with the reason if a path is taken.
     pub(super) fn steps(&mut self, acts: Vec<Act>) -> Result<Vec<Step>, String> {
         let mut steps = Vec::with_capacity(acts.len());

@@ -14,7 +14,7 @@ use crate::change::plan::change::Step;
 use crate::change::removal::Summaries;
 use crate::format::times;
 use crate::session::{AgentKind, Liveness, Located};
-use crate::system::fsio::{Kind, Look};
+use crate::system::fsio::{EntryKind, EntryMetadata};
 use crate::system::process::OpenFiles;
 use crate::system::reach;
 use crate::system::stamp;
@@ -24,7 +24,7 @@ type NewestMessages = HashMap<Arc<Path>, Result<HashMap<String, Timestamp>, Stri
 
 /// A directory that was inspected.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
+pub(super) struct InspectedDir {
     /// Path without links.
     path: Arc<Path>,
     /// Device and inode.
@@ -79,7 +79,7 @@ struct Dates {
 
 impl Dates {
     /// Adds a file of a session, unless it was read before or is older than a record anyway.
-    fn add(&mut self, path: &dyn Fn() -> PathBuf, look: &Look, now: Timestamp) {
+    fn add(&mut self, path: &dyn Fn() -> PathBuf, look: &EntryMetadata, now: Timestamp) {
         let changed_at = changed_at(look);
         if self.read.contains(&look.identity) || changed_at <= self.recorded_at {
             return;
@@ -91,10 +91,16 @@ impl Dates {
     }
 
     /// Reads the times in a file.
-    fn add_whole(&mut self, path: &Path, look: Option<&Look>, untimed: &[&str], now: Timestamp) -> Result<(), String> {
+    fn add_whole(
+        &mut self,
+        path: &Path,
+        look: Option<&EntryMetadata>,
+        untimed: &[&str],
+        now: Timestamp,
+    ) -> Result<(), String> {
         let times = times::times_in(path, now, untimed).map_err(|error| error.to_string())?;
         self.recorded_at = self.recorded_at.max(times.newest);
-        if let Some(look) = look.filter(|look| look.kind == Kind::File && self.read.insert(look.identity))
+        if let Some(look) = look.filter(|look| look.kind == EntryKind::File && self.read.insert(look.identity))
             && !times.ends_dated
         {
             self.undated_at = self.undated_at.max(changed_at(look));
@@ -104,7 +110,7 @@ impl Dates {
 }
 
 /// Returns the time of a file.
-fn changed_at(look: &Look) -> Option<Timestamp> {
+fn changed_at(look: &EntryMetadata) -> Option<Timestamp> {
     let (seconds, nanoseconds) = look.modified;
     Timestamp::new(seconds, i32::try_from(nanoseconds).ok()?).ok()
 }
@@ -161,9 +167,9 @@ impl Summaries {
             Err(why) => (Dates::default(), Some(why)),
         };
         let mut held = None;
-        let mut see = |path: &dyn Fn() -> PathBuf, look: &Look| {
+        let mut see = |path: &dyn Fn() -> PathBuf, look: &EntryMetadata| {
             // The time of a directory changes with every maintenance in it.
-            if look.kind == Kind::File {
+            if look.kind == EntryKind::File {
                 dates.add(path, look, self.now);
             }
             if let (None, Some(pid)) = (&held, open.holder(look.identity)) {
@@ -173,7 +179,7 @@ impl Summaries {
         // A file that a process writes to need not exist, nor belong to it.
         let goes: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
         for file in self.growing(at).iter().filter(|file| !file.ancestors().any(|above| goes.contains(above))) {
-            if let Some(look) = Look::at(file).ok().filter(|look| look.kind == Kind::File) {
+            if let Some(look) = EntryMetadata::at(file).ok().filter(|look| look.kind == EntryKind::File) {
                 see(&|| file.clone(), &look);
             }
         }
@@ -183,7 +189,7 @@ impl Summaries {
         for path in paths {
             // The name of the path itself is empty; joined to it, it would add a slash.
             let whole = |name: &Path| if name.as_os_str().is_empty() { path.clone() } else { path.join(name) };
-            let see = &mut |name: &Path, look: &Look| see(&|| whole(name), look);
+            let see = &mut |name: &Path, look: &EntryMetadata| see(&|| whole(name), look);
             let dir = path.parent().and_then(|dir| self.resolved(dir));
             let in_store = dir.filter(|dir| self.copies(at).iter().any(|copy| self.is_in_store(dir, &copy.place)));
             let stamp = match in_store {
@@ -237,7 +243,7 @@ impl Summaries {
             let files: BTreeSet<PathBuf> =
                 agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
             for path in files {
-                dates.add_whole(&path, Look::at(&path).ok().as_ref(), agent.about().untimed, self.now)?;
+                dates.add_whole(&path, EntryMetadata::at(&path).ok().as_ref(), agent.about().untimed, self.now)?;
             }
             if let Some(known) = known.get(&*copy.place.path) {
                 let times = known.as_ref().map_err(Clone::clone)?;
@@ -248,7 +254,7 @@ impl Summaries {
     }
 
     /// Checks whether a directory, without links, is in the store of a copy.
-    fn is_in_store(&self, dir: &Resolved, place: &Located) -> bool {
+    fn is_in_store(&self, dir: &InspectedDir, place: &Located) -> bool {
         self.resolved(&place.store.root).is_some_and(|root| dir.path.starts_with(&root.path))
     }
 
@@ -266,12 +272,12 @@ impl Summaries {
     }
 
     /// Resolves a directory; caches the result.
-    fn resolved(&self, dir: &Path) -> Option<Resolved> {
+    fn resolved(&self, dir: &Path) -> Option<InspectedDir> {
         let known = self.resolved.read().ok()?.get(dir).cloned();
         known.unwrap_or_else(|| {
             let resolved = reach::canonicalize(dir).and_then(|path| {
                 let metadata = path.metadata()?;
-                Ok(Resolved { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
+                Ok(InspectedDir { path: path.into(), identity: (metadata.dev(), metadata.ino()) })
             });
             let resolved = resolved.ok();
             if let Ok(mut known) = self.resolved.write() {

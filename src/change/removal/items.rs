@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 use crate::agent::upkeep::{CwdRecord, CwdRecords, Orphan, OrphanKind, WRITERS_TIME};
 use crate::agent::{self, Found};
 use crate::change::pins::Pins;
-use crate::change::plan::change::{About, Change, Handed, Item, Seen, Step};
+use crate::change::plan::change::{Change, ChangeItem, Handed, ItemSubject, PlannedCopy, Step};
 use crate::change::removal::inspection::Inspection;
-use crate::change::removal::summary::Summary;
+use crate::change::removal::summary::CopySummary;
 use crate::change::removal::{Summaries, day};
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Store};
 use crate::system::env::Env;
-use crate::system::fsio::Look;
+use crate::system::fsio::EntryMetadata;
 use crate::system::process::{self, OpenFiles};
 use crate::system::{reach, stamp};
 
@@ -25,12 +25,12 @@ use crate::system::{reach, stamp};
 #[derive(Debug)]
 pub(crate) struct Removal {
     /// The agent and id.
-    pub about: About,
+    pub about: ItemSubject,
     /// The title.
     pub title: Option<Box<str>>,
     /// Number of sub-agents removed with it.
     subagents: usize,
-    seen: SmallVec<[Seen; 1]>,
+    seen: SmallVec<[PlannedCopy; 1]>,
     steps: Result<Vec<Step>, String>,
     /// Set if only its agent removes it.
     its_agents: bool,
@@ -40,14 +40,14 @@ pub(crate) struct Removal {
 #[derive(Debug)]
 pub(crate) enum Going {
     /// Removes its files.
-    Item(Item),
+    Item(ChangeItem),
     /// Asks its agent to remove it.
     Handed(Handed),
 }
 
 impl Removal {
     /// Returns the change that removes it, or the reason why it cannot be removed.
-    pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Going, (About, String)> {
+    pub(crate) fn item(self, code: &'static str, reason: Arc<str>) -> Result<Going, (ItemSubject, String)> {
         let Self { about, title, subagents, seen, steps, its_agents } = self;
         if its_agents {
             let place = seen.first().map(|seen| &*seen.place);
@@ -60,7 +60,9 @@ impl Removal {
             return Ok(Going::Handed(Handed { about, title, seen, code, reason, command, size_bytes: 0 }));
         }
         match steps {
-            Ok(steps) => Ok(Going::Item(Item { seen, title, subagents, ..Item::new(about, code, reason, steps) })),
+            Ok(steps) => {
+                Ok(Going::Item(ChangeItem { seen, title, subagents, ..ChangeItem::new(about, code, reason, steps) }))
+            }
             Err(why) => Err((about, why)),
         }
     }
@@ -84,13 +86,13 @@ impl Summaries {
             let mut title = None;
             for (number, at) in members.iter().enumerate() {
                 for copy in copies[places(at)].iter_mut().filter_map(Option::take) {
-                    let Summary { place, active_at, transcript_bytes, title: of_copy, .. } = *copy;
+                    let CopySummary { place, active_at, transcript_bytes, title: of_copy, .. } = *copy;
                     title = title.or(of_copy.filter(|_| number == 0));
-                    seen.push(Seen { place, active_at, transcript_bytes });
+                    seen.push(PlannedCopy { place, active_at, transcript_bytes });
                 }
             }
-            let root = seen.first().map(|seen: &Seen| Arc::clone(&seen.place));
-            let about = root.map_or(About::Other(Box::default()), About::Copy);
+            let root = seen.first().map(|seen: &PlannedCopy| Arc::clone(&seen.place));
+            let about = root.map_or(ItemSubject::Other(Box::default()), ItemSubject::Copy);
             let its_agents = members.iter().any(|at| {
                 let inspection = inspection.get(*at).and_then(Option::as_deref);
                 inspection.is_some_and(|inspection| inspection.its_agents().is_some())
@@ -142,24 +144,24 @@ pub(crate) fn is_session(code: &str) -> bool {
 
 /// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a file of it
 /// open. Each is a separate item, so that a session can be restored without its output.
-pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<Item> {
+pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     let outputs = agent::Outputs::read(env);
     if outputs.iter().next().is_none() {
         return Vec::new();
     }
     let open = OpenFiles::now();
     let state_dir = env.state_dir();
-    let trash_device = state_dir.ancestors().find_map(|dir| Some(Look::at(dir).ok()?.identity.0));
+    let trash_device = state_dir.ancestors().find_map(|dir| Some(EntryMetadata::at(dir).ok()?.identity.0));
     let item = |at: usize, agent: AgentKind, id: &str, path: &Path| {
-        let parent = Look::at(path.parent()?).ok()?;
+        let parent = EntryMetadata::at(path.parent()?).ok()?;
         let mut is_held = !open.is_known();
-        let see = &mut |_: &Path, look: &Look| is_held |= open.has(look.identity);
+        let see = &mut |_: &Path, look: &EntryMetadata| is_held |= open.has(look.identity);
         let stamp = stamp::take_in(path, parent.identity, see).ok()?;
         let stays = Some(stamp.device) != trash_device && stamp.size > LARGEST_COPIED;
         (!is_held && !stays).then(|| {
             let steps = vec![Step::Trash { path: path.into(), stamp }];
-            let about = About::Part("the output", agent, id.into());
-            Item { after: Some(at), ..Item::new(about, OUTPUT, "written by its background tasks", steps) }
+            let about = ItemSubject::Part("the output", agent, id.into());
+            ChangeItem { after: Some(at), ..ChangeItem::new(about, OUTPUT, "written by its background tasks", steps) }
         })
     };
     let mut items = Vec::new();
@@ -171,7 +173,7 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<Item> {
 }
 
 /// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
-pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<Item> {
+pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<ChangeItem> {
     if filter.is_narrow() {
         // These files have neither a directory nor a time of a session.
         return Vec::new();
@@ -191,9 +193,9 @@ pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> V
     let free = paths.into_iter().filter(|path| !held.contains(path));
     let item = |path: PathBuf| {
         let stamp = stamp::take(&path).ok()?;
-        let about = About::Other(path.display().to_string().into());
+        let about = ItemSubject::Other(path.display().to_string().into());
         let steps = vec![Step::Trash { path: path.as_path().into(), stamp }];
-        Some(Item::new(about, DEBRIS, "it has no session", steps))
+        Some(ChangeItem::new(about, DEBRIS, "it has no session", steps))
     };
     free.filter_map(item).collect()
 }
@@ -205,7 +207,7 @@ pub(crate) fn cwd_records(
     filter: &Filter,
     pins: &Pins,
     env: &Env,
-) -> Vec<Item> {
+) -> Vec<ChangeItem> {
     let mut found = Found::default();
     let is_in = |dir: &Path| filter.dirs.is_empty() || filter.dirs.iter().any(|asked| dir.starts_with(asked));
     let mut records: Vec<(&Path, CwdRecord)> = Vec::new();
@@ -241,7 +243,7 @@ pub(crate) fn cwd_records(
         dir.starts_with(reach::canonicalize(root).ok()?).then(|| {
             let steps = vec![Step::Trash { path: record.path.into(), stamp }];
             let reason = format!("written {}, and never removed", day(written_at));
-            Item::new(About::Session(record.agent, id.into()), CWD_RECORD, reason, steps)
+            ChangeItem::new(ItemSubject::Session(record.agent, id.into()), CWD_RECORD, reason, steps)
         })
     };
     let items = records.into_iter().filter_map(item).collect();

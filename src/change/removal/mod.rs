@@ -19,24 +19,24 @@ use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent;
 use crate::change::pins::Pins;
-use crate::change::plan::retention::{Candidate, Family, Guard, Policy, decide, guards};
-use crate::scan::{self, Wanted};
+use crate::change::plan::retention::{Family, Guard, Policy, RetentionCandidate, decide, guards};
+use crate::scan::{self, ScanScope};
 use crate::session::select::{self, Filter};
 use crate::session::{AgentKind, Liveness, Located, Problem, SessionKind};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
-use inspection::{Inspection, Resolved};
+use inspection::{InspectedDir, Inspection};
 
 pub(crate) use items::Going;
 pub(crate) use items::{CWD_RECORD, DEBRIS, cwd_records, debris, is_session, outputs};
-pub(crate) use summary::Summary;
+pub(crate) use summary::CopySummary;
 
 /// Summaries of all sessions.
 #[derive(Debug, Default)]
 pub(crate) struct Summaries {
     /// The copies, in order of agent and id.
     #[expect(clippy::vec_box, reason = "each is let go by itself, as soon as it is done with")]
-    copies: Vec<Box<Summary>>,
+    copies: Vec<Box<CopySummary>>,
     /// Index of each session's first copy, and the number of all copies.
     starts: Vec<usize>,
     /// The results of the inspection, by session; shorter than the list if not all were inspected.
@@ -44,7 +44,7 @@ pub(crate) struct Summaries {
     /// Directories of sessions whose agents keep records of them.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Cache of directories with their links resolved, and their identities.
-    resolved: RwLock<HashMap<PathBuf, Option<Resolved>>>,
+    resolved: RwLock<HashMap<PathBuf, Option<InspectedDir>>>,
     /// Receives the number of inspected sessions.
     watcher: Watcher,
     /// The current time.
@@ -74,13 +74,13 @@ impl Summaries {
         let recorded_dirs: Mutex<BTreeSet<(AgentKind, PathBuf)>> = Mutex::default();
         let mut places = scan::locate(env, agents).watched(watcher.clone());
         places.places.extend(named);
-        let (mut copies, problems) = places.digest(env, Wanted { sizes, ..Wanted::GLANCE }, |copy| {
+        let (mut copies, problems) = places.digest(env, ScanScope { sizes, ..ScanScope::GLANCE }, |copy| {
             let agent = copy.place.agent();
             let dir = copy.launch_dir.as_ref().filter(|_| recorded.contains(&agent));
             if let (Some(dir), Ok(mut dirs)) = (dir, recorded_dirs.lock()) {
                 dirs.insert((agent, dir.value.to_path_buf()));
             }
-            Box::new(Summary::of(copy, filter, rules))
+            Box::new(CopySummary::of(copy, filter, rules))
         });
         copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
@@ -97,7 +97,7 @@ impl Summaries {
     }
 
     /// Returns the copies of a session.
-    pub(crate) fn copies(&self, at: usize) -> &[Box<Summary>] {
+    pub(crate) fn copies(&self, at: usize) -> &[Box<CopySummary>] {
         &self.copies[self.starts[at]..self.starts[at + 1]]
     }
 
@@ -129,7 +129,7 @@ impl Summaries {
     pub(crate) fn by_id(&self, agent: Option<AgentKind>, typed: &str) -> Vec<(AgentKind, String)> {
         let keys = (0..self.len()).map(|at| self.key(at));
         let keys = keys.filter(|key| agent.is_none_or(|agent| agent == key.0));
-        let candidates = keys.map(|key| select::Candidate { key, id: key.1, title: None, is_subagent: false });
+        let candidates = keys.map(|key| select::NameCandidate { key, id: key.1, title: None, is_subagent: false });
         select::all_by_id(typed, candidates).map(|(agent, id)| (agent, id.to_owned())).collect()
     }
 
@@ -258,8 +258,8 @@ impl Summaries {
     }
 
     /// Returns the copies of kept forks, by the id of their parent.
-    fn forks(&self, going: &HashSet<usize>) -> HashMap<(AgentKind, &str), Vec<&Summary>> {
-        let mut forks: HashMap<(AgentKind, &str), Vec<&Summary>> = HashMap::new();
+    fn forks(&self, going: &HashSet<usize>) -> HashMap<(AgentKind, &str), Vec<&CopySummary>> {
+        let mut forks: HashMap<(AgentKind, &str), Vec<&CopySummary>> = HashMap::new();
         for copy in (0..self.len()).filter(|at| !going.contains(at)).flat_map(|at| self.copies(at)) {
             if let Some(parent) = copy.parent_id.as_deref().filter(|_| copy.kind != SessionKind::Subagent) {
                 forks.entry((copy.place.agent(), parent)).or_default().push(copy);
@@ -269,11 +269,11 @@ impl Summaries {
     }
 
     /// Returns the id of the first of these forks of a session that needs its files.
-    fn dependent<'s>(&'s self, at: usize, forks: &[&'s Summary]) -> Option<&'s str> {
+    fn dependent<'s>(&'s self, at: usize, forks: &[&'s CopySummary]) -> Option<&'s str> {
         let reader = agent::by_kind(self.key(at).0)?;
         let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());
         let own: HashSet<PathBuf> = belongings.flat_map(|belongings| belongings.own).collect();
-        let needs = |copy: &&&Summary| reader.companions(&copy.place).iter().any(|path| own.contains(path));
+        let needs = |copy: &&&CopySummary| reader.companions(&copy.place).iter().any(|path| own.contains(path));
         forks.iter().find(needs).map(|copy| copy.place.id.as_str())
     }
 
@@ -283,7 +283,7 @@ impl Summaries {
         pins: &Pins,
         excluded: &[(AgentKind, String)],
         unread: &HashSet<String>,
-    ) -> Vec<Candidate<'a>> {
+    ) -> Vec<RetentionCandidate<'a>> {
         const IDLE: &Liveness = &Liveness::Idle;
         let candidate = |at: usize| {
             let copies = self.copies(at);
@@ -296,7 +296,7 @@ impl Summaries {
             // A start time in the future is as wrong as an end time.
             let active_at = copies.iter().filter_map(|copy| copy.active_at).max();
             let newest_at = copies.iter().filter_map(|copy| copy.newest_at()).max();
-            Candidate {
+            RetentionCandidate {
                 agent,
                 id,
                 kind: kind.unwrap_or(SessionKind::Empty),

@@ -15,7 +15,7 @@ const UNPARSABLE: [Health; 4] =
 
 /// Summary of a copy.
 #[derive(Clone, Debug)]
-pub(crate) struct Summary {
+pub(crate) struct CopySummary {
     /// Location of the copy.
     pub place: Arc<Located>,
     pub(super) kind: SessionKind,
@@ -38,7 +38,7 @@ pub(crate) struct Summary {
     pub(super) rules: Option<Box<[u16]>>,
 }
 
-impl Summary {
+impl CopySummary {
     /// Summarises a copy; `filter` selects the requested sessions, and `rules` those of the policy.
     pub(super) fn of(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
         // A path that was joined has spare capacity.

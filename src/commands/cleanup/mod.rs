@@ -7,8 +7,8 @@ use jiff::ToSpan as _;
 use super::{change, removal};
 use crate::change::apply::run::run_locked;
 use crate::change::apply::state_dir;
-use crate::change::outcome::Outcome;
-use crate::change::plan::retention::{Policy, Rule};
+use crate::change::outcome::ChangeOutcome;
+use crate::change::plan::retention::{Policy, RetentionRule};
 use crate::cli::CleanupArgs;
 use crate::config::{KeepRule, in_words};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
@@ -17,13 +17,13 @@ use crate::session::select::Filter;
 use crate::session::when::When;
 use crate::system::disk::SYSTEM;
 use crate::system::env::{Clock, Env};
-use crate::view::render::cleanup::Report;
+use crate::view::render::cleanup::CleanupReport;
 use crate::view::ui::Ui;
 use changes::trash::{self, Purge, Purged};
-use planned::{Planned, plan};
+use planned::{CleanupPlan, plan};
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let settings = &Settings::of(args, env);
+    let settings = &CleanupSettings::of(args, env);
     settings.note.iter().for_each(|note| ui.note(note));
     if let Err(unattended) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is the one to report: `--yes` would not help.
@@ -34,9 +34,9 @@ pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
         // Another process holds the lock, so a cron job leaves the work to its next run.
         Err(error) if is_locked(&error) => {
             ui.note(&format!("{error:#}. Nothing was done."));
-            let (plan, outcome, purged) = (Planned::default(), Outcome::default(), Purged::default());
+            let (plan, outcome, purged) = (CleanupPlan::default(), ChangeOutcome::default(), Purged::default());
             let report = plan.report(settings, Some(&outcome), &purged, env);
-            ui.answer(args.format, env, &Report { is_locked: true, ..report }.answer(env))?;
+            ui.answer(args.format, env, &CleanupReport { is_locked: true, ..report }.answer(env))?;
             Ok(Exit::Ok)
         }
         outcome => outcome,
@@ -47,7 +47,7 @@ fn is_locked(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Locked)
 }
 
-fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+fn clean_up(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let args = settings.args;
     let removal = &args.removal;
     if !removal.change.dry_run {
@@ -77,7 +77,7 @@ fn clean_up(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if plan.has_work() {
         removal::ask(&plan.change, removal, env, ui)?;
     }
-    let (mut outcome, mut purged) = (Outcome::default(), Purged::default());
+    let (mut outcome, mut purged) = (ChangeOutcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
     if plan.has_work() || !plan.due.is_empty() {
         // One lock for everything, so that no other process intervenes.
@@ -126,7 +126,7 @@ const DEFAULT_DAYS: i32 = 30;
 
 /// The options combined with the config file.
 #[derive(Debug)]
-struct Settings<'a> {
+struct CleanupSettings<'a> {
     /// The options as they were typed.
     pub args: &'a CleanupArgs,
     /// Decides which sessions to remove.
@@ -141,7 +141,7 @@ struct Settings<'a> {
     pub note: Option<String>,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> CleanupSettings<'a> {
     /// Reads the config file for options that are not given.
     fn of(args: &'a CleanupArgs, env: &Env) -> Self {
         let config = &env.config.cleanup;
@@ -172,8 +172,8 @@ impl<'a> Settings<'a> {
 }
 
 /// Converts a rule of the config file.
-fn rule_of(rule: &KeepRule, clock: &Clock) -> Rule {
-    Rule { since: rule.since.map(|since| clock.before(since)), last: rule.last }
+fn rule_of(rule: &KeepRule, clock: &Clock) -> RetentionRule {
+    RetentionRule { since: rule.since.map(|since| clock.before(since)), last: rule.last }
 }
 
 /// Names the options that the config file adds.

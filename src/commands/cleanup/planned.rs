@@ -7,24 +7,24 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::Settings;
+use super::CleanupSettings;
 use crate::archive::Archive;
-use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
 use crate::change::pins::Pins;
-use crate::change::plan::change::{Change, Seen, Unplanned};
-use crate::change::plan::retention::{Family, Guard, Keep, Verdict};
+use crate::change::plan::change::{Change, PlannedCopy, Unplanned};
+use crate::change::plan::retention::{Family, FamilyVerdict, Guard, Keep};
 use crate::change::removal::{Going, Summaries, cwd_records, day, debris, outputs};
 use crate::commands::find::{self, Finder};
 use crate::commands::{archive_first, no_match, via_agent};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
-use crate::scan::Wanted;
+use crate::scan::ScanScope;
 use crate::session::AgentKind;
 use crate::session::select::{Filter, Selector};
 use crate::system::env::Env;
 use crate::view::render::cleanup as render;
-use crate::view::render::cleanup::{Archived, Report};
-use crate::view::render::json::change::{Look, Report as ChangeReport};
+use crate::view::render::cleanup::{Archived, CleanupReport};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::render::json::details::LeftToAgent;
 use crate::view::ui::Ui;
 use changes::state_dir::StateDir;
@@ -32,7 +32,7 @@ use changes::trash::{Purge, Purged};
 
 /// Plan of a cleanup.
 #[derive(Default)]
-pub(super) struct Planned {
+pub(super) struct CleanupPlan {
     pub(super) change: Change,
     /// The archive into which sessions are copied before they are removed.
     archive: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(super) struct Planned {
     pub(super) due: Vec<String>,
 }
 
-pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<Planned> {
+pub(super) fn plan(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> anyhow::Result<CleanupPlan> {
     let pins = Pins::read(env)?;
     let policy = &settings.policy;
     let filter = crate::commands::place_filter(&settings.args.place, env)?;
@@ -70,7 +70,7 @@ pub(super) fn plan(settings: &Settings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
         }
     });
     drop(showing);
-    let mut planned = Planned { guards, cutoff: policy.cutoff, ..Planned::default() };
+    let mut planned = CleanupPlan { guards, cutoff: policy.cutoff, ..CleanupPlan::default() };
     planned.archive = settings.archives.then(|| archive.root().to_owned());
     planned.change.verb = "cleanup";
     planned.note_kept(&summaries, &families);
@@ -109,7 +109,7 @@ fn excluded(
             continue;
         }
         crate::commands::refuse_number(selector)?;
-        let found = Finder::new(&filter, Wanted::GLANCE, env, ui).unambiguous(selector);
+        let found = Finder::new(&filter, ScanScope::GLANCE, env, ui).unambiguous(selector);
         match found.and_then(|target| Ok(target.session()?)) {
             Ok(session) => {
                 let (agent, id) = session.key();
@@ -127,7 +127,12 @@ fn excluded(
 }
 
 /// Returns the runs whose trash is old enough to be purged.
-fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut Ui) -> Result<Vec<String>, PathError> {
+fn due(
+    settings: &CleanupSettings<'_>,
+    newest: Option<Timestamp>,
+    env: &Env,
+    ui: &mut Ui,
+) -> Result<Vec<String>, PathError> {
     let trash_keep = settings.trash_keep;
     let before = env.clock.before(trash_keep);
     let history = crate::commands::history(env, ui)?;
@@ -144,16 +149,16 @@ fn due(settings: &Settings<'_>, newest: Option<Timestamp>, env: &Env, ui: &mut U
     Ok(Vec::new())
 }
 
-impl Planned {
+impl CleanupPlan {
     /// Counts the kept sessions, and records those that only their agent can remove.
     pub(super) fn note_kept(&mut self, summaries: &Summaries, families: &[Family]) {
         for family in families {
-            if let Verdict::Stays(keep) = family.verdict {
+            if let FamilyVerdict::Stays(keep) = family.verdict {
                 *self.kept.entry(keep).or_default() += 1;
             }
         }
         self.its_agents.reserve_exact(self.kept.get(&Keep::ItsAgents).copied().unwrap_or_default());
-        for family in families.iter().filter(|family| family.verdict == Verdict::Stays(Keep::ItsAgents)) {
+        for family in families.iter().filter(|family| family.verdict == FamilyVerdict::Stays(Keep::ItsAgents)) {
             let why = family.members.iter().find_map(|at| Some((*at, summaries.its_agents(*at)?)));
             self.its_agents.extend(why.map(|(at, why)| {
                 let (agent, id) = summaries.key(at);
@@ -175,7 +180,7 @@ impl Planned {
         let mut reasons: BTreeMap<Option<Date>, Arc<str>> = BTreeMap::new();
         for (family, items) in summaries.leave(going) {
             let code = match family.verdict {
-                Verdict::Goes(go) if !only_empty => go.name(),
+                FamilyVerdict::Goes(go) if !only_empty => go.name(),
                 _ => "empty",
             };
             let day = family.active_at.map(day);
@@ -199,7 +204,7 @@ impl Planned {
     /// Lets agents remove the sessions that only they can remove, each archived first.
     pub(super) fn hand_over(
         &mut self,
-        settings: &Settings<'_>,
+        settings: &CleanupSettings<'_>,
         state_dir: &StateDir,
         env: &Env,
         ui: &mut Ui,
@@ -215,13 +220,13 @@ impl Planned {
     /// Archives all sessions to be removed; those that cannot be archived are kept.
     pub(super) fn archive(
         &mut self,
-        settings: &Settings<'_>,
+        settings: &CleanupSettings<'_>,
         state_dir: &StateDir,
         env: &Env,
         ui: &mut Ui,
     ) -> anyhow::Result<()> {
         let archive = Archive::of(env, settings.args.archive_dir.as_deref());
-        let seen: Vec<&[Seen]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
+        let seen: Vec<&[PlannedCopy]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
         let (archived, failed) =
             archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
         self.archived = archived;
@@ -244,7 +249,7 @@ impl Planned {
     }
 
     /// Returns the guard that the plan violates, if any.
-    pub(super) fn refusal(&self, settings: &Settings<'_>, env: &Env) -> Option<Refusal> {
+    pub(super) fn refusal(&self, settings: &CleanupSettings<'_>, env: &Env) -> Option<Refusal> {
         if settings.args.allow_all || !self.has_work() {
             return None;
         }
@@ -279,15 +284,18 @@ impl Planned {
 
     pub(super) fn report<'a>(
         &'a self,
-        settings: &Settings<'_>,
-        outcome: Option<&'a Outcome>,
+        settings: &CleanupSettings<'_>,
+        outcome: Option<&'a ChangeOutcome>,
         purged: &'a Purged,
         env: &Env,
-    ) -> Report<'a> {
-        Report {
+    ) -> CleanupReport<'a> {
+        CleanupReport {
             change: ChangeReport {
                 is_permanent: settings.args.removal.permanent,
-                look: Look { trash_keep: Some(settings.trash_keep), ..Look::of(&settings.args.removal.change) },
+                look: ReportExtras {
+                    trash_keep: Some(settings.trash_keep),
+                    ..ReportExtras::of(&settings.args.removal.change)
+                },
                 ..ChangeReport::new(&self.change, outcome)
             },
             archive: self.archive.as_deref(),
@@ -305,8 +313,8 @@ impl Planned {
 
     pub(super) fn print(
         &self,
-        settings: &Settings<'_>,
-        report: &Report<'_>,
+        settings: &CleanupSettings<'_>,
+        report: &CleanupReport<'_>,
         env: &Env,
         ui: &mut Ui,
     ) -> anyhow::Result<()> {

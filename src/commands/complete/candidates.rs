@@ -13,7 +13,7 @@ use crate::change::tags::Tags;
 use crate::cli::Cli;
 use crate::commands::help::names;
 use crate::format::text;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::marks::Mark;
 use crate::session::select::{self, SortKey};
 use crate::session::when::When;
@@ -31,7 +31,7 @@ fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
 /// Returns the newest sessions, and the agents that have any: with an agent typed, those of that agent as `agent:id`,
 /// else ids and words of titles.
 pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
     let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
     sessions.retain(|session| session.copy().kind.is_listed());
     select::sort(&mut sessions, SortKey::Active, false);

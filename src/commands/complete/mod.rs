@@ -28,7 +28,7 @@ const SHELLS: Shells<'static> =
 
 /// Answers a shell that asks for completions; `None` if no shell asks.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
-    let line = Line::of(args);
+    let line = CommandLine::of(args);
     let factory = move || command(&line);
     match CompleteEnv::with_factory(factory).shells(SHELLS).try_complete(args.iter().cloned(), None) {
         Ok(is_answered) => is_answered.then_some(Exit::Ok),
@@ -53,13 +53,13 @@ pub(crate) fn run(args: &CompletionsArgs, _: &Env, ui: &mut Ui) -> anyhow::Resul
 
 /// The facts about the rest of the line that determine the candidates.
 #[derive(Clone, Debug)]
-struct Line {
+struct CommandLine {
     home: Option<PathBuf>,
     is_archived: bool,
     removes: bool,
 }
 
-impl Line {
+impl CommandLine {
     fn of(args: &[OsString]) -> Self {
         let home = value_of(args, "--home").map(PathBuf::from);
         let has = |option| args.iter().any(|arg| arg == option);
@@ -94,7 +94,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// Returns the command line with candidates for each argument that names something.
-fn command(line: &Line) -> clap::Command {
+fn command(line: &CommandLine) -> clap::Command {
     let with = |verb: Option<Verb>, arg: clap::Arg| {
         let names = arg.get_value_names().unwrap_or_default();
         let names_a = |name: &str| names.iter().any(|known| known == name);

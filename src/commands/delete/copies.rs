@@ -9,11 +9,11 @@ use crate::cli::{DeleteArgs, RemovalArgs};
 use crate::commands::{self, find};
 use crate::doctor::repair;
 use crate::doctor::survey::file_only_in;
-use crate::error::{Candidate, Exit, Refusal, RefusalCode};
+use crate::error::{Exit, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::shell;
 use crate::format::text::{count, one_line, truncated};
-use crate::scan::missing::{Missing, missing};
-use crate::scan::{Wanted, processes};
+use crate::scan::missing::{MissingMessages, missing};
+use crate::scan::{ScanScope, processes};
 use crate::session::select::Filter;
 use crate::session::{Comparison, Message, Session, SessionCopy};
 use crate::system::env::Env;
@@ -31,7 +31,8 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
         commands::recover_first("delete", how.lock, env, ui)?;
     }
     commands::refuse_number(selector)?;
-    let mut session = find::Finder::new(filter, Wanted::RESUME, env, ui).one("delete a copy", selector)?.session()?;
+    let mut session =
+        find::Finder::new(filter, ScanScope::RESUME, env, ui).one("delete a copy", selector)?.session()?;
     processes::verify_for_change(std::slice::from_mut(&mut session));
     let going = args.copy.iter().map(|copy| find::copy_at(&session, copy, env));
     let going = going.collect::<Result<BTreeSet<usize>, Refusal>>()?;
@@ -55,8 +56,8 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
 /// Describes each copy, by its path.
 fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
     let copies = find::candidates(session, false, env);
-    let described = |one: Candidate| {
-        let described = find::description(&Candidate { differs: None, ..one.clone() });
+    let described = |one: RefusalCandidate| {
+        let described = find::description(&RefusalCandidate { differs: None, ..one.clone() });
         Some((one.path, described?))
     };
     copies.into_iter().filter_map(described).collect()
@@ -97,16 +98,16 @@ fn ask(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> an
 }
 
 /// Names the messages that only the copy has.
-fn only_there(missing: Result<Missing, String>) -> String {
+fn only_there(missing: Result<MissingMessages, String>) -> String {
     let quoted = |message: Option<Message>| {
         let text = message.map(|message| message.text).unwrap_or_default();
         format!("\"{}\"", truncated(&one_line(text.trim()), QUOTED))
     };
     match missing {
         Err(why) => format!("its messages cannot be compared: {why}"),
-        Ok(Missing { count: 0, .. }) => "has no message that the kept copy lacks".to_owned(),
-        Ok(Missing { count: 1, first, .. }) => format!("only there: 1 message, {}", quoted(first)),
-        Ok(Missing { count: many, first, last }) => {
+        Ok(MissingMessages { count: 0, .. }) => "has no message that the kept copy lacks".to_owned(),
+        Ok(MissingMessages { count: 1, first, .. }) => format!("only there: 1 message, {}", quoted(first)),
+        Ok(MissingMessages { count: many, first, last }) => {
             format!("only there: {}, from {} to {}", count(many, "message"), quoted(first), quoted(last))
         }
     }

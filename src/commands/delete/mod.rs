@@ -6,13 +6,13 @@ use super::{change, removal, via_agent};
 use crate::archive::Archive;
 use crate::change::apply::run::run_locked;
 use crate::change::apply::state_dir;
-use crate::change::outcome::Outcome;
+use crate::change::outcome::ChangeOutcome;
 use crate::cli::DeleteArgs;
 use crate::commands::find;
 use crate::error::Exit;
-use crate::scan::Wanted;
+use crate::scan::ScanScope;
 use crate::system::env::Env;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -23,14 +23,14 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     if let Err(refusal) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is reported: `--yes` would not help.
-        let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
+        let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("delete", &args.sessions)?;
         removal::plan(&named, args.removal.via_agent, env)?;
         return Err(refusal.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
-    let named = find::Finder::new(&filter, Wanted::GLANCE, env, ui).all("delete", &args.sessions)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("delete", &args.sessions)?;
     let change = removal::plan(&named, args.removal.via_agent, env)?;
     change::check_fingerprint(&change, &args.removal.change, env)?;
     removal::ask(&change, &args.removal, env, ui)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let state_dir = state_dir::open(env, "delete", lock.lock_timeout)?;
         // Run the steps that can fail as a whole before any change.
         let (_, handed) = via_agent::carry_out(&change.handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
-        let outcome = outcome.insert(Outcome::default());
+        let outcome = outcome.insert(ChangeOutcome::default());
         if !change.items.is_empty() {
             let mut progress = ui.progress("Removing", change.items.len());
             *outcome = run_locked(&state_dir, &change, env, &mut |done| progress.at(done))?;
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
     let overview = removal::overview(&change, &args.removal, args.format.is_table(), env);
-    let look = Look { overview: &overview, ..Look::of(&args.removal.change) };
-    let report = Report { is_permanent, look, ..Report::new(&change, outcome.as_ref()) };
+    let look = ReportExtras { overview: &overview, ..ReportExtras::of(&args.removal.change) };
+    let report = ChangeReport { is_permanent, look, ..ChangeReport::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report.answer(env))?;
     outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));
     failed.iter().for_each(|why| ui.warn(&format!("what was removed is not deleted permanently: {why}")));

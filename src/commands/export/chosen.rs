@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::{Archive, Snapshot};
+use crate::archive::{Archive, ArchivedState};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::{self, find};
 use crate::error::{Refusal, RefusalCode};
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::select::{self, Filter, SortKey};
 use crate::session::{AgentKind, Session, SessionKind};
 use crate::system::env::Env;
@@ -19,7 +19,7 @@ pub(super) struct Chosen {
     /// Its sub-agents, the oldest first.
     pub subagents: Vec<Session>,
     /// Its state in the archive, if it is read from there.
-    pub archived: Option<Snapshot>,
+    pub archived: Option<ArchivedState>,
 }
 
 pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
@@ -48,7 +48,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
 fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
     // JSON has the counts that `show` has.
     let is_json = args.asked_format() == Some(ExportFormat::Json);
-    let wanted = if is_json { Wanted::THOROUGH } else { Wanted::RESUME };
+    let wanted = if is_json { ScanScope::THOROUGH } else { ScanScope::RESUME };
     let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
@@ -113,7 +113,7 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
 fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chosen>, Refusal> {
     let archive = Archive::of(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
-    let newest: Vec<&Snapshot> = match args.sessions.as_slice() {
+    let newest: Vec<&ArchivedState> = match args.sessions.as_slice() {
         [] => holdings.each_newest().filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect(),
         selectors => {
             let one = |selector| Ok::<_, Refusal>(find::archived(selector, filter, (&archive, &holdings), env)?.last());
@@ -121,7 +121,7 @@ fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chose
             found.into_iter().flatten().collect()
         }
     };
-    let one = |snapshot: &Snapshot| Chosen {
+    let one = |snapshot: &ArchivedState| Chosen {
         session: snapshot.manifest.session(),
         subagents: Vec::new(),
         archived: Some(snapshot.clone()),

@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::archive::Archive;
-use crate::archive::unpacked::Unpacked;
+use crate::archive::unpacked::UnpackedSession;
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::commands::messages::{self, LeftOut, Messages, Stream};
+use crate::commands::messages::{self, LeftOut, MessageRange, Stream};
 use crate::commands::{show, subagents};
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::{command_line, text};
@@ -18,35 +18,35 @@ use crate::session::branches::BranchFilter;
 use crate::session::{Role, SessionCopy};
 use crate::system::disk::{self, Access, Disk as _, SYSTEM, Saving};
 use crate::system::env::Env;
-use crate::view::render::archive::{Shown, show_json};
+use crate::view::render::archive::{ArchivedSession, show_json};
 use crate::view::render::document::write_object;
-use crate::view::render::export::{Entry, HtmlPage, MarkdownPage, Page, html_index, markdown_index};
+use crate::view::render::export::{ExportPage, ExportedSession, HtmlPage, MarkdownPage, html_index, markdown_index};
 use crate::view::render::table;
 use crate::view::ui::Ui;
 use chosen::Chosen;
-use target::Target;
+use target::ExportTarget;
 
 pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let chosen = chosen::chosen(args, env, ui)?;
-    let target = Target::of(args, &chosen, env)?;
+    let target = ExportTarget::of(args, &chosen, env)?;
     let format = target.format(args);
-    let messages = Messages::All(args.branches.wanted());
+    let messages = MessageRange::All(args.branches.wanted());
     let exporter = Exporter { format, messages, archive: &Archive::of(env, args.archive_dir.as_deref()), env };
     let left_out = LeftOut::default();
     match &target {
-        Target::Output => {
+        ExportTarget::Output => {
             let [one] = chosen.as_slice() else { return Err(too_many(env).into()) };
             exporter.write(ui.data(), one, &left_out)?;
             ui.flush()?;
             messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
-        Target::File(path) => {
+        ExportTarget::File(path) => {
             let [one] = chosen.as_slice() else { return Err(no_dir(path).into()) };
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
             ui.note(&format!("Exported 1 session to {}.", path.display()));
             messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
         }
-        Target::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
+        ExportTarget::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
     }
     Ok(left_out.exit(ui))
 }
@@ -107,7 +107,7 @@ fn directory(
 /// Writes the sessions of one run.
 struct Exporter<'a> {
     format: ExportFormat,
-    messages: Messages,
+    messages: MessageRange,
     archive: &'a Archive,
     env: &'a Env,
 }
@@ -116,7 +116,7 @@ impl Exporter<'_> {
     /// Writes one session with its sub-agents; returns the number of messages.
     fn write(&self, mut out: &mut dyn Write, one: &Chosen, left_out: &LeftOut) -> anyhow::Result<u64> {
         let unpacked = match &one.archived {
-            Some(state) => Some((state, Unpacked::of(&state.manifest, self.archive, self.env)?)),
+            Some(state) => Some((state, UnpackedSession::of(&state.manifest, self.archive, self.env)?)),
             None => None,
         };
         let in_archive = unpacked.as_ref().map(|(state, unpacked)| (*state, state.manifest.copy_in(unpacked.root())));
@@ -130,7 +130,7 @@ impl Exporter<'_> {
             (ExportFormat::Html, _) => pages(&mut HtmlPage::new(out, self.env), one, (copy, messages), left_out),
             (ExportFormat::Json, Some((state, copy))) => {
                 let (session, states, state) = (&one.session, std::slice::from_ref(*state), &state.manifest);
-                let shown = Shown { archive: self.archive, session, states, state };
+                let shown = ArchivedSession { archive: self.archive, session, states, state };
                 show_json(&mut out, &shown, Stream(copy, messages, left_out))?;
                 Ok(0)
             }
@@ -146,13 +146,13 @@ impl Exporter<'_> {
 }
 
 fn pages(
-    page: &mut dyn Page,
+    page: &mut dyn ExportPage,
     one: &Chosen,
-    (copy, messages): (&SessionCopy, &Messages),
+    (copy, messages): (&SessionCopy, &MessageRange),
     left_out: &LeftOut,
 ) -> anyhow::Result<u64> {
     let mut count = 0;
-    let mut said = |page: &mut dyn Page, copy: &SessionCopy, messages: &Messages| {
+    let mut said = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
         messages::each(copy, messages, left_out, |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)
@@ -163,7 +163,7 @@ fn pages(
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
         // A sub-agent that cannot be read does not stop its session's export.
-        if let Err(error) = said(page, subagent.copy(), &Messages::All(BranchFilter::Active)) {
+        if let Err(error) = said(page, subagent.copy(), &MessageRange::All(BranchFilter::Active)) {
             left_out.note(error.downcast()?);
         }
     }
@@ -171,10 +171,10 @@ fn pages(
     Ok(count)
 }
 
-fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> Entry {
+fn entry(one: &Chosen, file: String, messages: u64, env: &Env) -> ExportedSession {
     let copy = one.session.copy();
     let dir = copy.launch_dir.as_ref();
-    Entry {
+    ExportedSession {
         file,
         title: table::title(&one.session),
         agent: one.session.agent.name(),

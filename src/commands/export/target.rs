@@ -18,14 +18,14 @@ const MAX_TITLE: usize = 48;
 
 /// The target of an export.
 #[derive(Debug)]
-pub(super) enum Target {
+pub(super) enum ExportTarget {
     /// Standard output.
     Output,
     File(PathBuf),
     Dir(PathBuf),
 }
 
-impl Target {
+impl ExportTarget {
     /// Parses `--output`, and refuses unsuitable targets.
     pub(super) fn of(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
         let named = args.output.as_deref().filter(|output| *output != Path::new("-"));

@@ -3,7 +3,7 @@
 use super::copies::candidates;
 use super::trashed;
 use crate::archive::store::Holdings;
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::session::select::{self, Filter, Selector};
@@ -52,7 +52,7 @@ pub(crate) fn archived<'h>(
     filter: &Filter,
     (archive, holdings): (&Archive, &'h Holdings),
     env: &Env,
-) -> Result<&'h [Snapshot], Refusal> {
+) -> Result<&'h [ArchivedState], Refusal> {
     let mut sessions = holdings.newest_sessions();
     sessions.retain(|session| filter.matches(session));
     let found = match selector {
@@ -85,7 +85,7 @@ pub(crate) fn archived<'h>(
 /// Returns the newest state, or the requested one. If this machine has none that matches, and other machines have
 /// several, the state is ambiguous.
 pub(crate) fn state<'h>(
-    states: &'h [Snapshot],
+    states: &'h [ArchivedState],
     wanted: Option<&StateName>,
     archive: &Archive,
 ) -> Result<&'h Manifest, Refusal> {
@@ -123,7 +123,7 @@ fn by_text(
     env: &Env,
 ) -> Result<Option<(AgentKind, String)>, Refusal> {
     let own = sessions.iter().enumerate().filter(|(_, session)| agent.is_none_or(|agent| agent == session.agent));
-    let found = select::named(text, own.map(|(at, session)| select::Candidate::of(at, session)));
+    let found = select::named(text, own.map(|(at, session)| select::NameCandidate::of(at, session)));
     match found.map(|found| found.keys).unwrap_or_default().as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(sessions[*only].key())),

@@ -10,27 +10,27 @@ use std::time::Duration;
 
 use super::{again, description, ready, with_a_chosen_copy};
 use crate::agent;
-use crate::agent::command::Request;
+use crate::agent::command::LaunchRequest;
 use crate::change::apply::pins::update;
 use crate::change::apply::run;
 use crate::change::apply::undo;
 use crate::change::labels::Labels;
-use crate::change::outcome::Outcome;
+use crate::change::outcome::ChangeOutcome;
 use crate::change::pins::Pins;
 use crate::change::plan::change::Change;
 use crate::commands::removal;
-use crate::error::{Candidate, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCandidate, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::shell;
 use crate::launch;
 use crate::launch::checks;
-use crate::launch::resume::{Left, Options, Resume};
-use crate::scan::{self, Places, Wanted, processes, stuck};
+use crate::launch::resume::{MissingDirRemedies, Options, Resume};
+use crate::scan::{self, Places, ScanScope, processes, stuck};
 use crate::session::select::{self, CopySelector, Filter, SortKey, short_among};
 use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
-use crate::view::pick::{Backend, How, Ready, Refused};
+use crate::view::pick::{Backend, How, Ready, RefusedResume};
 use crate::view::render::labels::REMOVE;
 use crate::view::render::show;
 use crate::view::ui::Styles;
@@ -47,7 +47,7 @@ pub(crate) struct SessionBackend {
     pub filter: Filter,
     /// The options of a resume.
     pub options: Options,
-    pub request: Request,
+    pub request: LaunchRequest,
     pub copy: Option<CopySelector>,
     /// The agent that is started in place of a session's own.
     pub with: Option<AgentKind>,
@@ -66,12 +66,12 @@ impl Backend for SessionBackend {
                 places: places.places.iter().filter(|place| is_new(place)).cloned().collect(),
                 ..Places::default()
             };
-            let scan = some.read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
+            let scan = some.read_all(env, ScanScope { sizes: false, ..ScanScope::GLANCE });
             let mut sessions = self.in_order(scan.sessions);
             stuck::note(&mut sessions);
             hand_over(sessions, None);
         }
-        let scan = places.read_with_dirs(env, &self.filter, Wanted::GLANCE);
+        let scan = places.read_with_dirs(env, &self.filter, ScanScope::GLANCE);
         let problems = scan.problems.len();
         let mut sessions = self.in_order(scan.sessions);
         // Reading the end of every transcript is slower than reading all beginnings.
@@ -82,7 +82,7 @@ impl Backend for SessionBackend {
         hand_over(sessions, Some(problems));
     }
 
-    fn check(&self, session: &Session, how: &How) -> Result<(), Refused> {
+    fn check(&self, session: &Session, how: &How) -> Result<(), RefusedResume> {
         let resume = self.resume(session, how, self.is_started)?;
         let warning = resume.session.as_ref().filter(|_| resume.briefed.is_none() && !how.stuck);
         match warning.and_then(checks::check_stuck) {
@@ -91,7 +91,7 @@ impl Backend for SessionBackend {
         }
     }
 
-    fn command(&self, session: &Session) -> Result<String, Refused> {
+    fn command(&self, session: &Session) -> Result<String, RefusedResume> {
         // The command may be for another terminal, in which the program is found.
         let resume = self.resume(session, &How::default(), false)?;
         if let Some(other) = self.with {
@@ -99,7 +99,7 @@ impl Backend for SessionBackend {
             let how = How { with: Some(other), ..How::default() };
             return Ok(in_home(&Self::line(session, &how), &self.env.invocation.elsewhere).into_owned());
         }
-        resume.plan.shell_line(&self.env).ok_or_else(|| Refused {
+        resume.plan.shell_line(&self.env).ok_or_else(|| RefusedResume {
             why: "the command cannot be printed: a part of it holds control characters or is not UTF-8".to_owned(),
             ready: vec![show_it(session)],
         })
@@ -129,7 +129,7 @@ impl Backend for SessionBackend {
         removal::plan(sessions, false, &self.env).map_err(|error| sessions.iter().fold(in_words(&error), short))
     }
 
-    fn remove(&self, change: &Change) -> Result<Outcome, String> {
+    fn remove(&self, change: &Change) -> Result<ChangeOutcome, String> {
         run::run(change, &self.env, PATIENCE).map_err(|error| in_words(&error))
     }
 
@@ -149,7 +149,7 @@ impl Backend for SessionBackend {
 
     fn write_whole(&self, session: &Session, mut out: &mut dyn Write) -> io::Result<()> {
         let (env, styles) = (&self.env, Styles::default());
-        let session = again(session, Wanted::RESUME, env).map_err(io::Error::other)?;
+        let session = again(session, ScanScope::RESUME, env).map_err(io::Error::other)?;
         show::session(&mut out, env, &styles, &session, &ready(&session, &self.request, env))?;
         writeln!(out)?;
         let Some(agent) = agent::by_kind(session.agent) else { return Ok(()) };
@@ -166,7 +166,7 @@ impl Backend for SessionBackend {
 impl SessionBackend {
     /// Creates a backend for a command that only reads the picked sessions.
     pub(super) fn new(filter: &Filter, env: &Env) -> Self {
-        let (options, request) = (Options::default(), Request::default());
+        let (options, request) = (Options::default(), LaunchRequest::default());
         let (env, filter) = (env.clone(), filter.clone());
         Self { env, filter, options, request, copy: None, with: None, is_started: false }
     }
@@ -185,10 +185,10 @@ impl SessionBackend {
     }
 
     /// Runs every check of a resume; a failure has the possible remedies.
-    fn resume(&self, session: &Session, how: &How, is_started: bool) -> Result<Resume, Refused> {
+    fn resume(&self, session: &Session, how: &How, is_started: bool) -> Result<Resume, RefusedResume> {
         let how = &How { with: how.with.or(self.with), ..how.clone() };
         let fail = |refusal: Refusal, resume: Option<&Resume>| self.refused(session, &refusal, resume, how);
-        let read = again(session, Wanted::RESUME, &self.env).map_err(|refusal| fail(refusal, None))?;
+        let read = again(session, ScanScope::RESUME, &self.env).map_err(|refusal| fail(refusal, None))?;
         let copy = how.copy.map(CopySelector::Number).or_else(|| self.copy.clone());
         let read = with_a_chosen_copy(read, copy.as_ref(), &self.env).map_err(|refusal| fail(refusal, None))?;
         let options = options_with(&self.options, how);
@@ -207,7 +207,7 @@ impl SessionBackend {
     }
 
     /// Returns the actions for a stuck session: a resume starts it all the same.
-    fn stuck(&self, session: &Session, why: String, rewind: Option<String>, how: &How) -> Refused {
+    fn stuck(&self, session: &Session, why: String, rewind: Option<String>, how: &How) -> RefusedResume {
         let rewind = rewind.map(|line| {
             let why = "makes a new session up to its last good reply".to_owned();
             Ready { line: in_home(&line, &self.env.invocation.elsewhere).into_owned(), why, how: None }
@@ -215,11 +215,17 @@ impl SessionBackend {
         let anyway = How { stuck: true, ..how.clone() };
         let line = in_home(&Self::line(session, &anyway), &self.env.invocation.elsewhere).into_owned();
         let anyway = Ready { line, why: "resumes it anyway".to_owned(), how: Some(anyway) };
-        Refused { why, ready: rewind.into_iter().chain([anyway, show_it(session)]).collect() }
+        RefusedResume { why, ready: rewind.into_iter().chain([anyway, show_it(session)]).collect() }
     }
 
     /// Returns the remedies of a refused resume.
-    pub(super) fn refused(&self, session: &Session, refusal: &Refusal, resume: Option<&Resume>, how: &How) -> Refused {
+    pub(super) fn refused(
+        &self,
+        session: &Session,
+        refusal: &Refusal,
+        resume: Option<&Resume>,
+        how: &How,
+    ) -> RefusedResume {
         let ready = |how: How, why: String| Ready { line: Self::line(session, &how), why, how: Some(how) };
         let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
         let starts_in = |dir: &&Path| resume.is_none_or(|resume| resume.starts_in(dir));
@@ -230,7 +236,7 @@ impl SessionBackend {
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
                 let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
-                let Left { moved, worktree, instead, may_move, made, anywhere } = left;
+                let MissingDirRemedies { moved, worktree, instead, may_move, made, anywhere } = left;
                 let made = made.map(|made| (made, "creates it again, empty".to_owned()));
                 let command = |(line, why)| Ready { line, why, how: None };
                 let (moved, made) = (moved.map(command), made.map(command));
@@ -258,7 +264,7 @@ impl SessionBackend {
                 vec![ready(How { no_limit: true, ..how.clone() }, "resumes it anyway".to_owned())]
             }
             RefusalCode::AmbiguousCopy => {
-                let of = |one: &Candidate| Some(ready(How { copy: one.copy, ..how.clone() }, description(one)?));
+                let of = |one: &RefusalCandidate| Some(ready(How { copy: one.copy, ..how.clone() }, description(one)?));
                 refusal.candidates.iter().filter_map(of).collect()
             }
             _ => Vec::new(),
@@ -273,7 +279,7 @@ impl SessionBackend {
         for ready in &mut all {
             ready.line = in_home(&ready.line, &self.env.invocation.elsewhere).into_owned();
         }
-        Refused { why: refusal.message.clone(), ready: all }
+        RefusedResume { why: refusal.message.clone(), ready: all }
     }
 
     /// Returns the command that resumes a session with these choices.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::agent::command::{Plan, Request};
-use crate::error::{Candidate, CandidateTexts, Refusal, RefusalCode};
+use crate::agent::command::{LaunchPlan, LaunchRequest};
+use crate::error::{CandidateTexts, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
 use crate::launch::resume::{Options, Resume};
@@ -14,10 +14,10 @@ use crate::system::reach;
 use crate::view::render::table;
 
 /// Lists the copies of a session as candidates; their commands include the agent if the id alone is ambiguous.
-pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<Candidate> {
+pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec<RefusalCandidate> {
     let id = if names_agent { format!("{}:{}", session.agent, session.id()) } else { session.id().to_owned() };
     let several = session.copies.len() > 1;
-    let candidate = |(at, copy): (usize, &SessionCopy)| Candidate {
+    let candidate = |(at, copy): (usize, &SessionCopy)| RefusalCandidate {
         agent: session.agent.name().to_owned(),
         id: session.id().to_owned(),
         path: copy.place.path.to_string_lossy().into_owned(),
@@ -47,7 +47,7 @@ fn row_of_copy(copy: &SessionCopy, env: &Env) -> CandidateTexts {
 }
 
 /// Describes a copy among the candidates, so that a user can distinguish them; `None` if it is the only one.
-pub(crate) fn description(one: &Candidate) -> Option<String> {
+pub(crate) fn description(one: &RefusalCandidate) -> Option<String> {
     let described = described(one.copy?, &one.row.dir, one.messages, one.size_bytes, &one.row.active);
     Some(one.differs.iter().fold(described, |described, differs| format!("{described}; {differs}")))
 }
@@ -114,7 +114,7 @@ pub(crate) fn with_a_chosen_copy(
 }
 
 /// Runs every check of `resume` at a terminal; returns the plan, or the refusal with its remedy.
-pub(crate) fn ready(session: &Session, request: &Request, env: &Env) -> Result<Plan, Refusal> {
+pub(crate) fn ready(session: &Session, request: &LaunchRequest, env: &Env) -> Result<LaunchPlan, Refusal> {
     // The limit on recent resumes is not a property of the session.
     let options = Options { no_limit: true, has_terminal: true, ..Options::default() };
     let session = with_a_chosen_copy(session.clone(), None, env)?;

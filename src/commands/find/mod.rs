@@ -14,7 +14,7 @@ pub(crate) use archived::{archived, state};
 pub(crate) use backend::{SessionBackend, options_with};
 pub(crate) use copies::ready;
 pub(crate) use copies::{candidates, copy_at, description, take_copy, with_a_chosen_copy};
-pub(crate) use pick::{Answer, another_dir, can_pick, needs_a_picker, picked, why_nobody_picks};
+pub(crate) use pick::{PickAnswer, another_dir, can_pick, needs_a_picker, picked, why_nobody_picks};
 pub(crate) use pick::{with_a_copy, words_to_pick};
 pub(crate) use text::is_whole_id;
 pub(crate) use trashed::{is_of_same_session, items as items_of_run, trashed};
@@ -24,7 +24,7 @@ use crate::change::rewinds::Rewinds;
 use crate::commands::listing;
 use crate::commands::{moved_here, no_match};
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
-use crate::scan::{self, Places, Wanted};
+use crate::scan::{self, Places, ScanScope};
 use crate::session::select::{Filter, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
 use crate::system::env::Env;
@@ -36,14 +36,14 @@ const MOST_REWINDS: usize = 16;
 
 /// The result of resolving a selector.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum SelectorTarget {
     /// A session, read to the requested depth.
     Session(Box<Session>),
     /// An app whose pointer names a session that no longer exists.
     LostApp(Pointer),
 }
 
-impl Target {
+impl SelectorTarget {
     /// Returns the session; refuses a lost app.
     pub(crate) fn session(self) -> Result<Session, Refusal> {
         match self {
@@ -60,13 +60,13 @@ impl Target {
 pub(crate) struct Finder<'a> {
     filter: &'a Filter,
     /// The parts of a session that are read.
-    wanted: Wanted,
+    wanted: ScanScope,
     env: &'a Env,
     ui: &'a mut Ui,
 }
 
 impl<'a> Finder<'a> {
-    pub(crate) fn new(filter: &'a Filter, wanted: Wanted, env: &'a Env, ui: &'a mut Ui) -> Self {
+    pub(crate) fn new(filter: &'a Filter, wanted: ScanScope, env: &'a Env, ui: &'a mut Ui) -> Self {
         Self { filter, wanted, env, ui }
     }
 
@@ -82,23 +82,23 @@ impl<'a> Finder<'a> {
 
     /// Finds the one session that a selector matches, or lets the user pick among several. `verb` is the action of
     /// enter in the picker.
-    pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<Target> {
+    pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<SelectorTarget> {
         let found = self.unambiguous(selector);
         self.or_picked(found, verb)
     }
 
     /// Finds the one session that a selector matches. The error for a session in the trash or in the archive has the
     /// command that restores it.
-    pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+    pub(crate) fn unambiguous(&mut self, selector: &Selector) -> anyhow::Result<SelectorTarget> {
         // If no session worked in the directory of the filters, the error names the nearest ones.
         let found = self.named(selector).map_err(|error| no_match::instead(error, self.filter, self.env));
         found.map_err(|error| archived::with_hint(error, selector, self.filter, self.env))
     }
 
-    fn named(&mut self, selector: &Selector) -> anyhow::Result<Target> {
+    fn named(&mut self, selector: &Selector) -> anyhow::Result<SelectorTarget> {
         let (filter, env) = (self.filter, self.env);
         match selector {
-            Selector::Latest => Ok(Target::Session(Box::new(self.latest()?))),
+            Selector::Latest => Ok(SelectorTarget::Session(Box::new(self.latest()?))),
             Selector::Path(path) if path == Path::new(".") => self.here(),
             Selector::Path(path) => {
                 let found = match self.by_path(&env.absolute(path)) {
@@ -110,7 +110,7 @@ impl<'a> Finder<'a> {
                     found => found?,
                 };
                 match &found {
-                    Target::Session(session) if filter.is_narrow() && !filter.matches(session) => {
+                    SelectorTarget::Session(session) if filter.is_narrow() && !filter.matches(session) => {
                         Err(passes_not(session, env).into())
                     }
                     _ => Ok(found),
@@ -132,7 +132,7 @@ impl<'a> Finder<'a> {
         let (filter, env) = (self.filter, self.env);
         let shown = Filter { all: false, ..filter.clone() };
 
-        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let places = scan::locate(env, &filter.agents);
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
         let first = places.first(env, &shown, wanted, count, passes);
@@ -177,7 +177,7 @@ impl<'a> Finder<'a> {
 
     /// Returns the session of the current directory itself, or else the newest session that worked there, or in the
     /// directory of the filters.
-    fn here(&mut self) -> anyhow::Result<Target> {
+    fn here(&mut self) -> anyhow::Result<SelectorTarget> {
         let Self { filter, wanted, env, .. } = *self;
         let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
         let found = self.by_path(&dir);
@@ -189,11 +189,11 @@ impl<'a> Finder<'a> {
                 let newest = Finder::new(&filter, wanted, env, self.ui).latest();
                 // A script that finds a session needs no advice for another one.
                 if newest.is_err() || env.terminal.stdout {
-                    let scan = scan::locate(env, &[]).read_all(env, Wanted { sizes: false, ..Wanted::GLANCE });
+                    let scan = scan::locate(env, &[]).read_all(env, ScanScope { sizes: false, ..ScanScope::GLANCE });
                     moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.note(note));
                 }
                 let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
-                Ok(Target::Session(Box::new(session)))
+                Ok(SelectorTarget::Session(Box::new(session)))
             }
             found => found,
         }
@@ -214,7 +214,7 @@ fn may_be_words(path: &Path) -> bool {
 }
 
 /// Reads a session of a listing again, to the requested depth.
-pub(crate) fn again(session: &Session, wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
+pub(crate) fn again(session: &Session, wanted: ScanScope, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
         // The copy may be outside the stores.
         let is_known =
@@ -244,7 +244,7 @@ fn passes_not(session: &Session, env: &Env) -> Refusal {
 }
 
 /// Reads the session with this full id.
-fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: Wanted, env: &Env) -> Result<Session, Refusal> {
+fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: ScanScope, env: &Env) -> Result<Session, Refusal> {
     let is_its = |place: &Located| place.agent() == agent && place.id == id;
     let own: Vec<Located> = places.places.iter().filter(|place| is_its(place)).cloned().collect();
     let mut scan = places.read_some(env, wanted, is_its);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::copies::{holds, take_copy};
-use super::{Finder, Target};
+use super::{Finder, SelectorTarget};
 use crate::agent::{self, PointerWriter};
 use crate::error::{Refusal, RefusalCode};
 use crate::scan;
@@ -13,7 +13,7 @@ use crate::system::reach;
 
 impl Finder<'_> {
     /// Finds the session that is stored at a path, or that an app's pointer names.
-    pub(super) fn by_path(&mut self, path: &Path) -> anyhow::Result<Target> {
+    pub(super) fn by_path(&mut self, path: &Path) -> anyhow::Result<SelectorTarget> {
         let Self { filter, wanted, env, .. } = *self;
         for writer in agent::pointer_writers() {
             let app_dir = match path.file_name() {
@@ -58,11 +58,11 @@ impl Finder<'_> {
         if session.copies.len() > 1 {
             take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
         }
-        Ok(Target::Session(Box::new(session)))
+        Ok(SelectorTarget::Session(Box::new(session)))
     }
 
     /// Follows a pointer: to the stored id in any place of its agent, else to the directory's newest session.
-    fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<Target> {
+    fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<SelectorTarget> {
         let Self { wanted, env, ref mut ui, .. } = *self;
         let owner = pointer.agent.session_owner();
         let places = scan::locate(env, &[owner]);
@@ -71,7 +71,7 @@ impl Finder<'_> {
                 ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
                 let mut session = super::the_only(places, (owner, id), wanted, env)?;
                 scan::tie(&mut session, pointer);
-                return Ok(Target::Session(Box::new(session)));
+                return Ok(SelectorTarget::Session(Box::new(session)));
             }
             Some(id) => {
                 let title = agent::about(owner).title;
@@ -96,7 +96,7 @@ impl Finder<'_> {
         match sessions.into_iter().next() {
             Some(session) => {
                 ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id()));
-                Ok(Target::Session(Box::new(session)))
+                Ok(SelectorTarget::Session(Box::new(session)))
             }
             None => {
                 ui.note(&format!(
@@ -104,7 +104,7 @@ impl Finder<'_> {
                     pointer.dir.display(),
                     writer.meaningful_bytes()
                 ));
-                Ok(Target::LostApp(pointer))
+                Ok(SelectorTarget::LostApp(pointer))
             }
         }
     }

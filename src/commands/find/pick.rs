@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::backend::SessionBackend;
 use super::copies::{candidates, description, take_copy, with_a_chosen_copy};
-use super::{Finder, Target, again};
+use super::{Finder, SelectorTarget, again};
 use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
@@ -15,12 +15,12 @@ use crate::launch::resume::Resume;
 use crate::session::Session;
 use crate::session::select::CopySelector;
 use crate::system::env::{Env, Terminal};
-use crate::view::pick::{self, Backend, Choice, How, Picked, Purpose, Ready, Refused};
+use crate::view::pick::{self, Backend, How, Picked, Purpose, Ready, RefusedResume, UserChoice};
 use crate::view::ui::Ui;
 
 /// The choice of the user.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum PickAnswer {
     /// These sessions, and the choices for their resume.
     Sessions(Vec<Arc<Session>>, How),
     /// None; the run ends with this status.
@@ -48,12 +48,17 @@ pub(crate) fn needs_a_picker(terminal: &Terminal) -> Result<(), Refusal> {
 }
 
 /// Lets the user pick from the sessions that pass the filters of the backend; `words` is the first search text.
-pub(crate) fn picked(backend: SessionBackend, purpose: Purpose, words: &str, ui: &mut Ui) -> anyhow::Result<Answer> {
+pub(crate) fn picked(
+    backend: SessionBackend,
+    purpose: Purpose,
+    words: &str,
+    ui: &mut Ui,
+) -> anyhow::Result<PickAnswer> {
     let (env, filter) = (backend.env.clone(), backend.filter.clone());
     let backend: Arc<dyn Backend> = Arc::new(backend);
     match pick::pick(&backend, purpose, words, &env, ui.err_styles()).context("cannot use the terminal")? {
-        Picked::Sessions(sessions, how) => Ok(Answer::Sessions(sessions, how)),
-        Picked::Left(exit) => Ok(Answer::Left(exit)),
+        Picked::Sessions(sessions, how) => Ok(PickAnswer::Sessions(sessions, how)),
+        Picked::Left(exit) => Ok(PickAnswer::Left(exit)),
         Picked::Nothing => Err(no_match::instead(super::nothing_passes().into(), &filter, &env)),
     }
 }
@@ -67,7 +72,11 @@ pub(crate) fn words_to_pick(error: &anyhow::Error, terminal: &Terminal) -> Optio
 impl Finder<'_> {
     /// Returns the found session, or lets the user pick one if a name matches several, or may be in a message. `verb` is
     /// the action of enter.
-    pub(crate) fn or_picked(&mut self, found: anyhow::Result<Target>, verb: &'static str) -> anyhow::Result<Target> {
+    pub(crate) fn or_picked(
+        &mut self,
+        found: anyhow::Result<SelectorTarget>,
+        verb: &'static str,
+    ) -> anyhow::Result<SelectorTarget> {
         let error = match found {
             Err(error) => error,
             found => return found,
@@ -76,11 +85,11 @@ impl Finder<'_> {
         let Some(words) = words_to_pick(&error, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         match picked(SessionBackend::new(filter, env), purpose, &words, self.ui)? {
-            Answer::Sessions(sessions, _) => {
+            PickAnswer::Sessions(sessions, _) => {
                 let session = sessions.first().context("nothing chosen")?;
-                Ok(Target::Session(Box::new(again(session, wanted, env)?)))
+                Ok(SelectorTarget::Session(Box::new(again(session, wanted, env)?)))
             }
-            Answer::Left(exit) => Err(nothing_picked(exit).into()),
+            PickAnswer::Left(exit) => Err(nothing_picked(exit).into()),
         }
     }
 }
@@ -128,8 +137,8 @@ pub(crate) fn another_dir(
         return Ok(None);
     }
     match pick::choose(session, refused, ui.err_styles()).context("cannot use the terminal")? {
-        Choice::Way(how) => Ok(Some(how)),
-        Choice::Left(exit) => Err(nothing_picked(exit).into()),
+        UserChoice::Way(how) => Ok(Some(how)),
+        UserChoice::Left(exit) => Err(nothing_picked(exit).into()),
     }
 }
 
@@ -149,13 +158,13 @@ fn choose_a_copy(
         let line = in_home(&line, &env.invocation.elsewhere).into_owned();
         Some(Ready { line, why: description(one)?, how: Some(How { copy: one.copy, ..How::default() }) })
     });
-    let refused = Refused { why, ready: ready.collect() };
+    let refused = RefusedResume { why, ready: ready.collect() };
     match pick::choose(&session, refused, ui.err_styles()).context("cannot use the terminal")? {
-        Choice::Way(how) => {
+        UserChoice::Way(how) => {
             let number = how.copy.context("nothing chosen")?;
             take_copy(&mut session, &CopySelector::Number(number), env)?;
             Ok(session)
         }
-        Choice::Left(exit) => Err(nothing_picked(exit).into()),
+        UserChoice::Left(exit) => Err(nothing_picked(exit).into()),
     }
 }

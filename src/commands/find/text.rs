@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use super::{Finder, Target, again, candidates, passes_not, the_only};
+use super::{Finder, SelectorTarget, again, candidates, passes_not, the_only};
 use crate::agent::Depth;
 use crate::commands::no_match::{nearest, of_nearest_agent};
 use crate::commands::query;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::scan::{self, Places, Scan, Wanted};
+use crate::scan::{self, Places, Scan, ScanScope};
 use crate::session::matching::Query;
-use crate::session::select::{self, Candidate, Filter, Match};
+use crate::session::select::{self, Filter, NameCandidate, NameMatch};
 use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -23,7 +23,7 @@ const SHORTEST_FULL_ID: usize = 32;
 
 impl Finder<'_> {
     /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title, words.
-    pub(super) fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
+    pub(super) fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<SelectorTarget> {
         self.named_by(agent, text).map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) if refusal.code == RefusalCode::Ambiguous => in_picker(agent, text, refusal).into(),
             Ok(refusal) => refusal.into(),
@@ -31,7 +31,7 @@ impl Finder<'_> {
         })
     }
 
-    fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<Target> {
+    fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<SelectorTarget> {
         let Self { filter, wanted, env, .. } = *self;
         let full = self.by_full_id(agent, text);
         if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
@@ -54,15 +54,15 @@ impl Finder<'_> {
             several => {
                 let shown = &several[..several.len().min(MAX_CANDIDATES)];
                 let is_shown = |place: &Located| shown.iter().any(|(of, id)| (place.agent(), &place.id) == (*of, id));
-                let shown = places.read_some(env, Wanted::GLANCE, is_shown).sessions;
+                let shown = places.read_some(env, ScanScope::GLANCE, is_shown).sessions;
                 return Err(several_ids(text, &shown.iter().collect::<Vec<_>>(), several.len(), env).into());
             }
         }
-        let mut scan = places.read_with_dirs(env, filter, Wanted::GLANCE);
+        let mut scan = places.read_with_dirs(env, filter, ScanScope::GLANCE);
         scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
         let left_out = take_left_out(&mut scan, filter);
         let among = |sessions: &[Session]| {
-            select::named(text, sessions.iter().enumerate().map(|(at, session)| Candidate::of(at, session)))
+            select::named(text, sessions.iter().enumerate().map(|(at, session)| NameCandidate::of(at, session)))
         };
         // Sessions outside the stores have an id only after they are read.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
@@ -75,7 +75,7 @@ impl Finder<'_> {
         }
         let by = named.as_ref().map(|named| named.by);
         let sessions = named.map(|named| named.keys).unwrap_or_default();
-        if by.is_none_or(|by| by == Match::PartOfTitle) {
+        if by.is_none_or(|by| by == NameMatch::PartOfTitle) {
             // A part of a title is weaker than an existing path, which is the only id for some agents.
             let path = env.absolute(Path::new(text));
             if (agent.is_none() || text.starts_with('/')) && reach::exists(&path) == Some(true) {
@@ -85,7 +85,7 @@ impl Finder<'_> {
         if let [only] = sessions.as_slice() {
             return Ok(found(again(&scan.sessions[*only], wanted, env)?));
         }
-        if by.is_some_and(Match::is_of_id) {
+        if by.is_some_and(NameMatch::is_of_id) {
             let several: Vec<&Session> = sessions.iter().map(|at| &scan.sessions[*at]).collect();
             return Err(several_ids(text, &several, several.len(), env).into());
         }
@@ -127,13 +127,13 @@ impl Finder<'_> {
 /// Returns the sessions whose id is the text or starts with it.
 fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKind, String)> {
     let own = places.places.iter().filter(|place| agent.is_none_or(|agent| agent == place.agent()));
-    let named = select::named(text, own.map(|place| Candidate::at((place.agent(), place.id.as_str()), place)));
+    let named = select::named(text, own.map(|place| NameCandidate::at((place.agent(), place.id.as_str()), place)));
     let keys = named.map(|named| named.keys).unwrap_or_default();
     keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
 }
 
-fn found(session: Session) -> Target {
-    Target::Session(Box::new(session))
+fn found(session: Session) -> SelectorTarget {
+    SelectorTarget::Session(Box::new(session))
 }
 
 /// Returns whether a text may be a full id, instead of a prefix or a title.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::change::apply::history;
 use crate::change::apply::in_use::agent_of;
-use crate::error::{Candidate, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCandidate, RefusalCode};
 use crate::format::shell;
 use crate::session::AgentKind;
 use crate::session::select::{self, Filter, Selector};
@@ -105,10 +105,10 @@ pub(super) fn instead(refusal: &Refusal, selector: &Selector, filter: &Filter, e
 }
 
 /// Describes an item for a typed name; one that is about no session has its label as the title.
-fn candidate(key: usize, record: &ItemRecord) -> select::Candidate<'_, usize> {
+fn candidate(key: usize, record: &ItemRecord) -> select::NameCandidate<'_, usize> {
     let label = Some(&record.label).filter(|_| record.id.is_none());
     let title = record.title.as_ref().or(label).map(String::as_str);
-    select::Candidate { key, id: record.id.as_deref().unwrap_or_default(), title, is_subagent: false }
+    select::NameCandidate { key, id: record.id.as_deref().unwrap_or_default(), title, is_subagent: false }
 }
 
 /// Returns the command that undoes an item, with its group.
@@ -133,14 +133,14 @@ fn name(record: &ItemRecord) -> String {
 
 /// Lists items among which the user must choose.
 fn ambiguous<'r>(message: String, found: impl Iterator<Item = (&'r Run, &'r ItemRecord)> + Clone) -> Refusal {
-    let candidate = |(run, record): (&Run, &ItemRecord)| Candidate {
+    let candidate = |(run, record): (&Run, &ItemRecord)| RefusalCandidate {
         select: format!("{} {}", run.id, shell::word(&name(record))),
         agent: record.agent.clone().unwrap_or_default(),
         id: record.id.clone().unwrap_or_default(),
         path: record.steps.first().map(|step| step.path().display().to_string()).unwrap_or_default(),
         title: record.title.clone().or_else(|| Some(record.label.clone())),
         active_at: Some(run.at.to_string()),
-        ..Candidate::default()
+        ..RefusalCandidate::default()
     };
     let first = found.clone().next().map(candidate).unwrap_or_default();
     let hint = format!("choose one of them, such as with `rejoin undo {}`", first.select);

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::cli::Format;
 use crate::commands::hosts::{Asking, conclude};
 use crate::error::Exit;
-use crate::fleet::rows::{Report, Rows, fault_of};
+use crate::fleet::rows::{HostReport, HostRows, fault_of};
 use crate::fleet::{self, Answering, FORM, NO_ANSWER, of_others};
 use crate::view::render::hosts as render;
 use crate::view::render::hosts::HostAnswer;
@@ -50,7 +50,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
         let status = ended.status;
         ui.relay(&host, &ended.said);
         statuses.extend(status.filter(|_| ended.fault.is_none()));
-        reports.push(Report { host, status, fault: ended.fault, ..Report::default() });
+        reports.push(HostReport { host, status, fault: ended.fault, ..HostReport::default() });
     }
     let exit = conclude(&reports, Format::Table, ui);
     Ok(together(&statuses, exit))
@@ -66,7 +66,7 @@ pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::
         let answer = answer(answering);
         let HostAnswer { host, status, fault, .. } = &answer;
         statuses.extend(status.filter(|_| fault.is_none()));
-        reports.push(Report { host: host.clone(), status: *status, fault: fault.clone(), ..Report::default() });
+        reports.push(HostReport { host: host.clone(), status: *status, fault: fault.clone(), ..HostReport::default() });
         answer
     });
     render::write_answers(ui.data(), format, answers)?;
@@ -88,7 +88,7 @@ pub(super) fn answer(mut answering: Answering) -> HostAnswer {
     let fault = ended.fault.or_else(|| match &answer {
         Some(answer) => fault_of(answer.get(), None),
         None if is_answered => Some(NO_ANSWER.to_owned()),
-        None => Some(Rows::last_of(&ended.said)),
+        None => Some(HostRows::last_of(&ended.said)),
     });
     let answer = answer.filter(|_| fault.is_none());
     HostAnswer { host, status: ended.status.filter(|_| fault.is_none()), fault, answer }

@@ -12,17 +12,17 @@ use crate::config::Config;
 use crate::config::in_words;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
-use crate::fleet::rows::{Report, Rows};
+use crate::fleet::rows::{HostReport, HostRows};
 use crate::fleet::{NO_ANSWER, of_others, row};
 use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{self, ShortIds, SortKey};
 use crate::system::env::Env;
 use crate::view::render::hosts as render;
-use crate::view::render::hosts::Document;
-use crate::view::render::list::Layout;
+use crate::view::render::hosts::HostsDocument;
+use crate::view::render::list::ListLayout;
 use crate::view::render::table;
-use crate::view::render::table::Look;
+use crate::view::render::table::TableLayout;
 use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
@@ -41,13 +41,13 @@ struct HostRow {
 
 /// The sort key of a row.
 #[derive(PartialEq, Eq)]
-struct Order {
+struct HostRowOrder {
     /// `None` for a row that cannot be parsed: it is sorted first, so that it is not overlooked.
-    place: Option<row::Place>,
+    place: Option<row::RowSortKey>,
     is_reversed: bool,
 }
 
-impl Ord for Order {
+impl Ord for HostRowOrder {
     fn cmp(&self, other: &Self) -> Ordering {
         let order = self.place.cmp(&other.place);
         let is_unknown = |it: &Self| it.place.as_ref().is_some_and(|(rank, ..)| rank.is_unknown());
@@ -56,14 +56,14 @@ impl Ord for Order {
     }
 }
 
-impl PartialOrd for Order {
+impl PartialOrd for HostRowOrder {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Reads the next session of a host; a document only needs the line.
-fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, HostRow)> {
+fn next(rows: &mut HostRows, args: &ListArgs, is_document: bool) -> Option<(HostRowOrder, HostRow)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
     let session = if is_document { None } else { row::session(&line, &host).ok() };
@@ -75,7 +75,7 @@ fn next(rows: &mut Rows, args: &ListArgs, is_document: bool) -> Option<(Order, H
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
-    Some((Order { place, is_reversed: args.reverse }, HostRow { host, line, session }))
+    Some((HostRowOrder { place, is_reversed: args.reverse }, HostRow { host, line, session }))
 }
 
 /// Returns the filters and the order that the config file adds to what was typed.
@@ -125,12 +125,12 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     };
     drop(rows);
     let beyond = merged.count();
-    let reports: Vec<Report> = sources.into_iter().map(Rows::report).collect();
-    if let Counted::Document(document) = &counted {
+    let reports: Vec<HostReport> = sources.into_iter().map(HostRows::report).collect();
+    if let WrittenRows::Document(document) = &counted {
         document.end(ui.data(), &reports, beyond)?;
     }
     ui.flush()?;
-    if let Counted::Sessions { shown, unknown, legend } = counted {
+    if let WrittenRows::Sessions { shown, unknown, legend } = counted {
         if says_more(args, &env.terminal) {
             legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
         }
@@ -141,8 +141,8 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
 }
 
 /// The output that was written.
-enum Counted {
-    Document(Document),
+enum WrittenRows {
+    Document(HostsDocument),
     Sessions {
         shown: usize,
         unknown: usize,
@@ -157,12 +157,12 @@ fn project(row: &HostRow) -> Option<PathBuf> {
     Some(PathBuf::from(&*row.host).join(dir.strip_prefix("/").unwrap_or(dir)))
 }
 
-fn objects(rows: &mut dyn Iterator<Item = HostRow>, format: Format, ui: &mut Ui) -> anyhow::Result<Counted> {
-    let mut document = Document::begin(ui.data(), KIND, "sessions", format)?;
+fn objects(rows: &mut dyn Iterator<Item = HostRow>, format: Format, ui: &mut Ui) -> anyhow::Result<WrittenRows> {
+    let mut document = HostsDocument::begin(ui.data(), KIND, "sessions", format)?;
     for row in rows {
         document.row(ui.data(), &row.line, &row.host)?;
     }
-    Ok(Counted::Document(document))
+    Ok(WrittenRows::Document(document))
 }
 
 fn write_table(
@@ -170,14 +170,14 @@ fn write_table(
     args: &ListArgs,
     env: &Env,
     ui: &mut Ui,
-) -> anyhow::Result<Counted> {
+) -> anyhow::Result<WrittenRows> {
     let mut unknown = 0;
     let known = rows.filter_map(|row| {
         unknown += usize::from(row.session.is_none());
         row.session
     });
     let sessions: Vec<Session> = known.collect();
-    let look = Look {
+    let look = TableLayout {
         short: ShortIds::of(&sessions),
         fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
         is_of_running: args.running,
@@ -188,8 +188,8 @@ fn write_table(
     };
     let legend = table::legend(&sessions, &look, env);
     let styles = ui.styles;
-    Layout::Table(look).write(ui.data(), env, &styles, &sessions)?;
-    Ok(Counted::Sessions { shown: sessions.len(), unknown, legend })
+    ListLayout::Table(look).write(ui.data(), env, &styles, &sessions)?;
+    Ok(WrittenRows::Sessions { shown: sessions.len(), unknown, legend })
 }
 
 fn lines(
@@ -198,7 +198,7 @@ fn lines(
     format: Format,
     env: &Env,
     ui: &mut Ui,
-) -> anyhow::Result<Counted> {
+) -> anyhow::Result<WrittenRows> {
     let usual = || [Field::Host].into_iter().chain(args.usual_fields()).collect();
     let fields: Vec<Field> = if args.fields.is_empty() { usual() } else { args.fields.clone() };
     let (mut shown, mut unknown, mut is_first) = (0, 0, true);
@@ -211,13 +211,13 @@ fn lines(
         unknown += all - sessions.len();
         shown += sessions.len();
         let layout = match format {
-            Format::Csv => Layout::Csv { fields: fields.clone(), has_head: is_first },
-            _ => Layout::Lines(fields.clone()),
+            Format::Csv => ListLayout::Csv { fields: fields.clone(), has_head: is_first },
+            _ => ListLayout::Lines(fields.clone()),
         };
         layout.write(ui.data(), env, &styles, &sessions)?;
         is_first = false;
         if is_last {
-            return Ok(Counted::Sessions { shown, unknown, legend: Vec::new() });
+            return Ok(WrittenRows::Sessions { shown, unknown, legend: Vec::new() });
         }
     }
 }

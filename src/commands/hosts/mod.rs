@@ -10,7 +10,7 @@ mod search;
 use crate::cli::{Cli, Command, Format};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::fleet::command::Manner;
-use crate::fleet::rows::{Report, Rows};
+use crate::fleet::rows::{HostReport, HostRows};
 use crate::fleet::{self, Host, destination};
 use crate::format::{command_line, text};
 use crate::system::env::Env;
@@ -28,12 +28,12 @@ struct Asking<'a> {
 impl Asking<'_> {
     /// Sends these words to every host, and waits until each begins to answer with rows of this kind, with at most
     /// `limit` rows.
-    fn rows(&self, kind: &str, words: &[String], limit: Option<usize>, ui: &Ui) -> Result<Vec<Rows>, Refusal> {
+    fn rows(&self, kind: &str, words: &[String], limit: Option<usize>, ui: &Ui) -> Result<Vec<HostRows>, Refusal> {
         let showing = ui.watch("Asking hosts");
         let watcher = showing.watcher();
         watcher.begin(self.hosts.len());
         let answering = fleet::ask(&self.hosts, words, self.manner, self.env)?;
-        let mut rows: Vec<Rows> = answering.into_iter().map(|one| Rows::of(one, limit)).collect();
+        let mut rows: Vec<HostRows> = answering.into_iter().map(|one| HostRows::of(one, limit)).collect();
         for rows in &mut rows {
             rows.begin(kind);
             watcher.done(1);
@@ -137,7 +137,7 @@ fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
 }
 
 /// Prints the messages of each host, and the reason of a missing answer; returns the exit status.
-fn conclude(reports: &[Report], format: Format, ui: &mut Ui) -> Exit {
+fn conclude(reports: &[HostReport], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
         ui.relay(&report.host, &report.said);
         if let Some(fault) = &report.fault {

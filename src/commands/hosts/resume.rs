@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::cli::{Format, ResumeArgs};
 use crate::commands::find;
 use crate::commands::hosts::{Asking, answers, conclude, enter};
-use crate::error::{Candidate, CandidateTexts, Exit, Refusal, RefusalCode};
-use crate::fleet::rows::Report;
+use crate::error::{CandidateTexts, Exit, Refusal, RefusalCandidate, RefusalCode};
+use crate::fleet::rows::HostReport;
 use crate::fleet::{self, Host, of_others};
 use crate::format::{shell, text};
 use crate::session::AgentKind;
@@ -24,23 +24,23 @@ const MOST: usize = 12;
 
 /// The members of a `resume-plan` or an `error` that identify a session.
 #[derive(Deserialize)]
-struct Resolved {
+struct HostResolution {
     code: Option<String>,
     #[serde(default)]
-    candidates: Vec<Named>,
+    candidates: Vec<HostCandidate>,
     agent: Option<AgentKind>,
     id: Option<String>,
-    launch_dir: Option<Dir>,
+    launch_dir: Option<LaunchDir>,
 }
 
 #[derive(Deserialize)]
-struct Dir {
+struct LaunchDir {
     path: PathBuf,
 }
 
 /// A candidate of a host.
 #[derive(Deserialize)]
-struct Named {
+struct HostCandidate {
     agent: Option<AgentKind>,
     select: String,
     dir: Option<PathBuf>,
@@ -48,9 +48,9 @@ struct Named {
     active_at: Option<Timestamp>,
 }
 
-impl Resolved {
+impl HostResolution {
     /// Returns the sessions of the host that the typed name matches; `None` for a refusal that says nothing about them.
-    fn sessions(self, typed: &str) -> Option<Vec<Named>> {
+    fn sessions(self, typed: &str) -> Option<Vec<HostCandidate>> {
         let code = self.code.as_deref();
         let is = |codes: &[RefusalCode]| codes.iter().any(|known| code == Some(known.name()));
         if is(&[RefusalCode::Ambiguous]) {
@@ -60,7 +60,7 @@ impl Resolved {
             return Some(Vec::new());
         }
         let is_found = self.id.is_some() || is(&[RefusalCode::AmbiguousCopy]);
-        let session = Named {
+        let session = HostCandidate {
             agent: self.agent,
             select: self.id.unwrap_or_else(|| typed.to_owned()),
             dir: self.launch_dir.map(|dir| dir.path),
@@ -71,15 +71,15 @@ impl Resolved {
     }
 }
 
-impl Named {
-    fn candidate(self, host: &str, env: &Env) -> Candidate {
+impl HostCandidate {
+    fn candidate(self, host: &str, env: &Env) -> RefusalCandidate {
         let dir = self.dir.map_or_else(|| "?".to_owned(), |dir| dir.display().to_string());
-        Candidate {
+        RefusalCandidate {
             agent: self.agent.map(|agent| agent.name().to_owned()).unwrap_or_default(),
             select: format!("{host}:{}", self.select),
             title: self.title,
             row: CandidateTexts { dir, active: text::ago(self.active_at, env.clock.now) },
-            ..Candidate::default()
+            ..RefusalCandidate::default()
         }
     }
 }
@@ -93,15 +93,15 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     }
     let words = of_others(&env.invocation.words, LATER, &["--json".to_owned()]);
     let mut reports = Vec::new();
-    let mut found: Vec<(&Host, Named)> = Vec::new();
+    let mut found: Vec<(&Host, HostCandidate)> = Vec::new();
     let mut unknown = 0;
     for (host, answering) in hosts.iter().zip(fleet::ask(hosts, &words, asking.manner, env)?) {
         let HostAnswer { host: name, status, fault, answer } = answers::answer(answering);
-        let resolved = answer.and_then(|answer| serde_json::from_str::<Resolved>(answer.get()).ok());
+        let resolved = answer.and_then(|answer| serde_json::from_str::<HostResolution>(answer.get()).ok());
         let sessions = resolved.and_then(|resolved| resolved.sessions(&typed));
         unknown += usize::from(sessions.is_none());
         found.extend(sessions.into_iter().flatten().take(MOST).map(|session| (host, session)));
-        reports.push(Report { host: name, status, fault, ..Report::default() });
+        reports.push(HostReport { host: name, status, fault, ..HostReport::default() });
     }
     let exit = conclude(&reports, Format::Table, ui);
     match found.as_slice() {
@@ -129,7 +129,7 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
 }
 
 /// Returns the command that names a session with its host.
-fn named_on(host: &Host, session: &Named) -> String {
+fn named_on(host: &Host, session: &HostCandidate) -> String {
     let [host, name] = [&host.name, &session.select].map(|word| shell::word(word));
     format!("name one with its host, as in `rejoin resume --host {host} {name}`")
 }

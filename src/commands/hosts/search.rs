@@ -11,14 +11,14 @@ use crate::commands::hosts::{Asking, conclude, warn_of_unknown};
 use crate::commands::search::pattern;
 use crate::error::Exit;
 use crate::fleet::merge::Merged;
-use crate::fleet::rows::{Report, Rows};
+use crate::fleet::rows::{HostReport, HostRows};
 use crate::fleet::{NO_ANSWER, of_others, row};
-use crate::scan::search::{Found, Hit};
-use crate::session::terms::Words;
+use crate::scan::search::{Hit, SessionMatches};
+use crate::session::terms::SearchWords;
 use crate::session::{Role, Session};
 use crate::view::render::hosts as render;
-use crate::view::render::hosts::Document;
-use crate::view::render::search::{self, Form, Match};
+use crate::view::render::hosts::HostsDocument;
+use crate::view::render::search::{self, Form, MatchingSession};
 use crate::view::ui::Ui;
 
 const KIND: &str = "search";
@@ -30,11 +30,11 @@ struct HostMatch {
     host: Arc<str>,
     line: String,
     /// The parsed session and its matches. `None` if this version does not know its agent.
-    found: Option<(Session, Matching)>,
+    found: Option<(Session, HostMatches)>,
 }
 
 #[derive(Deserialize)]
-struct Matching {
+struct HostMatches {
     #[serde(default)]
     in_title: bool,
     #[serde(default)]
@@ -43,11 +43,11 @@ struct Matching {
     score: Option<f64>,
     words: Option<Vec<String>>,
     #[serde(default)]
-    messages: Vec<Message>,
+    messages: Vec<HostMatchMessage>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct HostMatchMessage {
     number: u64,
     role: Role,
     at: Option<Timestamp>,
@@ -57,20 +57,20 @@ struct Message {
 }
 
 /// Sort key: sessions with most of the words first, then the best match, then a match in the name, then the newest.
-type Place = (Reverse<(usize, u64)>, bool, Reverse<(bool, Option<Timestamp>)>);
+type SearchSortKey = (Reverse<(usize, u64)>, bool, Reverse<(bool, Option<Timestamp>)>);
 
-fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, HostMatch)> {
+fn next(rows: &mut HostRows, args: &SearchArgs) -> Option<(SearchSortKey, HostMatch)> {
     let line = rows.next()?;
     let host = Arc::clone(rows.host());
-    let found = row::session(&line, &host).ok().zip(serde_json::from_str::<Matching>(&line).ok());
+    let found = row::session(&line, &host).ok().zip(serde_json::from_str::<HostMatches>(&line).ok());
     if !row::is_object(&line) {
         rows.give_up(NO_ANSWER.to_owned());
         return None;
     }
     let is_by_score = args.is_ranked() && args.sort == SearchOrder::Score;
     let score =
-        |found: &Matching| (found.words.as_ref().map_or(0, Vec::len), (found.score.unwrap_or(0.0) * 1000.0) as u64);
-    let place = |(session, found): &(Session, Matching)| {
+        |found: &HostMatches| (found.words.as_ref().map_or(0, Vec::len), (found.score.unwrap_or(0.0) * 1000.0) as u64);
+    let place = |(session, found): &(Session, HostMatches)| {
         let score = if is_by_score { score(found) } else { (0, 0) };
         (Reverse(score), !args.is_ranked() && !found.in_title, Reverse(session.recency()))
     };
@@ -81,8 +81,8 @@ fn next(rows: &mut Rows, args: &SearchArgs) -> Option<(Place, HostMatch)> {
 pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let env = asking.env;
     let (_, texts) = super::super::query::filters(&args.text, &env.clock)?;
-    let (words, pattern) = (Words::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
-    let wanted = pattern.as_ref().map_or(search::Wanted::Words(&words), search::Wanted::Pattern);
+    let (words, pattern) = (SearchWords::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
+    let wanted = pattern.as_ref().map_or(search::SearchFor::Words(&words), search::SearchFor::Pattern);
     let format = args.format.for_list(env.terminal.stdout);
     // Rows have whole lines.
     let whole = (format.is_rows() && args.context.is_none()).then_some("--context=0");
@@ -97,7 +97,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
             search::head(ui.data(), Form::of(args), format, true)?;
             None
         }
-        format => Some(Document::begin(ui.data(), KIND, "sessions", format)?),
+        format => Some(HostsDocument::begin(ui.data(), KIND, "sessions", format)?),
     };
     let (mut count, mut unknown) = (0, 0);
     for row in merged.by_ref().take(args.limit()) {
@@ -110,7 +110,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         ui.flush()?;
     }
     let beyond = merged.count();
-    let reports: Vec<Report> = sources.into_iter().map(Rows::report).collect();
+    let reports: Vec<HostReport> = sources.into_iter().map(HostRows::report).collect();
     if let Some(document) = &document {
         document.end(ui.data(), &reports, beyond)?;
     }
@@ -125,14 +125,15 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
 fn show(
     row: &HostMatch,
     args: &SearchArgs,
-    wanted: search::Wanted<'_>,
+    wanted: search::SearchFor<'_>,
     asking: &Asking<'_>,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let Some((session, matching)) = &row.found else { return Ok(()) };
     let hits = matching.messages.iter().map(|message| hit(message, wanted, args.context.is_some())).collect();
-    let found = Found { in_title: matching.in_title, messages: matching.matches, hits, ..Found::default() };
-    let one = Match { session, state: matching.state, found, rank: None };
+    let found =
+        SessionMatches { in_title: matching.in_title, messages: matching.matches, hits, ..SessionMatches::default() };
+    let one = MatchingSession { session, state: matching.state, found, rank: None };
     let (form, format) = (Form::of(args), args.format.for_list(asking.env.terminal.stdout));
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
@@ -145,7 +146,7 @@ fn show(
 }
 
 /// Finds the match in an excerpt.
-fn hit(message: &Message, wanted: search::Wanted<'_>, has_lines: bool) -> Hit {
+fn hit(message: &HostMatchMessage, wanted: search::SearchFor<'_>, has_lines: bool) -> Hit {
     let text = &message.excerpt;
     let place = wanted.find(text).unwrap_or(0..0);
     let part = |text: &str| text.to_owned();

@@ -12,7 +12,7 @@ use crate::agent;
 use crate::commands::query::{are_in, unmatched_filter, unmatched_word};
 use crate::error::{Exit, Refusal, RefusalCode, reason};
 use crate::format::{command_line, shell, text};
-use crate::scan::{self, Scan, Wanted};
+use crate::scan::{self, Scan, ScanScope};
 use crate::session::Session;
 use crate::session::matching::{Query, no_tag};
 use crate::session::select::Filter;
@@ -90,7 +90,7 @@ fn everything(filter: &Filter, env: &Env) -> Option<Scan> {
     if found.places.is_empty() && found.problems.is_empty() {
         return None;
     }
-    let mut scan = found.read_with_dirs(env, filter, Wanted { sizes: false, ..Wanted::GLANCE });
+    let mut scan = found.read_with_dirs(env, filter, ScanScope { sizes: false, ..ScanScope::GLANCE });
     scan.sessions.sort_by_key(|session| std::cmp::Reverse(session.recency()));
     Some(scan)
 }

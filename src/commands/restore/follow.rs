@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use crate::archive::Manifest;
 use crate::change::apply::run::run_arrived;
 use crate::change::apply::state_dir;
-use crate::change::relocation::{self, Wish};
+use crate::change::relocation::{self, MoveOptions};
 use crate::cli::RestoreArgs;
 use crate::commands::relocate::mapping_of;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::shell;
-use crate::scan::{self, Wanted, processes};
+use crate::scan::{self, ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -80,12 +80,12 @@ impl Follow {
             ui.note(&format!("Its directory would be {to} instead of {from}."));
             return Ok((Exit::Ok, None));
         }
-        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
         // Its files are new because they were just restored, which shows no use.
         let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), wanted);
         processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();
-        let wish = Wish { mapping: &self.mapping, only: Some(&only), all_references: false };
+        let wish = MoveOptions { mapping: &self.mapping, only: Some(&only), all_references: false };
         let planned = relocation::plan(&scan.sessions, wish, env)?;
         if let Some(left) = planned.left.first() {
             ui.warn(&format!("its directory stays {from}: {}", left.reason));

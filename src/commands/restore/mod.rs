@@ -8,7 +8,7 @@ use crate::agent::upkeep::Retention;
 use crate::agent::{self, Agent};
 use crate::archive::restore::{self, Restore};
 use crate::archive::store::Holdings;
-use crate::archive::sync::state::Layout;
+use crate::archive::sync::state::LocalLayout;
 use crate::archive::unpacked::damaged;
 use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
@@ -17,7 +17,7 @@ use crate::format::{command_line, shell};
 use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
 use crate::system::env::Env;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::ui::Ui;
 use changes::journal::ItemRecord;
 use changes::undo::Which;
@@ -67,13 +67,13 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     restore::check_places(manifest, &archive, agent, &store, env)?;
     let is_left_out = roots.iter().any(Option::is_none);
     let is_missing =
-        restore.add(manifest, &Layout::below(roots), now, None).map_err(|taken| in_the_way(manifest, &taken))?;
+        restore.add(manifest, &LocalLayout::below(roots), now, None).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
         let mut add = || -> anyhow::Result<bool> {
             check(made, &archive, env)?;
             restore::check_places(made, &archive, agent, &store, env)?;
             let (roots, _) = self::roots(args.to_store.as_deref(), made, agent, env)?;
-            Ok(restore.add(made, &Layout::below(roots), now, None).map_err(|taken| in_the_way(made, &taken))?)
+            Ok(restore.add(made, &LocalLayout::below(roots), now, None).map_err(|taken| in_the_way(made, &taken))?)
         };
         if let Err(error) = add() {
             ui.warn(&format!("a sub-agent is left out: {error:#}"));
@@ -96,8 +96,11 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
     // Print the restore even if the move fails.
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
-    let report =
-        Report { followed: run, look: Look::of(&args.change), ..Report::new(&restore.change, outcome.as_ref()) };
+    let report = ChangeReport {
+        followed: run,
+        look: ReportExtras::of(&args.change),
+        ..ChangeReport::new(&restore.change, outcome.as_ref())
+    };
     ui.answer(args.format, env, &report.answer(env))?;
     Ok(followed?.0)
 }

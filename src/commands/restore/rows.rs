@@ -10,23 +10,23 @@ use std::sync::Arc;
 use super::follow;
 use crate::agent::{self, Agent, AgentManaged};
 use crate::archive::store::Holdings;
-use crate::archive::unpacked::Unpacked;
+use crate::archive::unpacked::UnpackedSession;
 use crate::archive::{Archive, Manifest, rows};
 use crate::change::apply::state_dir;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{About, Change, Item};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::plan::change::{Change, ChangeItem, ItemSubject};
 use crate::cli::RestoreArgs;
 use crate::commands::change;
 use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::shell;
 use crate::format::sqlite::rows::script;
 use crate::launch::agent_command::{AgentCommand, AgentCommandError};
-use crate::scan::{self, Places, Wanted};
+use crate::scan::{self, Places, ScanScope};
 use crate::session::{Located, Store};
 use crate::system::disk::{self, Access};
-use crate::system::env::{Env, Program};
+use crate::system::env::{Env, ProgramSearch};
 use crate::system::reach;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::ui::Ui;
 
 /// Maximum length of an id in the name of a file.
@@ -80,7 +80,7 @@ pub(super) fn run(
         }
         ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change::new("restore", Vec::new());
-        change::print(&nothing, Some(&Outcome::default()), &args.change, args.format, env, ui)?;
+        change::print(&nothing, Some(&ChangeOutcome::default()), &args.change, args.format, env, ui)?;
         return Ok(Exit::Ok);
     }
     let mut returns = vec![first];
@@ -107,7 +107,10 @@ pub(super) fn run(
     let outcome = change::apply_with(&change, &args.change, env, |patience| {
         // The lock keeps other processes from archiving or removing it.
         let _state_dir = state_dir::open(env, "restore", patience)?;
-        Ok(Outcome { done: returns.iter().map(|one| one.done(&known, env)).collect(), ..Outcome::default() })
+        Ok(ChangeOutcome {
+            done: returns.iter().map(|one| one.done(&known, env)).collect(),
+            ..ChangeOutcome::default()
+        })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
         ui.note(&format!(
@@ -118,7 +121,11 @@ pub(super) fn run(
         Some(_) => Vec::new(),
         None => returns.iter().map(|one| one.obstacle(&known, env).map(ItemResult::Refused)).collect(),
     };
-    let report = Report { refused: &refused, look: Look::of(&args.change), ..Report::new(&change, outcome.as_ref()) };
+    let report = ChangeReport {
+        refused: &refused,
+        look: ReportExtras::of(&args.change),
+        ..ChangeReport::new(&change, outcome.as_ref())
+    };
     ui.answer(args.format, env, &report.answer(env))?;
     let is_refused = refused.iter().any(Option::is_some);
     Ok(if is_refused { Exit::Partial } else { change::exit(outcome.as_ref()) })
@@ -145,13 +152,13 @@ impl<'a> Return<'a> {
         Ok(Self { manifest, archive, agent, agent_managed, store, foreign, dir, is_dir_named })
     }
 
-    fn item(&self, env: &Env) -> Item {
+    fn item(&self, env: &Env) -> ChangeItem {
         let Manifest { agent, id, number, archived_at, .. } = self.manifest;
-        let about = About::Session(*agent, id.as_str().into());
+        let about = ItemSubject::Session(*agent, id.as_str().into());
         // An item without steps has its reason in the fingerprint of the plan.
         let dir = self.dir.as_deref().map(|dir| format!(", for {}", dir.display())).unwrap_or_default();
         let reason = format!("state {number}, archived at {}{dir}", env.clock.shown(*archived_at));
-        Item::new(about, "archived", reason, Vec::new())
+        ChangeItem::new(about, "archived", reason, Vec::new())
     }
 
     /// Returns the reason why the agent cannot import it, as far as it is known without the attempt.
@@ -162,7 +169,7 @@ impl<'a> Return<'a> {
         if let Err(why) = self.dir_for_import(known) {
             return Some(why);
         }
-        let is_there = matches!(env.find_program(program), Program::Found(_));
+        let is_there = matches!(env.find_program(program), ProgramSearch::Found(_));
         (!is_there).then(|| AgentCommandError::NoProgram(program.to_owned()).to_string())
     }
 
@@ -212,7 +219,7 @@ impl<'a> Return<'a> {
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return self.as_script(env).map(Some) };
-        let unpacked = Unpacked::of(self.manifest, self.archive, env)?;
+        let unpacked = UnpackedSession::of(self.manifest, self.archive, env)?;
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
@@ -250,7 +257,7 @@ impl<'a> Return<'a> {
 
     /// Describes the parts of the archived session that the agent lacks, as far as counts show.
     fn missing(&self, place: Located, env: &Env) -> Option<String> {
-        let wanted = Wanted { counts: true, ..Wanted::GLANCE };
+        let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
         let scan = Places { places: vec![place], ..Places::default() }.read_all(env, wanted);
         let facts = &self.manifest.facts;
         let counts = scan.sessions.first().map(|session| (session.copy().prompts, session.copy().replies));
@@ -302,7 +309,7 @@ impl<'a> Return<'a> {
 type KnownDirs<'a> = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf> + 'a>>;
 
 fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {
-    let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
     let scan = scan::locate(env, &[]).read_all(env, wanted);
     scan.sessions.iter().filter_map(|session| session.launch_dir().map(Path::to_owned)).collect()
 }

@@ -15,24 +15,24 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::deleted::Deleted;
 use crate::scan::nearest;
-use crate::scan::ranked::{Ranking, Tally, rank};
-use crate::scan::search::Wish;
+use crate::scan::ranked::{Ranking, WordTally, rank};
+use crate::scan::search::SearchScope;
 use crate::scan::search::mark_branches;
 use crate::scan::sieve::Sieve;
-use crate::scan::texts::Texts;
-use crate::scan::{self, Wanted};
+use crate::scan::texts::TextCache;
+use crate::scan::{self, ScanScope};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::terms::{self, Phrase, Words};
+use crate::session::terms::{self, Phrase, SearchWords};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::render::search as render;
-use crate::view::render::search::{Form, Match, Rank, Replaced, Summary};
+use crate::view::render::search::{Form, MatchingSession, Replaced, ResultRank, SearchSummary};
 use crate::view::render::table;
 use crate::view::ui::Ui;
 
 /// A search for words.
-struct Best<'a> {
+struct WordSearch<'a> {
     args: &'a SearchArgs,
     archive: &'a Archive,
     filter: Filter,
@@ -42,7 +42,7 @@ struct Best<'a> {
 }
 
 /// The words of one session, and the number of its state in the archive.
-type Counted = Result<(Option<u64>, Tally), Problem>;
+type SessionWords = Result<(Option<u64>, WordTally), Problem>;
 
 /// The searched sessions, in the order of their activity.
 struct Loaded<'a> {
@@ -58,7 +58,7 @@ struct Loaded<'a> {
 
 pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let (query, texts) = super::super::query::filters(&args.text, &env.clock)?;
-    let words = Words::parse(&texts);
+    let words = SearchWords::parse(&texts);
     if words.terms.is_empty() || words.terms.len() > terms::MOST {
         let why = format!("a search takes 1 to {} words, not {}", terms::MOST, words.terms.len());
         let hint =
@@ -69,7 +69,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         super::super::archive::must_be_there(archive, env)?;
     }
     let all = args.all || query.asks_for_hidden();
-    let best = Best { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
+    let best = WordSearch { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
     let mut answer = best.look(&words, ui);
     // A phrase or an identifier that no message has may have a wrong letter in one of its words.
     if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
@@ -78,7 +78,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
             answer = of_parts.with_phrases(&phrases);
         }
     }
-    let has_all = |words: &Words, text: &str| {
+    let has_all = |words: &SearchWords, text: &str| {
         let mut missing = vec![true; words.terms.len()];
         words.each_place(text, &mut |place| missing[place.term] = false);
         !words.excludes(text) && !missing.contains(&true)
@@ -99,10 +99,10 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
 type IsInFile<'f> = &'f (dyn Fn(&dyn Agent, &Located) -> bool + Sync);
 
 /// The results of a search before they are printed.
-struct Answer<'a> {
-    words: Words,
+struct SearchAnswer<'a> {
+    words: SearchWords,
     loaded: Arc<Loaded<'a>>,
-    counted: Vec<(Option<u64>, Tally)>,
+    counted: Vec<(Option<u64>, WordTally)>,
     problems: Vec<Problem>,
     ranking: Ranking,
     replaced: Vec<Replaced>,
@@ -110,7 +110,7 @@ struct Answer<'a> {
     deleted: Vec<Deleted>,
 }
 
-impl Answer<'_> {
+impl SearchAnswer<'_> {
     /// Returns whether sessions have every word of these phrases, or one near to it.
     fn has_all_of(&self, phrases: &[Phrase]) -> bool {
         let missing: Vec<&str> = self.ranking.missing.iter().map(|term| &*self.words.terms[*term].text).collect();
@@ -133,9 +133,9 @@ impl Answer<'_> {
     }
 }
 
-impl<'a> Best<'a> {
+impl<'a> WordSearch<'a> {
     /// Searches for these words, with the nearest one in place of each that no session has.
-    fn look(&self, words: &Words, ui: &mut Ui) -> Answer<'a> {
+    fn look(&self, words: &SearchWords, ui: &mut Ui) -> SearchAnswer<'a> {
         let sieve = Sieve::new(words);
         let loaded = Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui));
         let answer = self.count(&loaded, &sieve, ui);
@@ -143,7 +143,7 @@ impl<'a> Best<'a> {
         let sieve = Sieve::new(&words);
         let loaded =
             if self.needs_all() { loaded } else { Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui)) };
-        Answer { replaced, ..self.count(&loaded, &sieve, ui) }
+        SearchAnswer { replaced, ..self.count(&loaded, &sieve, ui) }
     }
 
     /// Returns whether the answer depends on sessions without the words, too: it has the number of searched sessions,
@@ -161,7 +161,7 @@ impl<'a> Best<'a> {
             let archive = Some((self.archive, holdings));
             Loaded { searched: sessions.len(), sessions, hidden: 0, problems, archive, short: None }
         } else {
-            let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+            let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
             let showing = ui.watch("Reading");
             let places = scan::locate(env, &filter.agents).watched(showing.watcher());
             let searched = places.places.len();
@@ -187,7 +187,7 @@ impl<'a> Best<'a> {
         loaded
     }
 
-    fn count(&self, loaded: &Arc<Loaded<'a>>, sieve: &Sieve<'_>, ui: &mut Ui) -> Answer<'a> {
+    fn count(&self, loaded: &Arc<Loaded<'a>>, sieve: &Sieve<'_>, ui: &mut Ui) -> SearchAnswer<'a> {
         let words = sieve.words;
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
@@ -200,29 +200,37 @@ impl<'a> Best<'a> {
             watcher.done(1);
             counted
         };
-        let counted: Vec<Counted> = loaded.sessions.par_iter().with_max_len(1).map(one).collect();
+        let counted: Vec<SessionWords> = loaded.sessions.par_iter().with_max_len(1).map(one).collect();
         let mut problems = loaded.problems.clone();
-        let keep = |counted: Counted| {
+        let keep = |counted: SessionWords| {
             let (state, mut tally) = counted.unwrap_or_else(|problem| {
                 problems.push(problem);
-                (None, Tally::without(words))
+                (None, WordTally::without(words))
             });
             problems.extend(tally.found.problem.take());
             (state, tally)
         };
-        let counted: Vec<(Option<u64>, Tally)> = counted.into_iter().map(keep).collect();
+        let counted: Vec<(Option<u64>, WordTally)> = counted.into_iter().map(keep).collect();
         let active: Vec<_> = loaded.sessions.iter().map(Session::active_at).collect();
-        let tallies: Vec<&Tally> = counted.iter().map(|(_, tally)| tally).collect();
+        let tallies: Vec<&WordTally> = counted.iter().map(|(_, tally)| tally).collect();
         let mut ranking = rank(&tallies, loaded.searched, &active, words.terms.len(), self.env.clock.now);
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }
         let loaded = Arc::clone(loaded);
-        Answer { words: words.clone(), loaded, counted, problems, ranking, replaced: Vec::new(), deleted: Vec::new() }
+        SearchAnswer {
+            words: words.clone(),
+            loaded,
+            counted,
+            problems,
+            ranking,
+            replaced: Vec::new(),
+            deleted: Vec::new(),
+        }
     }
 
     /// Returns the words with the nearest ones in place of those that no session has; `None` if no word is replaced.
-    fn meant(&self, answer: &Answer<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(Words, Vec<Replaced>)> {
+    fn meant(&self, answer: &SearchAnswer<'a>, sieve: &Sieve<'_>, ui: &mut Ui) -> Option<(SearchWords, Vec<Replaced>)> {
         let (words, missing) = (&answer.words, &answer.ranking.missing);
         if self.args.archived || !sieve.has_near(missing) {
             return None;
@@ -243,7 +251,7 @@ impl<'a> Best<'a> {
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
         for (term, used) in
-            nearest::meant(sieve, missing, tallies, &copies, &Texts::default(), &self.args.role, &|| true)
+            nearest::meant(sieve, missing, tallies, &copies, &TextCache::default(), &self.args.role, &|| true)
         {
             meant = meant.with(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
@@ -251,11 +259,11 @@ impl<'a> Best<'a> {
         (!replaced.is_empty()).then_some((meant, replaced))
     }
 
-    fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> Counted {
+    fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> SessionWords {
         let Some((archive, holdings)) = archive else {
-            return Ok((None, Tally::of(session.copy(), sieve, self.wish())));
+            return Ok((None, WordTally::of(session.copy(), sieve, self.wish())));
         };
-        let look = |copy: &SessionCopy| Tally::of(copy, sieve, self.wish());
+        let look = |copy: &SessionCopy| WordTally::of(copy, sieve, self.wish());
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
         tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
         Ok((Some(state), tally))
@@ -265,27 +273,27 @@ impl<'a> Best<'a> {
         self.args.format.for_list(self.env.terminal.stdout)
     }
 
-    fn wish(&self) -> Wish<'_> {
+    fn wish(&self) -> SearchScope<'_> {
         super::wish(self.args, self.format())
     }
 
-    fn print(&self, answer: &Answer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
-        let Answer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
+    fn print(&self, answer: &SearchAnswer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
+        let SearchAnswer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
         let Loaded { sessions, hidden, short, .. } = &**loaded;
-        let (args, wanted) = (self.args, render::Wanted::Words(words));
+        let (args, wanted) = (self.args, render::SearchFor::Words(words));
         let limit = args.limit();
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {
             let (state, tally) = &counted[*at];
             let names = tally.terms().map(|term| words.terms[term].text.clone()).collect();
-            let rank = Some(Rank { score: *score, words: names });
-            Match { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
+            let rank = Some(ResultRank { score: *score, words: names });
+            MatchingSession { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
         });
-        let mut shown: Vec<Match<'_>> = shown.collect();
+        let mut shown: Vec<MatchingSession<'_>> = shown.collect();
         // A row has no branch, and a session of an archive was unpacked for the search alone.
-        let is_marked = |one: &&mut Match<'_>| !self.format().is_rows() && one.state.is_none();
+        let is_marked = |one: &&mut MatchingSession<'_>| !self.format().is_rows() && one.state.is_none();
         shown.par_iter_mut().filter(is_marked).for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
-        let summary = Summary {
+        let summary = SearchSummary {
             searched: sessions.len(),
             hidden: *hidden,
             is_limited: ranking.order.len() > shown.len(),

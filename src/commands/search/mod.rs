@@ -7,22 +7,22 @@ use std::ops::ControlFlow;
 
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
-use crate::archive::unpacked::Unpacked;
+use crate::archive::unpacked::UnpackedSession;
 use crate::cli::{Format, SearchArgs};
 use crate::commands::{find, listing, no_match, query, resume};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::scan::deleted::{self, Deleted};
-use crate::scan::pattern::{Case, Pattern};
-use crate::scan::search::{self, Found, Wish};
-use crate::scan::{Scan, Wanted};
+use crate::scan::pattern::{CaseRule, Pattern};
+use crate::scan::search::{self, SearchScope, SessionMatches};
+use crate::scan::{Scan, ScanScope};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
 use crate::view::render::search as render;
-use crate::view::render::search::{Form, Match, Summary};
+use crate::view::render::search::{Form, MatchingSession, SearchSummary};
 use crate::view::ui::Ui;
 
 /// Number of sessions to search, newest first, before matches are printed.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::filter(&args.filter, args.all, env)?;
     let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
-        let wanted = Wanted { sizes: false, ..Wanted::GLANCE };
+        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let Scan { mut sessions, problems, .. } = super::read(&filter.agents, env, ui, |places| {
             // Only a line for a script has no numbers of sessions without the text.
             if format.is_rows() {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
         let deleted = deleted(args, &filter, env, |text| pattern.find(text).is_some());
-        let search = Search { args, format, pattern, archive: None, short, deleted, env };
+        let search = SearchRun { args, format, pattern, archive: None, short, deleted, env };
         let (exit, count) = search.all(&sessions, hidden, problems, ui)?;
         if count == 0 {
             let words: Vec<String> = if args.regex { Vec::new() } else { args.text.clone() };
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
     let deleted = Vec::new();
-    let search = Search { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
+    let search = SearchRun { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
     Ok(search.all(&sessions, hidden, problems, ui)?.0)
 }
 
@@ -123,9 +123,9 @@ fn show_deleted(deleted: &[Deleted], args: &SearchArgs, format: Format, env: &En
 /// Parses the search pattern.
 pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
     let case = match (args.case_sensitive, args.ignore_case) {
-        (true, _) => Case::Exact,
-        (_, true) => Case::Ignored,
-        _ => Case::Smart,
+        (true, _) => CaseRule::Exact,
+        (_, true) => CaseRule::Ignored,
+        _ => CaseRule::Smart,
     };
     if !args.regex {
         return Ok(Pattern::of_texts(&args.text, case));
@@ -142,10 +142,10 @@ pub(super) fn pattern(args: &SearchArgs) -> Result<Pattern, Refusal> {
 }
 
 /// Returns the parts of a session that an answer needs; a script gets whole lines.
-fn wish(args: &SearchArgs, format: Format) -> Wish<'_> {
+fn wish(args: &SearchArgs, format: Format) -> SearchScope<'_> {
     let most = if args.sessions || args.count { 0 } else { args.matches };
     let lines = args.context.or((format != Format::Table).then_some(0));
-    Wish {
+    SearchScope {
         roles: &args.role,
         most,
         lines,
@@ -155,7 +155,7 @@ fn wish(args: &SearchArgs, format: Format) -> Wish<'_> {
     }
 }
 
-struct Search<'a> {
+struct SearchRun<'a> {
     args: &'a SearchArgs,
     format: Format,
     pattern: Pattern,
@@ -168,7 +168,7 @@ struct Search<'a> {
     env: &'a Env,
 }
 
-impl Search<'_> {
+impl SearchRun<'_> {
     /// Searches these sessions, newest activity first, and shows each match when it is found; `hidden` others are not
     /// searched.
     fn all<'s>(
@@ -191,7 +191,7 @@ impl Search<'_> {
         let showing = ui.watch("Searching");
         let watcher = showing.watcher();
         watcher.begin(sessions.len());
-        let mut show = |part: &mut Vec<Result<Match<'s>, Problem>>| -> anyhow::Result<ControlFlow<()>> {
+        let mut show = |part: &mut Vec<Result<MatchingSession<'s>, Problem>>| -> anyhow::Result<ControlFlow<()>> {
             searched += part.len();
             showing.clear();
             let known = problems.len();
@@ -230,16 +230,16 @@ impl Search<'_> {
         let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
-        let summary = Summary::for_pattern(searched, hidden, is_limited, &self.deleted, &problems);
+        let summary = SearchSummary::for_pattern(searched, hidden, is_limited, &self.deleted, &problems);
         match format {
-            Format::Json => render::json(ui.data(), render::Wanted::Pattern(pattern), &matches, &summary)?,
+            Format::Json => render::json(ui.data(), render::SearchFor::Pattern(pattern), &matches, &summary)?,
             Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table | Format::Tsv | Format::Csv => {}
         }
         show_deleted(&self.deleted, args, *format, env, ui)?;
         ui.flush()?;
         if short.is_some() && env.terminal.stdout {
-            render::notes(render::Wanted::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));
+            render::notes(render::SearchFor::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));
             if count > 0 && args.can_pick() && find::can_pick(&env.terminal) {
                 ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
             }
@@ -248,37 +248,37 @@ impl Search<'_> {
     }
 
     /// Prints the matches of one session, unless they are a part of one document.
-    fn print(&self, one: &Match<'_>, ui: &mut Ui) -> io::Result<()> {
+    fn print(&self, one: &MatchingSession<'_>, ui: &mut Ui) -> io::Result<()> {
         let form = Form::of(self.args);
         let styles = ui.styles;
         match (self.format, &self.short) {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
             (_, Some(short)) => {
-                let wanted = render::Wanted::Pattern(&self.pattern);
+                let wanted = render::SearchFor::Pattern(&self.pattern);
                 render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted)
             }
             (format, None) => render::rows(ui.data(), one, form, format, None),
         }
     }
 
-    fn one<'s>(&self, session: &'s Session) -> Result<Match<'s>, Problem> {
+    fn one<'s>(&self, session: &'s Session) -> Result<MatchingSession<'s>, Problem> {
         let Some((archive, holdings)) = self.archive else {
             let found = self.look(session.copy());
-            return Ok(Match { session, state: None, found, rank: None });
+            return Ok(MatchingSession { session, state: None, found, rank: None });
         };
         let (state, mut found) = in_archive(session, archive, holdings, self.env, |copy| self.look(copy))?;
         found.problem = found.problem.map(|problem| unread(session, problem.reason));
-        Ok(Match { session, state: Some(state), found, rank: None })
+        Ok(MatchingSession { session, state: Some(state), found, rank: None })
     }
 
-    fn look(&self, copy: &SessionCopy) -> Found {
+    fn look(&self, copy: &SessionCopy) -> SessionMatches {
         let args = self.args;
         let wish = wish(args, self.format);
         // A user sees the number of further matches; a line for a script has none.
         let says_how_many = self.format.is_json() || args.count || (self.short.is_some() && !args.sessions);
         let enough = (!says_how_many).then_some(wish.most.max(1) as u64);
-        search::look(copy, &self.pattern, Wish { enough, ..wish })
+        search::look(copy, &self.pattern, SearchScope { enough, ..wish })
     }
 }
 
@@ -297,6 +297,7 @@ fn in_archive<T>(
 ) -> Result<(u64, T), Problem> {
     let newest = holdings.newest(session.agent, session.id());
     let manifest = &newest.ok_or_else(|| unread(session, "it is gone".to_owned()))?.manifest;
-    let unpacked = Unpacked::of(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
+    let unpacked =
+        UnpackedSession::of(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
     Ok((manifest.number, look(&manifest.copy_in(unpacked.root()))))
 }

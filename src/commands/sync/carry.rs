@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{Compared, Key, Plan};
+use super::plan::{Compared, SessionKey, SyncPlan};
 use crate::archive::Archive;
-use crate::archive::machine::Notes;
-use crate::archive::write::{self, ArchiveOptions, Report};
+use crate::archive::machine::MachineNotes;
+use crate::archive::write::{self, ArchiveOptions, ArchiveReport};
 use crate::change::apply::run;
 use crate::change::hindrance;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::relocation::{self, Wish};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::relocation::{self, MoveOptions};
 use crate::cli::SyncArgs;
-use crate::scan::{self, Wanted, processes};
+use crate::scan::{self, ScanScope, processes};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
@@ -19,8 +19,8 @@ use changes::state_dir::StateDir;
 
 /// The result of a sync.
 pub(super) struct Done<'s> {
-    pub(super) sent: Report<'s>,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) sent: ArchiveReport<'s>,
+    pub(super) outcome: Option<ChangeOutcome>,
     pub(super) followed: Followed,
     /// The error that ended the sync.
     pub(super) error: Option<anyhow::Error>,
@@ -34,7 +34,7 @@ pub(super) struct Followed {
     /// Set if a session keeps the directory of the other machine.
     pub(super) is_partial: bool,
     /// The sessions that the next sync moves, because they are in use now.
-    again: BTreeSet<Key>,
+    again: BTreeSet<SessionKey>,
 }
 
 /// Plans the states to archive.
@@ -47,7 +47,7 @@ pub(super) fn planned<'s>(sent: &'s [Session], archive: &Archive, env: &Env) -> 
 /// Carries the plan out under the lock that is held.
 pub(super) fn carry_out<'s>(
     args: &SyncArgs,
-    plan: &Plan<'_>,
+    plan: &SyncPlan<'_>,
     sent: &'s [Session],
     archive: &Archive,
     state_dir: &StateDir,
@@ -70,15 +70,15 @@ pub(super) fn carry_out<'s>(
 /// Brings the states of other machines here, and archives them as those of this machine.
 fn bring(
     done: &mut Done<'_>,
-    plan: &Plan<'_>,
+    plan: &SyncPlan<'_>,
     (archive, options): (&Archive, ArchiveOptions),
     state_dir: &StateDir,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let read_notes = || Notes::read(archive.root(), env).map_err(anyhow::Error::msg);
+    let read_notes = || MachineNotes::read(archive.root(), env).map_err(anyhow::Error::msg);
     let mut notes = read_notes()?;
-    let failed: BTreeSet<Key> =
+    let failed: BTreeSet<SessionKey> =
         done.sent.items.iter().filter(|item| item.done.why().is_some()).map(|item| item.session.key()).collect();
     for (key, Compared { stamp, contained }) in plan.compared.iter().filter(|(key, _)| !failed.contains(*key)) {
         let noted = notes.entry(key.0, &key.1);
@@ -100,7 +100,8 @@ fn bring(
         let agents: Vec<AgentKind> =
             came.iter().map(|(agent, _)| *agent).collect::<BTreeSet<_>>().into_iter().collect();
         let arrived = env.after_arrival();
-        let read = || scan::locate(env, &agents).read_all(&arrived, Wanted { sizes: false, ..Wanted::GLANCE }).sessions;
+        let read =
+            || scan::locate(env, &agents).read_all(&arrived, ScanScope { sizes: false, ..ScanScope::GLANCE }).sessions;
         let mut sessions = read();
         processes::verify(&mut sessions);
         follow(&mut done.followed, plan, &came, &sessions, state_dir, env, ui)?;
@@ -114,7 +115,7 @@ fn bring(
         });
         notes = read_notes()?;
     }
-    let settled: Vec<Key> = items().map(|(kind, id)| (kind, id.to_owned())).chain(came).collect();
+    let settled: Vec<SessionKey> = items().map(|(kind, id)| (kind, id.to_owned())).chain(came).collect();
     for key in settled.into_iter().filter(|key| !done.followed.again.contains(key)) {
         notes.entry(key.0, &key.1).is_arriving = false;
     }
@@ -124,8 +125,8 @@ fn bring(
 /// Moves the received sessions to their directories here.
 fn follow(
     followed: &mut Followed,
-    plan: &Plan<'_>,
-    came: &BTreeSet<Key>,
+    plan: &SyncPlan<'_>,
+    came: &BTreeSet<SessionKey>,
     sessions: &[Session],
     state_dir: &StateDir,
     env: &Env,
@@ -134,7 +135,7 @@ fn follow(
     if plan.mapping.pairs().is_empty() {
         return Ok(());
     }
-    let wish = Wish { mapping: plan.mapping, only: Some(came), all_references: false };
+    let wish = MoveOptions { mapping: plan.mapping, only: Some(came), all_references: false };
     let planned = relocation::plan(sessions, wish, env)?;
     for left in &planned.left {
         followed.is_partial = true;

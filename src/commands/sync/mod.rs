@@ -4,9 +4,9 @@ mod carry;
 mod plan;
 
 use crate::archive::Archive;
-use crate::archive::machine::{self, Notes};
+use crate::archive::machine::{self, MachineNotes};
 use crate::change::apply::state_dir;
-use crate::change::outcome::{ItemResult, Outcome};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
 use crate::cli::SyncArgs;
 use crate::commands::relocate;
 use crate::error::{Exit, Refusal, RefusalCode};
@@ -14,11 +14,11 @@ use crate::format::command_line;
 use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::reach;
-use crate::view::render::json::change::{Look, Report};
+use crate::view::render::json::change::{ChangeReport, ReportExtras};
 use crate::view::render::sync::Syncing;
 use crate::view::ui::Ui;
 use changes::state_dir::StateDir;
-use plan::{Known, Plan};
+use plan::{KnownArchive, SyncPlan};
 
 pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     relocate::check_map(&args.map, env)?;
@@ -31,12 +31,12 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         archive.set_own(machine::name_here(&state_dir, env)?);
         Some(state_dir)
     };
-    let notes = Notes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
+    let notes = MachineNotes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
     refuse_unmounted(&archive, &notes, args, env)?;
     let holdings = archive.holdings();
     super::warn_of_problems(ui, env, &holdings.problems);
     let mapping = plan::mapping(args, &holdings, env);
-    let known = Known { archive: &archive, holdings: &holdings, notes: &notes, mapping };
+    let known = KnownArchive { archive: &archive, holdings: &holdings, notes: &notes, mapping };
     let (sessions, mut plan) = plan::plan(args, &known, env, ui)?;
     for row in &mut plan.left {
         row.is_known = notes.get(row.agent, &row.id).and_then(|noted| noted.reported.as_ref()) == Some(&row.digest());
@@ -51,10 +51,10 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let answer = Syncing {
         dir: archive.root(),
         sent: &done.sent.items,
-        report: Report {
+        report: ChangeReport {
             followed: done.followed.run.as_deref(),
-            look: Look::of(&args.change),
-            ..Report::new(&plan.restore.change, done.outcome.as_ref())
+            look: ReportExtras::of(&args.change),
+            ..ChangeReport::new(&plan.restore.change, done.outcome.as_ref())
         },
         brought: &plan.brought,
         left: &plan.left,
@@ -78,14 +78,15 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if let Some(error) = done.error {
         return Err(error);
     }
-    let is_whole = done.sent.is_whole() && done.outcome.as_ref().is_none_or(Outcome::is_whole);
+    let is_whole = done.sent.is_whole() && done.outcome.as_ref().is_none_or(ChangeOutcome::is_whole);
     let is_in_step = !done.followed.is_partial && plan.left.iter().all(|left| left.is_usual());
     Ok(if is_whole && is_in_step { Exit::Ok } else { Exit::Partial })
 }
 
 /// Notes which sessions were reported as left, so that a quiet sync reports each once.
-fn note_reported(plan: &Plan<'_>, archive: &Archive, state_dir: &StateDir) -> anyhow::Result<()> {
-    let mut notes = Notes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
+fn note_reported(plan: &SyncPlan<'_>, archive: &Archive, state_dir: &StateDir) -> anyhow::Result<()> {
+    let mut notes =
+        MachineNotes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;
     for (agent, id) in plan.compared.keys().filter(|(agent, id)| notes.get(*agent, id).is_some()).collect::<Vec<_>>() {
         notes.entry(*agent, id).reported = None;
     }
@@ -96,7 +97,7 @@ fn note_reported(plan: &Plan<'_>, archive: &Archive, state_dir: &StateDir) -> an
 }
 
 /// Refuses an archive that lacks the directory of this machine although there was one: its disk may not be mounted.
-fn refuse_unmounted(archive: &Archive, notes: &Notes, args: &SyncArgs, env: &Env) -> Result<(), Refusal> {
+fn refuse_unmounted(archive: &Archive, notes: &MachineNotes, args: &SyncArgs, env: &Env) -> Result<(), Refusal> {
     let is_there = archive.own().is_some_and(|own| reach::is_dir(own.dir()) == Some(true));
     if is_there || !notes.has_archived() || args.restore_deleted {
         return Ok(());

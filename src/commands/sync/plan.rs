@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
-use crate::archive::machine::Notes;
+use crate::archive::machine::MachineNotes;
 use crate::archive::restore::{self, Present, Restore};
 use crate::archive::store::Holdings;
-use crate::archive::sync::decide::Shared;
-use crate::archive::sync::state::Layout;
-use crate::archive::sync::{Brought, Decision, INCOMPLETE, Left, REFUSED};
-use crate::archive::write::Report;
-use crate::archive::{Archive, Manifest, Snapshot};
-use crate::change::plan::change::Seen;
+use crate::archive::sync::decide::ArchiveBefore;
+use crate::archive::sync::state::LocalLayout;
+use crate::archive::sync::{Brought, Decision, INCOMPLETE, REFUSED, SkipReason};
+use crate::archive::write::ArchiveReport;
+use crate::archive::{Archive, ArchivedState, Manifest};
+use crate::change::plan::change::PlannedCopy;
 use crate::cli::SyncArgs;
 use crate::commands::relocate::mapping_of;
 use crate::commands::restore::{roots, time_now};
 use crate::commands::subagents::inner;
 use crate::format::text;
-use crate::scan::{Wanted, processes};
+use crate::scan::{ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Problem, Session, Store};
@@ -29,17 +29,17 @@ use crate::view::render::sync::{BroughtRow, LeftRow};
 use crate::view::ui::Ui;
 
 /// The archive before the sync.
-pub(super) struct Known<'a> {
+pub(super) struct KnownArchive<'a> {
     pub(super) archive: &'a Archive,
     pub(super) holdings: &'a Holdings,
     /// The sessions that this machine archived.
-    pub(super) notes: &'a Notes,
+    pub(super) notes: &'a MachineNotes,
     /// Maps directories of other machines to those here.
     pub(super) mapping: Mapping,
 }
 
 /// A session, by agent and full id.
-pub(super) type Key = (AgentKind, String);
+pub(super) type SessionKey = (AgentKind, String);
 
 /// A session as it was compared with the states of other machines.
 pub(super) struct Compared {
@@ -50,10 +50,10 @@ pub(super) struct Compared {
 }
 
 /// The plan of a sync.
-pub(super) struct Plan<'a> {
+pub(super) struct SyncPlan<'a> {
     /// The sessions whose state is archived.
-    pub(super) sent: HashSet<Key>,
-    pub(super) compared: HashMap<Key, Compared>,
+    pub(super) sent: HashSet<SessionKey>,
+    pub(super) compared: HashMap<SessionKey, Compared>,
     /// The files that are restored on this machine.
     pub(super) restore: Restore<'a>,
     /// The session of each item of `restore`.
@@ -61,33 +61,33 @@ pub(super) struct Plan<'a> {
     /// Maps directories of other machines to those here.
     pub(super) mapping: &'a Mapping,
     /// Sessions that an interrupted sync brought here.
-    pub(super) arriving: BTreeSet<Key>,
+    pub(super) arriving: BTreeSet<SessionKey>,
     pub(super) left: Vec<LeftRow>,
     /// Number of sessions of other machines that were deleted here.
     pub(super) deleted: usize,
     /// The sessions of which no other machine has a state to bring.
-    settled: HashSet<Key>,
+    settled: HashSet<SessionKey>,
 }
 
 /// Reads every session and decides about each.
 pub(super) fn plan<'a>(
     args: &SyncArgs,
-    known: &'a Known<'a>,
+    known: &'a KnownArchive<'a>,
     env: &'a Env,
     ui: &mut Ui,
-) -> anyhow::Result<(Vec<Session>, Plan<'a>)> {
+) -> anyhow::Result<(Vec<Session>, SyncPlan<'a>)> {
     let filter = crate::commands::place_filter(&args.place, env)?;
-    let mut present: HashSet<Key> = HashSet::new();
+    let mut present: HashSet<SessionKey> = HashSet::new();
     let mut scan = crate::commands::read(&filter.agents, env, ui, |places| {
         present.extend(places.places.iter().map(|place| (place.agent(), place.id.clone())));
-        places.read_with_dirs(env, &filter, Wanted::GLANCE)
+        places.read_with_dirs(env, &filter, ScanScope::GLANCE)
     });
     let inner = inner(&scan.sessions);
     scan.sessions
         .retain(|session| !inner.contains(&session.key()) && !session.copy().is_empty() && filter.matches(session));
     processes::verify_for_change(&mut scan.sessions);
-    let Known { archive, holdings, notes, mapping } = known;
-    let mut plan = Plan {
+    let KnownArchive { archive, holdings, notes, mapping } = known;
+    let mut plan = SyncPlan {
         sent: HashSet::new(),
         compared: HashMap::new(),
         restore: Restore::new("sync", archive, env),
@@ -98,7 +98,7 @@ pub(super) fn plan<'a>(
         deleted: 0,
         settled: HashSet::new(),
     };
-    let shared = Shared { archive, holdings, notes, env, mapping, blobs: OnceCell::new() };
+    let shared = ArchiveBefore { archive, holdings, notes, env, mapping, blobs: OnceCell::new() };
     let find = agent::belongings_of_many();
     for session in &scan.sessions {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
@@ -114,15 +114,22 @@ pub(super) fn plan<'a>(
     Ok((scan.sessions, plan))
 }
 
-impl<'a> Plan<'a> {
+impl<'a> SyncPlan<'a> {
     /// Returns the number of sessions that are the same here and in the archive, except those with a new state there.
-    pub(super) fn unchanged(&self, sent: &Report<'_>) -> usize {
+    pub(super) fn unchanged(&self, sent: &ArchiveReport<'_>) -> usize {
         let new = sent.items.iter().map(|item| item.session.key());
         self.settled.len() - new.filter(|key| self.settled.contains(key)).count()
     }
 
     /// Adds the decision about a session that is here.
-    fn take(&mut self, session: &Session, agent: &dyn Agent, decision: Decision<'a>, known: &'a Known<'a>, env: &Env) {
+    fn take(
+        &mut self,
+        session: &Session,
+        agent: &dyn Agent,
+        decision: Decision<'a>,
+        known: &'a KnownArchive<'a>,
+        env: &Env,
+    ) {
         let key = session.key();
         if known.notes.get(key.0, &key.1).is_some_and(|noted| noted.is_arriving) {
             self.arriving.insert(key.clone());
@@ -138,7 +145,7 @@ impl<'a> Plan<'a> {
         self.left.extend(left.map(|left| LeftRow::of(session, left)));
         if let Some(Brought { snapshot, machine, layout, behind }) = brought {
             let copy = session.copy();
-            let present = Some(Present { seen: Seen::of(copy), replaced: &behind.replaced });
+            let present = Some(Present { seen: PlannedCopy::of(copy), replaced: &behind.replaced });
             let row = BroughtRow { machine, is_new: false, session: snapshot.manifest.session() };
             let added = self.bring(snapshot, agent, (&layout, &copy.place.store), present, row, known.archive, env);
             if let Err(left) = added {
@@ -151,21 +158,21 @@ impl<'a> Plan<'a> {
     #[expect(clippy::too_many_arguments, reason = "a state, its place, and what is there")]
     fn bring(
         &mut self,
-        snapshot: &'a Snapshot,
+        snapshot: &'a ArchivedState,
         agent: &dyn Agent,
-        (layout, store): (&Layout, &Store),
+        (layout, store): (&LocalLayout, &Store),
         present: Option<Present<'_>>,
         row: BroughtRow,
         archive: &Archive,
         env: &Env,
-    ) -> Result<(), Left> {
+    ) -> Result<(), SkipReason> {
         let manifest = &snapshot.manifest;
         let damage = restore::check(manifest, archive);
         if !damage.is_empty() {
-            return Err(Left::new(INCOMPLETE, damage.join("; ")));
+            return Err(SkipReason::new(INCOMPLETE, damage.join("; ")));
         }
         restore::check_places(manifest, archive, agent, store, env)
-            .map_err(|error| Left::new(REFUSED, format!("{error:#}")))?;
+            .map_err(|error| SkipReason::new(REFUSED, format!("{error:#}")))?;
         let now = agent.retention(store, env).map(|_| time_now(env));
         match self.restore.add(manifest, layout, now, present) {
             Ok(true) => {
@@ -173,7 +180,7 @@ impl<'a> Plan<'a> {
                 Ok(())
             }
             Ok(false) => Ok(()),
-            Err(taken) => Err(Left::new(REFUSED, format!("files are in the way: {}", taken.join("; ")))),
+            Err(taken) => Err(SkipReason::new(REFUSED, format!("files are in the way: {}", taken.join("; ")))),
         }
     }
 
@@ -181,14 +188,14 @@ impl<'a> Plan<'a> {
     /// read, by agent.
     fn add_absent(
         &mut self,
-        shared: &Shared<'a>,
-        present: &HashSet<Key>,
+        shared: &ArchiveBefore<'a>,
+        present: &HashSet<SessionKey>,
         filter: &Filter,
         args: &SyncArgs,
         problems: &[Problem],
     ) -> BTreeMap<AgentKind, usize> {
         let env = shared.env;
-        let mut elsewhere: BTreeSet<&Key> = shared.elsewhere().collect();
+        let mut elsewhere: BTreeSet<&SessionKey> = shared.elsewhere().collect();
         elsewhere.retain(|key| filter.has_agent(key.0) && !present.contains(*key));
         let mut unknown: BTreeMap<AgentKind, usize> = BTreeMap::new();
         for (kind, id, noted) in shared.notes.sessions() {
@@ -231,9 +238,9 @@ impl<'a> Plan<'a> {
             }
             let row = BroughtRow { machine, is_new: true, session };
             let roots = roots(None, &snapshot.manifest, agent, env);
-            let roots = roots.map_err(|refusal| Left::new(REFUSED, refusal.message));
+            let roots = roots.map_err(|refusal| SkipReason::new(REFUSED, refusal.message));
             let added = roots.and_then(|(roots, store)| {
-                let layout = Layout::below(roots);
+                let layout = LocalLayout::below(roots);
                 self.bring(snapshot, agent, (&layout, &store), None, row, shared.archive, env)
             });
             if let Err(left) = added {

@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::agent;
-use crate::agent::upkeep::Fold;
+use crate::agent::upkeep::StrayLog;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{CopyFacts, Survey};
@@ -75,9 +75,9 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
         format!("{} is stored {} times: copy {} {what}. {why}", name(session), session.copies.len(), at + 1);
     let measured = match (comparison, facts.fold) {
         (_, Some(fold)) if !has_talk(copy) => match fold {
-            Fold::AllKnown => "only events that copy 1 has too".to_owned(),
-            Fold::AllNewer => "only events newer than those of copy 1".to_owned(),
-            Fold::Mixed => "only events; copy 1 has some of them".to_owned(),
+            StrayLog::AllKnown => "only events that copy 1 has too".to_owned(),
+            StrayLog::AllNewer => "only events newer than those of copy 1".to_owned(),
+            StrayLog::Mixed => "only events; copy 1 has some of them".to_owned(),
         },
         (Some(Comparison::Diverged { record }), _) => format!("diverged at record {record}"),
         (Some(Comparison::Shorter { common: 0 }), _) => format!("copy {} holds no messages", at + 1),
@@ -153,7 +153,7 @@ fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &
     }
     if let Some(fold) = facts.fold.filter(|_| !has_talk(copy) && has_talk(session.copy())) {
         let (from, into) = (copy.place.path.to_path_buf(), session.copy().place.path.to_path_buf());
-        return (fold != Fold::Mixed).then_some(Repair::Fold { from, into });
+        return (fold != StrayLog::Mixed).then_some(Repair::Fold { from, into });
     }
     let paths = facts.belongings.as_ref().ok().filter(|_| is_contained(comparison) && facts.only_here.is_none())?;
     Some(Repair::Trash { paths: paths.clone(), what: "a copy" })
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use crate::doctor::check::tests::survey;
     use crate::session::tests::{copy, session};
-    use crate::session::{Choice, Store};
+    use crate::session::{CopyChoice, Store};
 
     /// Two copies; `comparison` is that of the second one.
     fn two(comparison: Option<Comparison>) -> Session {
@@ -242,7 +242,7 @@ mod tests {
         two.place.path = Path::new("/s/projects/-q/a.jsonl").into();
         let mut session = session(vec![one, two]);
         session.choice =
-            Choice { comparisons: vec![None, comparison], ..Choice::new("it is the longer one", true) }.into();
+            CopyChoice { comparisons: vec![None, comparison], ..CopyChoice::new("it is the longer one", true) }.into();
         session
     }
 
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn repair_skips_undecided_copies() {
         let mut session = two(Some(Comparison::Identical));
-        session.choice = Choice { is_decided: false, ..Choice::clone(&session.choice) }.into();
+        session.choice = CopyChoice { is_decided: false, ..CopyChoice::clone(&session.choice) }.into();
         let finding = found(session, facts());
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
         let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn repair_does_not_merge_mixed_log() {
-        for (fold, is_mended) in [(Fold::AllKnown, true), (Fold::AllNewer, true), (Fold::Mixed, false)] {
+        for (fold, is_mended) in [(StrayLog::AllKnown, true), (StrayLog::AllNewer, true), (StrayLog::Mixed, false)] {
             let mut session = two(None);
             session.copies[1].transcript_bytes = 0;
             let finding = found(session, CopyFacts { fold: Some(fold), ..facts() });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::agent::upkeep::Fold;
+use crate::agent::upkeep::StrayLog;
 use crate::agent::{self, Agent, Unable};
 use crate::scan::Scan;
 use crate::session::{Session, SessionCopy};
@@ -20,7 +20,7 @@ pub(crate) struct CopyFacts {
     /// The first file of the copy, other than the transcript, that the chosen copy does not contain.
     pub only_here: Option<PathBuf>,
     /// The fold of its log into the chosen copy, if it has no other files.
-    pub fold: Option<Fold>,
+    pub fold: Option<StrayLog>,
 }
 
 /// Collects facts about every copy except the chosen one.

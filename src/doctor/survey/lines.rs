@@ -350,7 +350,7 @@ mod tests {
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
         let seen = Seen::default();
-        let scan = scan::locate(&env, &[]).inspected(seen.inspector()).read_all(&env, scan::Wanted::GLANCE);
+        let scan = scan::locate(&env, &[]).inspected(seen.inspector()).read_all(&env, scan::ScanScope::GLANCE);
         let mut seen = seen.all();
         let mut agents = BTreeSet::new();
         for session in &scan.sessions {

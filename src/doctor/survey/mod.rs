@@ -45,7 +45,7 @@ use orphans::ExistingDirs;
 
 /// The facts that the survey collects.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct SurveyScope {
     /// The checks that will run; facts that only other checks need are not collected.
     pub codes: BTreeSet<Code>,
     /// Set to read every transcript whole, regardless of its size.
@@ -58,7 +58,7 @@ pub(crate) struct Wanted {
 const OF_LINES: [Code; 5] =
     [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
 
-impl Wanted {
+impl SurveyScope {
     fn has(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.codes.contains(code))
     }
@@ -112,7 +112,7 @@ pub(crate) struct Survey {
 }
 
 /// The facts from the lines of one session's transcript.
-struct Looked {
+struct TranscriptFacts {
     /// The session's place in the scan.
     at: usize,
     lines: Result<Lines, Problem>,
@@ -159,9 +159,9 @@ fn is_large(session: &Session) -> bool {
 }
 
 /// Collects the facts for the requested checks; `watcher` receives each copy and each transcript.
-pub(crate) fn collect(env: &Env, wanted: &Wanted, watcher: &Watcher) -> Survey {
+pub(crate) fn collect(env: &Env, wanted: &SurveyScope, watcher: &Watcher) -> Survey {
     let compares = wanted.has(&[Code::DuplicateSession]);
-    let depth = if compares { scan::Wanted::RESUME } else { scan::Wanted::GLANCE };
+    let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
     let wants_lines = wanted.has(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
@@ -228,7 +228,7 @@ impl Survey {
     }
 
     /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
-    fn look_around(&mut self, wanted: &Wanted, env: &Env) {
+    fn look_around(&mut self, wanted: &SurveyScope, env: &Env) {
         let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
@@ -281,11 +281,11 @@ impl Survey {
                 lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::of(session.copy()));
             let stuck = lines.as_ref().ok().filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(session.copy()));
             let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
-            Some(Looked { at, lines, off_branch, stuck })
+            Some(TranscriptFacts { at, lines, off_branch, stuck })
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<Looked> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        for Looked { at, lines, off_branch, stuck } in looked {
+        let looked: Vec<TranscriptFacts> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
+        for TranscriptFacts { at, lines, off_branch, stuck } in looked {
             self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
             match lines {

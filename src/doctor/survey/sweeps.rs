@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::agent;
 use crate::agent::upkeep::Retention;
 use crate::scan::expiry::Retentions;
-use crate::scan::{self, Wanted};
+use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 
@@ -22,7 +22,7 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
         return Vec::new();
     }
     let is_meant = |place: &crate::session::Located| sessions.contains(&(place.agent(), place.id.clone()));
-    let scan = scan::locate(env, &[agent.kind()]).read_some(env, Wanted::GLANCE, is_meant);
+    let scan = scan::locate(env, &[agent.kind()]).read_some(env, ScanScope::GLANCE, is_meant);
     let mut by_store: BTreeMap<PathBuf, (usize, Retention)> = BTreeMap::new();
     for mut copy in scan.sessions.into_iter().flat_map(|session| session.copies) {
         let is_due = retentions.expiry(&mut copy).is_some_and(|at| at <= env.clock.now);

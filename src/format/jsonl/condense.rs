@@ -24,7 +24,7 @@ pub(super) type Offsets = Vec<(usize, u64)>;
 
 /// The kind of bytes that are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
+enum OmittedBytes {
     Data,
     Text,
     Numbers,
@@ -42,7 +42,7 @@ pub(super) struct Condenser {
     kept: usize,
     kept_of_text: usize,
     left_out: u64,
-    cut: Option<Cut>,
+    cut: Option<OmittedBytes>,
     is_text: bool,
     /// The part of an escape that follows.
     escape: u8,
@@ -65,12 +65,12 @@ impl Condenser {
             if self.kept > self.limit + self.limit / 2 + ROOM {
                 // Not even the names and brackets fit, so that the rest of the line is lost.
                 self.take(&bytes[start..at], self.cut.is_some());
-                (self.cut, start) = (Some(Cut::Text), at);
+                (self.cut, start) = (Some(OmittedBytes::Text), at);
                 break;
             }
             let before = self.cut;
             let skipped = match before.filter(|_| self.is_text && self.escape == 0) {
-                Some(Cut::Text) => memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
+                Some(OmittedBytes::Text) => memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
                 Some(_) => data_length(rest),
                 None => 0,
             };
@@ -105,13 +105,13 @@ impl Condenser {
     }
 
     /// Ends a cut before `next`.
-    fn note(&mut self, cut: Cut, next: u8) {
+    fn note(&mut self, cut: OmittedBytes, next: u8) {
         let left_out = std::mem::take(&mut self.left_out);
         let note = match cut {
-            Cut::Data => format!("[{left_out}{OF_DATA}"),
-            Cut::Text => format!("[{left_out}{OF_TEXT}"),
-            Cut::Numbers if matches!(next, b']' | b'}') => String::new(),
-            Cut::Numbers => ",".to_owned(),
+            OmittedBytes::Data => format!("[{left_out}{OF_DATA}"),
+            OmittedBytes::Text => format!("[{left_out}{OF_TEXT}"),
+            OmittedBytes::Numbers if matches!(next, b']' | b'}') => String::new(),
+            OmittedBytes::Numbers => ",".to_owned(),
         };
         self.line.extend_from_slice(note.as_bytes());
         self.offsets.push((self.line.len(), self.seen));
@@ -148,9 +148,9 @@ impl Condenser {
         // No character and no pair of escapes is split.
         let can_begin = before == 0 && byte & 0xc0 != 0x80 && !self.is_half;
         self.cut = match self.cut {
-            None | Some(Cut::Data) if is_full && can_begin => Some(Cut::Text),
-            None if self.run > RUN => Some(Cut::Data),
-            Some(Cut::Data) if !is_data => None,
+            None | Some(OmittedBytes::Data) if is_full && can_begin => Some(OmittedBytes::Text),
+            None if self.run > RUN => Some(OmittedBytes::Data),
+            Some(OmittedBytes::Data) if !is_data => None,
             cut => cut,
         };
         self.is_half = match before {
@@ -170,7 +170,7 @@ impl Condenser {
         let is_number = byte.is_ascii_digit() || b",.-+eE ".contains(&byte);
         self.run = if is_number { self.run + 1 } else { 0 };
         self.cut = match self.cut {
-            None if self.run > RUN && byte == b',' => Some(Cut::Numbers),
+            None if self.run > RUN && byte == b',' => Some(OmittedBytes::Numbers),
             Some(_) if !is_number => None,
             cut => cut,
         };

@@ -9,7 +9,7 @@ use memchr::{memchr, memmem};
 use sha2::{Digest as _, Sha256};
 
 use super::condense::{Condenser, OF_TEXT, Offsets};
-use super::unpacked::Source;
+use super::unpacked::LineSource;
 use super::{Jsonl, LAST_WINDOW, MAX_LINE, leading_nul, without_mark, without_nul};
 use crate::error::PathError;
 use crate::format::edit::Edit;
@@ -104,9 +104,9 @@ pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8
 
 /// A line-by-line reader of a whole file; holds at most one line in memory.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineReader {
     path: PathBuf,
-    reader: BufReader<io::Take<Source>>,
+    reader: BufReader<io::Take<LineSource>>,
     line: Vec<u8>,
     offsets: Offsets,
     max_line: usize,
@@ -123,7 +123,7 @@ pub(crate) struct Line<'a> {
     /// Offset of the first byte in the file, in bytes.
     pub start: u64,
     /// The line without the newline, in UTF-8. A line that is longer than [`MAX_LINE`], or than the limit of
-    /// [`Lines::up_to`], is shortened.
+    /// [`LineReader::up_to`], is shortened.
     pub bytes: &'a [u8],
     /// Set if the line ends with a newline.
     pub is_ended: bool,
@@ -159,8 +159,8 @@ impl Line<'_> {
     }
 }
 
-impl Lines {
-    pub(super) fn new(path: PathBuf, source: Source, offset: u64, limit: u64) -> Self {
+impl LineReader {
+    pub(super) fn new(path: PathBuf, source: LineSource, offset: u64, limit: u64) -> Self {
         let reader = BufReader::with_capacity(128 * 1024, source.take(limit));
         let (line, offsets) = Default::default();
         Self { path, reader, line, offsets, max_line: MAX_LINE, is_skipped: None, number: 0, offset }

@@ -27,9 +27,9 @@ use crate::error::PathError;
 use crate::format::json_text::lossy;
 use crate::system::fsio;
 pub(crate) use lines::{
-    Line, Lines, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
+    Line, LineReader, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
 };
-use unpacked::{Source, Unpacked};
+use unpacked::{LineSource, UnpackedEnds};
 use window::Window;
 
 /// Initial window size at either end in bytes, unless more of the end is requested.
@@ -108,7 +108,7 @@ pub(crate) struct Jsonl {
     path: PathBuf,
     file: File,
     /// Both ends of a decompressed file; `None` for a plain one.
-    unpacked: Option<Unpacked>,
+    unpacked: Option<UnpackedEnds>,
     /// The size on disk.
     len: u64,
     /// Length of the content, which is larger for a compressed file.
@@ -128,7 +128,7 @@ impl Jsonl {
         let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
         if is_packed(path) {
-            let ends = Unpacked::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
+            let ends = UnpackedEnds::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
             end = ends.len;
             unpacked = Some(ends);
         }
@@ -338,19 +338,19 @@ impl Jsonl {
     }
 
     /// Streams the whole file from its start, line by line.
-    pub(crate) fn into_lines(self) -> Result<Lines, PathError> {
+    pub(crate) fn into_lines(self) -> Result<LineReader, PathError> {
         self.lines_within(u64::MAX)
     }
 
     /// Streams the file from its start, line by line, but at most `limit` bytes.
-    pub(crate) fn lines_within(&self, limit: u64) -> Result<Lines, PathError> {
+    pub(crate) fn lines_within(&self, limit: u64) -> Result<LineReader, PathError> {
         self.lines_from(0, limit)
     }
 
     /// Streams the file from the start of a line, line by line, but at most `limit` bytes.
-    pub(crate) fn lines_from(&self, start: u64, limit: u64) -> Result<Lines, PathError> {
-        let source = Source::of(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
-        Ok(Lines::new(self.path.clone(), source, start, limit))
+    pub(crate) fn lines_from(&self, start: u64, limit: u64) -> Result<LineReader, PathError> {
+        let source = LineSource::of(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
+        Ok(LineReader::new(self.path.clone(), source, start, limit))
     }
 
     fn fail(&self, error: io::Error) -> PathError {

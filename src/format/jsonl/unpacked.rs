@@ -14,7 +14,7 @@ const KEPT_END: usize = 2 * LAST_WINDOW;
 
 /// The two ends of a compressed file.
 #[derive(Debug, Default)]
-pub(super) struct Unpacked {
+pub(super) struct UnpackedEnds {
     first: Vec<u8>,
     last: Vec<u8>,
     /// Number of bytes that were decompressed.
@@ -23,7 +23,7 @@ pub(super) struct Unpacked {
     pub(super) is_cut: bool,
 }
 
-impl Unpacked {
+impl UnpackedEnds {
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let mut source = Decoder::new(file)?.take(MAX_UNPACKED + 1);
         let (mut unpacked, mut part) = (Self::default(), vec![0; 64 * 1024]);
@@ -70,12 +70,12 @@ impl Unpacked {
 }
 
 /// The source of a stream of lines.
-pub(super) enum Source {
+pub(super) enum LineSource {
     Plain(File),
     Packed(Decoder<'static, BufReader<File>>),
 }
 
-impl Source {
+impl LineSource {
     /// Reads a file from an offset in its content.
     pub(super) fn of(file: &File, is_packed: bool, start: u64) -> io::Result<Self> {
         let mut file = file.try_clone()?;
@@ -90,7 +90,7 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl Read for LineSource {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.read(buffer),
@@ -102,7 +102,7 @@ impl Read for Source {
     }
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for LineSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",

@@ -10,13 +10,13 @@ mod values;
 
 use std::ops::ControlFlow;
 
-use quotes::{Quotes, QuotesBack, Texts};
+use quotes::{Quotes, QuotesBack, SkippedTexts};
 pub(crate) use raw::Raw;
 use values::{blank, blank_before, name, plain_before, string_before, token, token_before, value};
 
 /// Calls `see` with each member of an object; `None` if the bytes are not plainly an object, or if a name is escaped.
 pub(crate) fn members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
-    members_with(bytes, Texts::Ends, see)
+    members_with(bytes, SkippedTexts::Ends, see)
 }
 
 /// Returns members of an object; `None` as for [`members`], and if one of them occurs twice.
@@ -33,10 +33,10 @@ pub(crate) fn single_members<'a, const N: usize>(bytes: &'a [u8], names: [&str; 
 /// Calls `see` with each member of an object that a parser which ignores all values would accept; `None` if only a
 /// parser can decide that.
 pub(crate) fn sound_members<'a>(bytes: &'a [u8], see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
-    members_with(bytes, Texts::Sound, see)
+    members_with(bytes, SkippedTexts::Sound, see)
 }
 
-fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
+fn members_with<'a>(bytes: &'a [u8], texts: SkippedTexts, mut see: impl FnMut(&'a [u8], Raw<'a>)) -> Option<()> {
     let mut at = token(bytes, 0, b'{')?;
     if token(bytes, at, b'}').is_some_and(|end| blank(bytes, end) == bytes.len()) {
         return Some(());
@@ -44,7 +44,7 @@ fn members_with<'a>(bytes: &'a [u8], texts: Texts, mut see: impl FnMut(&'a [u8],
     let mut quotes = Quotes::new(bytes, texts);
     loop {
         let (name, start) = name(bytes, at, &mut quotes)?;
-        if texts == Texts::Sound && !name.is_ascii() {
+        if texts == SkippedTexts::Sound && !name.is_ascii() {
             return None;
         }
         let end = value(bytes, start, &mut quotes)?;
@@ -62,7 +62,7 @@ pub(crate) fn elements<'a>(bytes: &'a [u8], mut see: impl FnMut(Raw<'a>)) -> Opt
     if token(bytes, at, b']').is_some_and(|end| blank(bytes, end) == bytes.len()) {
         return Some(());
     }
-    let mut quotes = Quotes::new(bytes, Texts::Ends);
+    let mut quotes = Quotes::new(bytes, SkippedTexts::Ends);
     loop {
         let start = blank(bytes, at);
         let end = value(bytes, start, &mut quotes)?;
@@ -140,7 +140,7 @@ fn start<'a>(
     see: &mut impl FnMut(&'a [u8], Raw<'a>) -> ControlFlow<()>,
 ) -> Option<(&'a [u8], &'a [u8])> {
     let mut at = token(bytes, 0, b'{')?;
-    let mut quotes = Quotes::new(bytes, Texts::Ends);
+    let mut quotes = Quotes::new(bytes, SkippedTexts::Ends);
     loop {
         let (name, start) = name(bytes, at, &mut quotes)?;
         if matches!(bytes.get(start), Some(b'{' | b'[')) {

@@ -8,7 +8,7 @@ const PIECE: usize = u64::BITS as usize;
 
 /// The validation of skipped strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Texts {
+pub(super) enum SkippedTexts {
     /// Finds their ends only.
     Ends,
     /// Rejects anything in them that a parser would reject.
@@ -19,7 +19,7 @@ pub(super) enum Texts {
 /// piece.
 pub(super) struct Quotes<'a> {
     bytes: &'a [u8],
-    texts: Texts,
+    texts: SkippedTexts,
     /// Start and end of the current piece.
     start: usize,
     end: usize,
@@ -31,7 +31,7 @@ pub(super) struct Quotes<'a> {
 }
 
 impl<'a> Quotes<'a> {
-    pub(super) fn new(bytes: &'a [u8], texts: Texts) -> Self {
+    pub(super) fn new(bytes: &'a [u8], texts: SkippedTexts) -> Self {
         Self { bytes, texts, start: 0, end: 0, quotes: 0, backslashes: 0, is_next_escaped: false }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Quotes<'a> {
         self.look_at(self.end)?;
         while self.quotes == 0 {
             let mut next = self.end;
-            if self.texts == Texts::Ends {
+            if self.texts == SkippedTexts::Ends {
                 next += memchr(b'"', self.bytes.get(next..)?)?;
                 self.is_next_escaped = is_escaped(self.bytes, next);
             }
@@ -84,7 +84,7 @@ impl<'a> Quotes<'a> {
         let escaped = self.escaped();
         self.quotes = marked(piece, |part| part.simd_eq(u8x16::splat(b'"'))) & !escaped;
         let is_sound = || !has_control(piece) && (escaped == 0 || self.are_escapes(escaped));
-        if self.texts == Texts::Sound && !is_sound() {
+        if self.texts == SkippedTexts::Sound && !is_sound() {
             // Return nothing from here on.
             (self.quotes, self.end) = (0, usize::MAX);
             return None;
@@ -234,7 +234,7 @@ mod tests {
             let bytes = text.as_bytes();
             let all: Vec<usize> = text.match_indices('"').map(|(at, _)| at).collect();
             let expected: Vec<usize> = all.iter().copied().filter(|at| !is_escaped(bytes, *at)).collect();
-            let mut quotes = Quotes::new(bytes, Texts::Ends);
+            let mut quotes = Quotes::new(bytes, SkippedTexts::Ends);
             let mut last = 0;
             for at in &expected {
                 prop_assert_eq!(quotes.next(), Some(*at));
@@ -245,7 +245,7 @@ mod tests {
             }
             prop_assert_eq!(quotes.next(), None);
             // A backslash before a blank, or at the end of the text, is not a valid escape.
-            let mut sound = Quotes::new(bytes, Texts::Sound);
+            let mut sound = Quotes::new(bytes, SkippedTexts::Sound);
             let shown: Vec<usize> = std::iter::from_fn(|| sound.next()).collect();
             prop_assert!(expected.starts_with(&shown));
             let is_unsound = (text.clone() + " ").replace(r"\\", "").contains(r"\ ");

@@ -6,7 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::{OpenMode, Owner, QueryError, Value};
+use super::{OpenMode, OwnedValue, QueryError, SqlValue};
 
 /// A database; never constructed.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Db(Infallible);
 
 /// A row; never constructed.
 #[derive(Debug)]
-pub(crate) struct Row<'a>(Infallible, PhantomData<&'a ()>);
+pub(crate) struct DbRow<'a>(Infallible, PhantomData<&'a ()>);
 
 impl Db {
     pub(super) fn open(_: &Path, _: OpenMode) -> Result<Self, QueryError> {
@@ -41,30 +41,30 @@ impl Db {
     }
 
     /// Calls a function with each row of a query.
-    pub(crate) fn query(&self, _: &str, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+    pub(crate) fn query(&self, _: &str, _: &[&str], _: impl FnMut(&DbRow<'_>)) -> Result<(), QueryError> {
         match self.0 {}
     }
 
     /// Prepares a query that is run repeatedly.
-    pub(crate) fn prepare(&self, _: &str) -> Result<Query<'_>, QueryError> {
+    pub(crate) fn prepare(&self, _: &str) -> Result<PreparedQuery<'_>, QueryError> {
         match self.0 {}
     }
 }
 
 /// A query; never constructed.
 #[derive(Debug)]
-pub(crate) struct Query<'a>(Infallible, PhantomData<&'a ()>);
+pub(crate) struct PreparedQuery<'a>(Infallible, PhantomData<&'a ()>);
 
-impl Query<'_> {
+impl PreparedQuery<'_> {
     /// Calls a function with each row of the query.
-    pub(crate) fn rows(&mut self, _: &[&str], _: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+    pub(crate) fn rows(&mut self, _: &[&str], _: impl FnMut(&DbRow<'_>)) -> Result<(), QueryError> {
         match self.0 {}
     }
 }
 
-impl Row<'_> {
+impl DbRow<'_> {
     /// Returns a value.
-    pub(crate) fn value(&self, _: usize) -> Value<'_> {
+    pub(crate) fn value(&self, _: usize) -> SqlValue<'_> {
         match self.0 {}
     }
 
@@ -86,9 +86,9 @@ impl Row<'_> {
 
 /// A new database; never constructed.
 #[derive(Debug)]
-pub(crate) struct Fresh(Infallible);
+pub(crate) struct NewDb(Infallible);
 
-impl Fresh {
+impl NewDb {
     pub(super) fn create(_: &Path) -> io::Result<Self> {
         Err(io::Error::other(QueryError::BuiltWithout.to_string()))
     }
@@ -97,7 +97,7 @@ impl Fresh {
         match self.0 {}
     }
 
-    pub(super) fn insert(&mut self, _: Option<i64>, _: Vec<Owner>) -> io::Result<()> {
+    pub(super) fn insert(&mut self, _: Option<i64>, _: Vec<OwnedValue>) -> io::Result<()> {
         match self.0 {}
     }
 

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, Statement, params_from_iter};
 
-use super::{OpenMode, Owner, QueryError, Value};
+use super::{OpenMode, OwnedValue, QueryError, SqlValue};
 use crate::format::json_text::lossy;
 
 /// Maximum time to wait for a lock.
@@ -96,26 +96,26 @@ impl Db {
     }
 
     /// Calls `see` with each row of a query.
-    pub(crate) fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+    pub(crate) fn query(&self, sql: &str, values: &[&str], see: impl FnMut(&DbRow<'_>)) -> Result<(), QueryError> {
         self.prepare(sql)?.rows(values, see)
     }
 
     /// Prepares a query that is run repeatedly.
-    pub(crate) fn prepare(&self, sql: &str) -> Result<Query<'_>, QueryError> {
-        Ok(Query(self.0.prepare(sql)?))
+    pub(crate) fn prepare(&self, sql: &str) -> Result<PreparedQuery<'_>, QueryError> {
+        Ok(PreparedQuery(self.0.prepare(sql)?))
     }
 }
 
 /// A prepared query.
 #[derive(Debug)]
-pub(crate) struct Query<'a>(Statement<'a>);
+pub(crate) struct PreparedQuery<'a>(Statement<'a>);
 
-impl Query<'_> {
+impl PreparedQuery<'_> {
     /// Calls `see` with each row for these values.
-    pub(crate) fn rows(&mut self, values: &[&str], mut see: impl FnMut(&Row<'_>)) -> Result<(), QueryError> {
+    pub(crate) fn rows(&mut self, values: &[&str], mut see: impl FnMut(&DbRow<'_>)) -> Result<(), QueryError> {
         let mut rows = self.0.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
-            see(&Row(row));
+            see(&DbRow(row));
         }
         Ok(())
     }
@@ -140,9 +140,9 @@ fn uri(path: &Path, way: OpenMode) -> String {
 
 /// One row of an answer; a value of another type than requested counts as absent.
 #[derive(Debug)]
-pub(crate) struct Row<'a>(&'a rusqlite::Row<'a>);
+pub(crate) struct DbRow<'a>(&'a rusqlite::Row<'a>);
 
-impl Row<'_> {
+impl DbRow<'_> {
     /// Returns a text; bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self, at: usize) -> Option<String> {
         match self.0.get_ref(at).ok()? {
@@ -152,13 +152,13 @@ impl Row<'_> {
     }
 
     /// Returns a value as it is stored; `Null` if there is none.
-    pub(crate) fn value(&self, at: usize) -> Value<'_> {
+    pub(crate) fn value(&self, at: usize) -> SqlValue<'_> {
         match self.0.get_ref(at) {
-            Ok(ValueRef::Integer(number)) => Value::Integer(number),
-            Ok(ValueRef::Real(number)) => Value::Real(number),
-            Ok(ValueRef::Text(bytes)) => Value::Text(bytes),
-            Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes),
-            Ok(ValueRef::Null) | Err(_) => Value::Null,
+            Ok(ValueRef::Integer(number)) => SqlValue::Integer(number),
+            Ok(ValueRef::Real(number)) => SqlValue::Real(number),
+            Ok(ValueRef::Text(bytes)) => SqlValue::Text(bytes),
+            Ok(ValueRef::Blob(bytes)) => SqlValue::Blob(bytes),
+            Ok(ValueRef::Null) | Err(_) => SqlValue::Null,
         }
     }
 
@@ -181,14 +181,14 @@ impl Row<'_> {
 
 /// A new database in a private directory of rejoin.
 #[derive(Debug)]
-pub(crate) struct Fresh {
+pub(crate) struct NewDb {
     connection: Connection,
     /// The statements that insert a row into the current table, with its row number and without.
     insert: [String; 2],
     indexed: Vec<(String, String)>,
 }
 
-impl Fresh {
+impl NewDb {
     /// Creates a database at a free path.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -221,10 +221,10 @@ impl Fresh {
     }
 
     /// Inserts a row into the table that was created last.
-    pub(super) fn insert(&mut self, rowid: Option<i64>, values: Vec<Owner>) -> io::Result<()> {
+    pub(super) fn insert(&mut self, rowid: Option<i64>, values: Vec<OwnedValue>) -> io::Result<()> {
         let sql = &self.insert[usize::from(rowid.is_none())];
         let mut statement = self.connection.prepare(sql).map_err(|error| failed(&error))?;
-        let values = rowid.map(Owner::Integer).into_iter().chain(values);
+        let values = rowid.map(OwnedValue::Integer).into_iter().chain(values);
         statement.execute(params_from_iter(values)).map_err(|error| failed(&error))?;
         Ok(())
     }
@@ -243,7 +243,7 @@ fn failed(error: &rusqlite::Error) -> io::Error {
     io::Error::other(super::explain(error))
 }
 
-impl rusqlite::ToSql for Owner {
+impl rusqlite::ToSql for OwnedValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Null => ValueRef::Null,

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use crate::error::PathError;
 use crate::system::{fsio, links};
-use connection::Fresh;
-pub(crate) use connection::{Db, Query, Row};
+use connection::NewDb;
+pub(crate) use connection::{Db, DbRow, PreparedQuery};
 
 #[cfg_attr(not(feature = "sqlite"), path = "absent.rs")]
 mod connection;
@@ -40,7 +40,7 @@ static LOCKS: RwLock<()> = RwLock::new(());
 /// A value in a row, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(all(not(feature = "sqlite"), not(test)), expect(dead_code, reason = "no row is read that could hold one"))]
-pub(crate) enum Value<'a> {
+pub(crate) enum SqlValue<'a> {
     Null,
     Integer(i64),
     Real(f64),
@@ -51,7 +51,7 @@ pub(crate) enum Value<'a> {
 
 /// An owned value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Owner {
+pub(crate) enum OwnedValue {
     /// Nothing.
     Null,
     /// An integer.

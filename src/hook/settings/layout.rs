@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Settings;
+use super::HookSettings;
 
 /// Seconds that the client waits for an answer. At a session's end it waits 1.5 unless a hook asks for more.
 const TIMEOUT: u32 = 5;
@@ -14,15 +14,15 @@ pub(super) struct Slot<'a> {
     separator: String,
     /// Indentation of the line.
     pub(super) indent: String,
-    pub(super) block: Block<'a>,
+    pub(super) block: BlockLayout<'a>,
 }
 
 impl<'a> Slot<'a> {
     /// Finds the insertion point after the last part, with the separators of that part.
-    pub(super) fn new(settings: &Settings<'a>, open: usize, parts: &[Range<usize>]) -> Self {
+    pub(super) fn new(settings: &HookSettings<'a>, open: usize, parts: &[Range<usize>]) -> Self {
         let text = settings.text;
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let block = |is_flat| Block { line_end, unit: unit(text, settings), is_flat };
+        let block = |is_flat| BlockLayout { line_end, unit: unit(text, settings), is_flat };
         let Some(last) = parts.last() else {
             let line = &text[..open].rsplit('\n').next().unwrap_or_default();
             let own = &line[..line.len() - line.trim_start_matches([' ', '\t']).len()];
@@ -47,7 +47,7 @@ impl<'a> Slot<'a> {
 }
 
 /// Returns the indentation of one level: that of the first member.
-fn unit<'a>(text: &'a str, settings: &Settings<'_>) -> &'a str {
+fn unit<'a>(text: &'a str, settings: &HookSettings<'_>) -> &'a str {
     let blanks = settings.members.first().map_or("", |first| &text[settings.root.start + 1..first.span.start]);
     match blanks.rsplit_once('\n') {
         Some((_, indent)) if !indent.is_empty() => indent,
@@ -57,14 +57,14 @@ fn unit<'a>(text: &'a str, settings: &Settings<'_>) -> &'a str {
 
 /// The layout of a new object or list.
 #[derive(Clone, Copy)]
-pub(super) struct Block<'a> {
+pub(super) struct BlockLayout<'a> {
     pub(super) line_end: &'a str,
     pub(super) unit: &'a str,
     /// Set if everything is on one line.
     pub(super) is_flat: bool,
 }
 
-impl Block<'_> {
+impl BlockLayout<'_> {
     /// Formats parts between brackets; `indent` is that of the line with the opening bracket.
     pub(super) fn between(self, brackets: [&str; 2], indent: &str, parts: &[String]) -> String {
         let [open, close] = brackets;

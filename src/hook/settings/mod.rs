@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::format::json_text::{self, Member, elements, members};
-use layout::{Block, Slot, quoted};
+use layout::{BlockLayout, Slot, quoted};
 
 mod layout;
 #[cfg(test)]
@@ -29,7 +29,7 @@ pub(crate) const EVENTS: [(&str, Option<&str>); 5] = [
 const ARGS: &str = "hook claude";
 /// The reason why settings are left alone.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedSettings {
     /// The file is empty, which a client would report as an error.
     #[error("it is empty, which is not JSON")]
     Empty,
@@ -54,8 +54,8 @@ pub(crate) enum Without {
 }
 
 /// Returns the events for which this program is called.
-pub(crate) fn installed(text: &str) -> Result<Vec<&'static str>, Refused> {
-    let settings = Settings::read(text)?;
+pub(crate) fn installed(text: &str) -> Result<Vec<&'static str>, RefusedSettings> {
+    let settings = HookSettings::read(text)?;
     let has = |event: &str| settings.handlers().any(|handler| handler.event == event);
     Ok(EVENTS.iter().map(|(event, _)| *event).filter(|event| has(event)).collect())
 }
@@ -69,23 +69,23 @@ pub(crate) fn are_disabled(text: &str) -> bool {
 }
 
 /// Returns the settings with this program called for every event; `text` is `None` if there is no file.
-pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, Refused> {
+pub(crate) fn install(text: Option<&str>, command: &str) -> Result<String, RefusedSettings> {
     let Some(text) = text else {
-        let hooks = Block { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
+        let hooks = BlockLayout { line_end: "\n", unit: "  ", is_flat: false }.hooks(command, "  ", &EVENTS);
         return Ok(format!("{{\n  \"hooks\": {hooks}\n}}\n"));
     };
-    let outdated = Settings::read(text)?.outdated(command);
+    let outdated = HookSettings::read(text)?.outdated(command);
     let mut text = replaced(text, &outdated, &quoted(command));
     // Each edit is for another event.
-    while let Some(edit) = Settings::read(&text)?.next_insertion(command) {
+    while let Some(edit) = HookSettings::read(&text)?.next_insertion(command) {
         text.replace_range(edit.0, &edit.1);
     }
     Ok(text)
 }
 
 /// Returns the settings without the calls of this program.
-pub(crate) fn uninstall(text: &str) -> Result<Without, Refused> {
-    Ok(match Settings::read(text)?.removals() {
+pub(crate) fn uninstall(text: &str) -> Result<Without, RefusedSettings> {
+    Ok(match HookSettings::read(text)?.removals() {
         Some(removals) => Without::Text(replaced(text, &removals, "")),
         None => Without::Nothing,
     })
@@ -105,7 +105,7 @@ fn replaced(text: &str, places: &[Range<usize>], with: &str) -> String {
 }
 
 /// Settings whose relevant parts have the types that the client requires.
-struct Settings<'a> {
+struct HookSettings<'a> {
     text: &'a str,
     root: Range<usize>,
     members: Vec<Member<'a>>,
@@ -120,19 +120,19 @@ struct Handler<'a> {
     command: Option<Range<usize>>,
 }
 
-fn root(text: &str) -> Result<Range<usize>, Refused> {
+fn root(text: &str) -> Result<Range<usize>, RefusedSettings> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     if text[mark..].trim().is_empty() {
-        return Err(Refused::Empty);
+        return Err(RefusedSettings::Empty);
     }
-    let root = json_text::check(&text[mark..]).map_err(|error| Refused::NotJson(error.to_string()))?;
+    let root = json_text::check(&text[mark..]).map_err(|error| RefusedSettings::NotJson(error.to_string()))?;
     Ok(root.start + mark..root.end + mark)
 }
 
-impl<'a> Settings<'a> {
-    fn read(text: &'a str) -> Result<Self, Refused> {
+impl<'a> HookSettings<'a> {
+    fn read(text: &'a str) -> Result<Self, RefusedSettings> {
         let root = root(text)?;
-        let wrong = |what: &str, wanted| Refused::WrongType(what.to_owned(), wanted);
+        let wrong = |what: &str, wanted| RefusedSettings::WrongType(what.to_owned(), wanted);
         if !text[root.clone()].starts_with('{') {
             return Err(wrong("outermost value", "an object"));
         }
@@ -275,11 +275,11 @@ impl<'a> Settings<'a> {
 }
 
 /// Returns the member with a key; fails if the key occurs twice.
-fn the_one<'m, 'a>(members: &'m [Member<'a>], key: &str) -> Result<Option<&'m Member<'a>>, Refused> {
+fn the_one<'m, 'a>(members: &'m [Member<'a>], key: &str) -> Result<Option<&'m Member<'a>>, RefusedSettings> {
     let mut found = members.iter().filter(|member| member.key == key);
     let first = found.next();
     match found.next() {
-        Some(_) => Err(Refused::Twice(key.to_owned())),
+        Some(_) => Err(RefusedSettings::Twice(key.to_owned())),
         None => Ok(first),
     }
 }

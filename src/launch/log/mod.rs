@@ -60,10 +60,10 @@ impl Launch {
 /// Returns whether a newer version of rejoin wrote a line, which must then be kept unchanged.
 pub(crate) fn is_newer(line: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Version {
+    struct LogVersion {
         format_version: u32,
     }
-    serde_json::from_slice::<Version>(line).is_ok_and(|version| version.format_version > VERSION)
+    serde_json::from_slice::<LogVersion>(line).is_ok_and(|version| version.format_version > VERSION)
 }
 
 /// Returns the log's file.

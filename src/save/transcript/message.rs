@@ -19,7 +19,7 @@ pub(super) fn fields(json: &str) -> IndexMap<Cow<'_, str>, &str> {
 /// The raw blocks of a provider are left out, and only the text of its thinking stays. `null` is left out everywhere
 /// except in `content`, where it means a call without text.
 pub(super) fn write_message(fields: &IndexMap<Cow<'_, str>, &str>, out: &mut Vec<u8>) {
-    let mut object = Object::begin(out);
+    let mut object = PythonObject::begin(out);
     for (key, json) in fields {
         match key.as_ref() {
             "content_blocks" => {}
@@ -37,12 +37,12 @@ pub(super) fn write_message(fields: &IndexMap<Cow<'_, str>, &str>, out: &mut Vec
 }
 
 /// An incomplete object, in the spacing of Python's `json.dumps`.
-struct Object<'a> {
+struct PythonObject<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-impl<'a> Object<'a> {
+impl<'a> PythonObject<'a> {
     fn begin(out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         let start = out.len();
@@ -84,7 +84,7 @@ fn is_nothing(json: &str, depth: usize) -> bool {
 fn write_value(json: &str, depth: usize, out: &mut Vec<u8>) {
     match json.as_bytes().first() {
         Some(b'{') => {
-            let mut object = Object::begin(out);
+            let mut object = PythonObject::begin(out);
             for (key, json) in fields(json) {
                 object.member(&key, json, depth + 1);
             }

@@ -23,7 +23,7 @@ const MAX_MESSAGE: u64 = 256 * 1024 * 1024;
 
 /// Numbers of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct MessageCounts {
     /// Messages that were written.
     pub messages: u64,
     /// Messages with a role that is never written.
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
 
 /// The reason why messages cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unusable {
+pub(crate) enum UnwritableMessages {
     /// There is no input; an empty list would be `[]`.
     #[error("standard input is empty; an empty list of messages is []")]
     Empty,
@@ -67,33 +67,33 @@ pub(crate) enum Unusable {
 pub(crate) type Sink<'a> = dyn FnMut(&[u8]) -> Result<(), crate::error::PathError> + 'a;
 
 /// Converts messages to lines, one at a time.
-pub(crate) struct Writer<'a> {
+pub(crate) struct TranscriptWriter<'a> {
     sink: &'a mut Sink<'a>,
     /// Set to skip a message that is not an object, as Amplifier does, and not to refuse it.
     is_lenient: bool,
-    counts: Counts,
+    counts: MessageCounts,
     line: Vec<u8>,
 }
 
-impl fmt::Debug for Writer<'_> {
+impl fmt::Debug for TranscriptWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Writer").field("counts", &self.counts).finish_non_exhaustive()
     }
 }
 
-impl<'a> Writer<'a> {
+impl<'a> TranscriptWriter<'a> {
     /// Creates a writer that passes its lines to `sink`.
     pub(crate) fn new(sink: &'a mut Sink<'a>, is_lenient: bool) -> Self {
-        Self { sink, is_lenient, counts: Counts::default(), line: Vec::new() }
+        Self { sink, is_lenient, counts: MessageCounts::default(), line: Vec::new() }
     }
 
     /// Writes the messages of a reader: one list of messages, or one message per line.
     ///
     /// One message is held at a time. Input that breaks off is an error, so that half a conversation does not replace a
     /// whole one.
-    pub(crate) fn read(mut self, input: &mut dyn BufRead) -> Result<Counts, Unusable> {
-        match first_byte(input).map_err(Unusable::Read)? {
-            None => return Err(Unusable::Empty),
+    pub(crate) fn read(mut self, input: &mut dyn BufRead) -> Result<MessageCounts, UnwritableMessages> {
+        match first_byte(input).map_err(UnwritableMessages::Read)? {
+            None => return Err(UnwritableMessages::Empty),
             Some(b'[') => self.read_list(input)?,
             Some(_) => self.read_lines(input)?,
         }
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the messages of a list, which must be well-formed JSON.
-    pub(crate) fn list(mut self, list: &RawValue) -> Result<Counts, Unusable> {
+    pub(crate) fn list(mut self, list: &RawValue) -> Result<MessageCounts, UnwritableMessages> {
         let text = list.get();
         for element in elements(text, 0) {
             self.message(&text[element])?;
@@ -109,47 +109,47 @@ impl<'a> Writer<'a> {
         Ok(self.counts)
     }
 
-    fn read_list(&mut self, input: &mut dyn BufRead) -> Result<(), Unusable> {
+    fn read_list(&mut self, input: &mut dyn BufRead) -> Result<(), UnwritableMessages> {
         let mut failure = None;
         let mut deserializer = serde_json::Deserializer::from_reader(input);
-        let outcome = deserializer.deserialize_seq(List { writer: self, failure: &mut failure });
+        let outcome = deserializer.deserialize_seq(MessageListVisitor { writer: self, failure: &mut failure });
         if let Some(failure) = failure {
             return Err(failure);
         }
         outcome.and_then(|()| deserializer.end()).map_err(|error| match error.io_error_kind() {
-            Some(kind) => Unusable::Read(kind.into()),
-            None => Unusable::NotJson(error),
+            Some(kind) => UnwritableMessages::Read(kind.into()),
+            None => UnwritableMessages::NotJson(error),
         })
     }
 
-    fn read_lines(&mut self, input: &mut dyn BufRead) -> Result<(), Unusable> {
+    fn read_lines(&mut self, input: &mut dyn BufRead) -> Result<(), UnwritableMessages> {
         let mut text = Vec::new();
         for line in 1.. {
             text.clear();
             let mut rest = Read::take(&mut *input, MAX_MESSAGE + 1);
-            if rest.read_until(b'\n', &mut text).map_err(Unusable::Read)? == 0 {
+            if rest.read_until(b'\n', &mut text).map_err(UnwritableMessages::Read)? == 0 {
                 break;
             }
             if text.len() as u64 > MAX_MESSAGE {
-                return Err(Unusable::TooLong(line));
+                return Err(UnwritableMessages::TooLong(line));
             }
             if text.trim_ascii().is_empty() {
                 continue;
             }
             let message: &RawValue =
-                serde_json::from_slice(&text).map_err(|error| Unusable::BadLine { line, error })?;
+                serde_json::from_slice(&text).map_err(|error| UnwritableMessages::BadLine { line, error })?;
             self.message(message.get())?;
         }
         Ok(())
     }
 
     /// Writes one message.
-    fn message(&mut self, json: &str) -> Result<(), Unusable> {
+    fn message(&mut self, json: &str) -> Result<(), UnwritableMessages> {
         let fields = fields(json);
         if !json.starts_with('{') {
             if !self.is_lenient {
-                let Counts { messages, left_out, unusable } = self.counts;
-                return Err(Unusable::NotAnObject(messages + left_out + unusable + 1));
+                let MessageCounts { messages, left_out, unusable } = self.counts;
+                return Err(UnwritableMessages::NotAnObject(messages + left_out + unusable + 1));
             }
             self.counts.unusable += 1;
             return Ok(());
@@ -182,12 +182,12 @@ fn first_byte(input: &mut dyn BufRead) -> std::io::Result<Option<u8>> {
     }
 }
 
-struct List<'w, 'a> {
-    writer: &'w mut Writer<'a>,
-    failure: &'w mut Option<Unusable>,
+struct MessageListVisitor<'w, 'a> {
+    writer: &'w mut TranscriptWriter<'a>,
+    failure: &'w mut Option<UnwritableMessages>,
 }
 
-impl<'de> Visitor<'de> for List<'_, '_> {
+impl<'de> Visitor<'de> for MessageListVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

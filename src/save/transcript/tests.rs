@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn written(input: &str, is_lenient: bool) -> Result<(String, Counts), Unusable> {
+fn written(input: &str, is_lenient: bool) -> Result<(String, MessageCounts), UnwritableMessages> {
     let mut text = Vec::new();
     let mut sink = |line: &[u8]| {
         text.extend_from_slice(line);
         Ok(())
     };
-    let counts = Writer::new(&mut sink, is_lenient).read(&mut input.as_bytes())?;
+    let counts = TranscriptWriter::new(&mut sink, is_lenient).read(&mut input.as_bytes())?;
     Ok((String::from_utf8(text).expect("UTF-8"), counts))
 }
 
@@ -36,7 +36,7 @@ fn system_and_developer_messages_are_omitted() {
     )
     .expect("lines");
     assert_eq!(text, "{\"role\": \"user\", \"content\": \"hi\"}\n{\"role\": 7}\n{}\n");
-    assert_eq!(counts, Counts { messages: 3, left_out: 2, unusable: 0 });
+    assert_eq!(counts, MessageCounts { messages: 3, left_out: 2, unusable: 0 });
     assert_eq!(written("[]", false).expect("lines").0, "");
 }
 

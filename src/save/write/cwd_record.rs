@@ -58,7 +58,7 @@ pub(crate) fn forget(disk: &dyn Disk, project: &Path, session_id: &str) -> Resul
         let (dir, name) = disk::open_parent(disk, &path)?;
         match disk::look_if_present(disk, (&dir, &name))?.map(|look| look.kind) {
             None => Err(io::ErrorKind::NotFound.into()),
-            Some(fsio::Kind::File) => disk.unlink((&dir, &name)).and_then(|()| disk.sync(&dir)),
+            Some(fsio::EntryKind::File) => disk.unlink((&dir, &name)).and_then(|()| disk.sync(&dir)),
             Some(_) => Err(io::Error::other("it is not a regular file")),
         }
     };
@@ -101,7 +101,7 @@ fn path(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<PathBuf, Pa
     for name in DIRS {
         path.push(name);
         let look = disk::open_parent(disk, &path).and_then(|(dir, name)| disk.look((&dir, &name)));
-        if look.is_ok_and(|look| look.kind == fsio::Kind::Symlink) {
+        if look.is_ok_and(|look| look.kind == fsio::EntryKind::Symlink) {
             let why = io::Error::other("it is a symbolic link, which is not followed");
             return Err(PathError::new("enter", &path, why));
         }

@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 
 use crate::agent::leo::{FILE_NAME, MAX_BYTES};
 use crate::error::PathError;
-use crate::save::leo::{Entry, render};
+use crate::save::leo::{PointerEntry, render};
 use crate::system::disk::{self, Access, Disk};
 
 /// The result of saving a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct SavedPointer {
     /// The file.
     pub(crate) path: PathBuf,
     /// Set if the old file was not an object, so that no key of it was kept.
@@ -23,7 +23,12 @@ pub(crate) struct Outcome {
 }
 
 /// Saves a pointer in the app's directory, which must exist.
-pub(crate) fn save(disk: &dyn Disk, entry: &Entry<'_>, now: Timestamp, zone: &TimeZone) -> Result<Outcome, PathError> {
+pub(crate) fn save(
+    disk: &dyn Disk,
+    entry: &PointerEntry<'_>,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<SavedPointer, PathError> {
     let path = entry.app_dir.join(FILE_NAME);
     let fail = |why: &str| PathError::new("write", &path, io::Error::other(why.to_owned()));
     let old = disk::read_if_present(disk, &path, MAX_BYTES).map_err(|error| PathError::new("read", &path, error))?;
@@ -34,7 +39,7 @@ pub(crate) fn save(disk: &dyn Disk, entry: &Entry<'_>, now: Timestamp, zone: &Ti
         return Err(fail("it would be too large to be read again"));
     }
     disk::save(disk, &path, Access::Usual, contents.as_bytes())?;
-    Ok(Outcome { path, was_unusable })
+    Ok(SavedPointer { path, was_unusable })
 }
 
 fn is_object(bytes: &[u8]) -> bool {

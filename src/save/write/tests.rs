@@ -5,25 +5,25 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 
 use crate::save::jido::Signed;
-use crate::save::leo::Entry;
+use crate::save::leo::PointerEntry;
 use crate::save::write::{cwd_record, jido, pointer, session_info, transcript};
 use crate::system::disk::memory::{Memory, with_every_fault};
 
 /// A kind of data to save, and the file for it.
-struct Case {
+struct SaveCase {
     name: &'static str,
     file: &'static str,
     save: fn(&Memory) -> anyhow::Result<()>,
 }
 
-const CASES: [Case; 7] = [
-    Case { name: "session info", file: "/session/session-info.json", save: save_session_info },
-    Case { name: "transcript", file: "/session/transcript.jsonl", save: save_transcript },
-    Case { name: "longer transcript", file: "/session/transcript.jsonl", save: save_longer_transcript },
-    Case { name: "pointer of Leo", file: "/app/.agent_session.json", save: save_pointer },
-    Case { name: "JidoCode session", file: "/jido/sessions/s.json", save: save_jido },
-    Case { name: "JidoCode secret", file: "/jido/machine_secret", save: save_secret },
-    Case { name: "record of a directory", file: "/project/.claude/cat/sessions/s.cwd", save: save_record },
+const CASES: [SaveCase; 7] = [
+    SaveCase { name: "session info", file: "/session/session-info.json", save: save_session_info },
+    SaveCase { name: "transcript", file: "/session/transcript.jsonl", save: save_transcript },
+    SaveCase { name: "longer transcript", file: "/session/transcript.jsonl", save: save_longer_transcript },
+    SaveCase { name: "pointer of Leo", file: "/app/.agent_session.json", save: save_pointer },
+    SaveCase { name: "JidoCode session", file: "/jido/sessions/s.json", save: save_jido },
+    SaveCase { name: "JidoCode secret", file: "/jido/machine_secret", save: save_secret },
+    SaveCase { name: "record of a directory", file: "/project/.claude/cat/sessions/s.cwd", save: save_record },
 ];
 
 fn now() -> jiff::Timestamp {
@@ -47,7 +47,7 @@ fn save_longer_transcript(memory: &Memory) -> anyhow::Result<()> {
 }
 
 fn save_pointer(memory: &Memory) -> anyhow::Result<()> {
-    let entry = Entry { session_id: "s", app_dir: Path::new("/app"), cwd: Path::new("/work"), context: None };
+    let entry = PointerEntry { session_id: "s", app_dir: Path::new("/app"), cwd: Path::new("/work"), context: None };
     pointer::save(memory, &entry, now(), &TimeZone::UTC)?;
     Ok(())
 }
@@ -104,7 +104,7 @@ fn check(name: &str, file: &str, old: Option<&str>, run: fn(&Memory) -> anyhow::
 
 #[test]
 fn failed_save_leaves_old_or_new_file() {
-    for Case { name, file, save } in CASES {
+    for SaveCase { name, file, save } in CASES {
         for old in [None, Some("{\"old\":1}\n")] {
             check(name, file, old, save);
         }

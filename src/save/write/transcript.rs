@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 
 use crate::error::PathError;
-use crate::save::transcript::{Counts, FILE_NAME, Unusable, Writer};
-use crate::system::disk::{self, Access, Disk, Update};
+use crate::save::transcript::{FILE_NAME, MessageCounts, TranscriptWriter, UnwritableMessages};
+use crate::system::disk::{self, Access, Disk, FileUpdate};
 
 /// The result of saving a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct SavedTranscript {
     /// The file.
     pub(crate) path: PathBuf,
     /// Numbers of messages.
-    pub(crate) counts: Counts,
+    pub(crate) counts: MessageCounts,
     /// Set if the file differs from the old one.
     pub(crate) is_written: bool,
 }
@@ -26,16 +26,20 @@ pub(crate) fn from_reader(
     session_dir: &Path,
     input: &mut dyn BufRead,
     is_lenient: bool,
-) -> Result<Outcome, Unusable> {
+) -> Result<SavedTranscript, UnwritableMessages> {
     // Empty input creates no directory.
-    if input.fill_buf().map_err(Unusable::Read)?.is_empty() {
-        return Err(Unusable::Empty);
+    if input.fill_buf().map_err(UnwritableMessages::Read)?.is_empty() {
+        return Err(UnwritableMessages::Empty);
     }
     save(disk, session_dir, is_lenient, |writer| writer.read(input))
 }
 
 /// Saves a list of messages.
-pub(crate) fn from_list(disk: &dyn Disk, session_dir: &Path, list: &RawValue) -> Result<Outcome, Unusable> {
+pub(crate) fn from_list(
+    disk: &dyn Disk,
+    session_dir: &Path,
+    list: &RawValue,
+) -> Result<SavedTranscript, UnwritableMessages> {
     save(disk, session_dir, true, |writer| writer.list(list))
 }
 
@@ -43,14 +47,14 @@ fn save(
     disk: &dyn Disk,
     session_dir: &Path,
     is_lenient: bool,
-    write: impl FnOnce(Writer<'_>) -> Result<Counts, Unusable>,
-) -> Result<Outcome, Unusable> {
+    write: impl FnOnce(TranscriptWriter<'_>) -> Result<MessageCounts, UnwritableMessages>,
+) -> Result<SavedTranscript, UnwritableMessages> {
     disk::make_dirs(disk, session_dir, Access::Usual).map_err(|error| PathError::new("create", session_dir, error))?;
     let path = session_dir.join(FILE_NAME);
-    let mut update = Update::begin(disk, &path)?;
-    let counts = write(Writer::new(&mut |line| update.write(line), is_lenient))?;
+    let mut update = FileUpdate::begin(disk, &path)?;
+    let counts = write(TranscriptWriter::new(&mut |line| update.write(line), is_lenient))?;
     let is_written = update.commit()?;
-    Ok(Outcome { path, counts, is_written })
+    Ok(SavedTranscript { path, counts, is_written })
 }
 
 #[cfg(test)]
@@ -62,7 +66,7 @@ mod tests {
     fn empty_input_creates_no_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let session = dir.path().join("a/b");
-        assert!(matches!(from_reader(&SYSTEM, &session, &mut std::io::empty(), false), Err(Unusable::Empty)));
+        assert!(matches!(from_reader(&SYSTEM, &session, &mut std::io::empty(), false), Err(UnwritableMessages::Empty)));
         assert!(dir.path().join("a").symlink_metadata().is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::{Instead, Why, nearest_parent};
+use super::{Instead, MoveClue, nearest_parent};
 use crate::scan::commits::Objects;
 use crate::scan::git::{has_loose_branch, packed_branches, remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
@@ -42,13 +42,13 @@ pub(crate) struct Checkouts {
     /// The directories below those of sessions outside of the home.
     near_known: OnceCell<Vec<PathBuf>>,
     /// The checkouts among these.
-    checkouts_near: RefCell<BTreeMap<PathBuf, Near>>,
+    checkouts_near: RefCell<BTreeMap<PathBuf, NearCheckouts>>,
     /// Number of packs that may still be read.
     left: Cell<usize>,
 }
 
 /// Checkouts, each with its directory.
-type Near = Rc<Vec<(PathBuf, Rc<Checkout>)>>;
+type NearCheckouts = Rc<Vec<(PathBuf, Rc<Checkout>)>>;
 
 #[derive(Debug)]
 struct Checkout {
@@ -92,7 +92,7 @@ impl Checkouts {
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
         for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has(gone)) {
-            add(&mut found, &in_checkout(dir, gone), Why::MainCheckout);
+            add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
         }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
             // A fork has the commits, too.
@@ -100,14 +100,14 @@ impl Checkouts {
             !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
         };
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
-            add(&mut found, &in_checkout(dir, gone), Why::Commit);
+            add(&mut found, &in_checkout(dir, gone), MoveClue::Commit);
         }
         let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
-            add(&mut found, &in_checkout(dir, gone), Why::Remote);
+            add(&mut found, &in_checkout(dir, gone), MoveClue::Remote);
         }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
-            add(&mut found, &in_checkout(dir, gone), Why::Root);
+            add(&mut found, &in_checkout(dir, gone), MoveClue::Root);
         }
         // The first missing name, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
@@ -115,12 +115,12 @@ impl Checkouts {
         if name.iter().next().is_some() {
             let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
-                add(&mut found, dir, Why::NamedAndKnown);
+                add(&mut found, dir, MoveClue::NamedAndKnown);
             }
             // A home at the root, as in some containers, has the whole disk below it.
             let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
             let home = Some(&*self.home).filter(|home| is_searched(home));
-            for (around, why) in [(parent, Why::Named), (home, Why::NamedAtHome)] {
+            for (around, why) in [(parent, MoveClue::Named), (home, MoveClue::NamedAtHome)] {
                 let near = around.map(|around| self.near(around)).unwrap_or_default();
                 for dir in near.iter().filter(|dir| ends_with(dir, name)) {
                     let below = missing.strip_prefix(name).map_or_else(|_| dir.clone(), |rest| joined(dir, rest));
@@ -132,7 +132,7 @@ impl Checkouts {
         }
         let most = found
             .iter()
-            .filter(|instead| instead.why < Why::AlikeWithBranch)
+            .filter(|instead| instead.why < MoveClue::AlikeWithBranch)
             .map(|instead| common_names(&instead.dir, gone));
         let most = most.max().unwrap_or_default();
         for (dir, why) in alike.iter().filter(|(dir, _)| common_names(dir, gone) >= most).take(MAX_ALIKE) {
@@ -140,9 +140,9 @@ impl Checkouts {
         }
         if let Some(parent) = parent {
             if let Some(repository) = &parents {
-                add(&mut found, repository, Why::Around);
+                add(&mut found, repository, MoveClue::Around);
             }
-            add(&mut found, parent, Why::Parent);
+            add(&mut found, parent, MoveClue::Parent);
         }
         found
     }
@@ -152,7 +152,7 @@ impl Checkouts {
     /// Finds the directories with the last name of a missing one, in any capitals: those of other sessions, and those near
     /// them, near the old place and in the home. The most common names at the end come first, then those whose repository has a
     /// recorded branch.
-    fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, Why)> {
+    fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, MoveClue)> {
         let Some(name) = recorded::file_name(gone) else { return Vec::new() };
         let has_name = |dir: &&PathBuf| {
             let last = dir.file_name().unwrap_or_default();
@@ -160,20 +160,20 @@ impl Checkouts {
         };
         let home = Some(&*self.home).filter(|home| home.parent().is_some());
         let around: Vec<Rc<Vec<PathBuf>>> = parent.into_iter().chain(home).map(|dir| self.near(dir)).collect();
-        let known = self.known.iter().filter(has_name).map(|dir| (dir, Why::AlikeAndKnown));
+        let known = self.known.iter().filter(has_name).map(|dir| (dir, MoveClue::AlikeAndKnown));
         let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known().iter());
-        let near = near.filter(has_name).map(|dir| (dir, Why::Alike));
-        let mut all: BTreeMap<&PathBuf, Why> = BTreeMap::new();
+        let near = near.filter(has_name).map(|dir| (dir, MoveClue::Alike));
+        let mut all: BTreeMap<&PathBuf, MoveClue> = BTreeMap::new();
         for (dir, why) in known.chain(near) {
             all.entry(dir).or_insert(why);
         }
-        let mut all: Vec<(PathBuf, Why)> = all.into_iter().map(|(dir, why)| (dir.clone(), why)).collect();
+        let mut all: Vec<(PathBuf, MoveClue)> = all.into_iter().map(|(dir, why)| (dir.clone(), why)).collect();
         all.retain(|(dir, _)| reach::is_dir(dir) == Some(true));
         let has_branch = |dir: &Path| {
             let repository = repository_of(dir).filter(|_| !had.branches.is_empty());
             repository.is_some_and(|repository| has_any_branch(&repository, &had.branches))
         };
-        all.iter_mut().filter(|(dir, _)| has_branch(dir)).for_each(|(_, why)| *why = Why::AlikeWithBranch);
+        all.iter_mut().filter(|(dir, _)| has_branch(dir)).for_each(|(_, why)| *why = MoveClue::AlikeWithBranch);
         all.sort_by_cached_key(|(dir, why)| (Reverse(common_names(dir, gone)), dir.file_name() != Some(name), *why));
         all
     }
@@ -217,7 +217,7 @@ impl Checkouts {
     }
 
     /// Returns the checkouts among the directories below `parent`.
-    fn checkouts_near(&self, parent: &Path) -> Near {
+    fn checkouts_near(&self, parent: &Path) -> NearCheckouts {
         let look = || {
             let near = self.near(parent);
             let checkouts = near.iter().filter(|dir| !self.by_dir.contains_key(*dir));
@@ -242,7 +242,7 @@ fn has_any_branch(repository: &Path, branches: &BTreeSet<String>) -> bool {
 }
 
 /// Adds a replacement, unless it was found for a stronger reason.
-fn add(found: &mut Vec<Instead>, dir: &Path, why: Why) {
+fn add(found: &mut Vec<Instead>, dir: &Path, why: MoveClue) {
     if found.iter().all(|other| other.dir != dir) {
         found.push(Instead { dir: dir.to_owned(), why });
     }

@@ -21,12 +21,12 @@ pub(crate) struct Instead {
     /// The directory, which exists.
     pub dir: PathBuf,
     /// Relation to the missing directory.
-    pub why: Why,
+    pub why: MoveClue,
 }
 
 /// Relation of a place to a missing directory, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Why {
+pub(crate) enum MoveClue {
     /// Git lists it as the main checkout of that worktree.
     MainCheckout,
     /// It has a commit that the repository there had.
@@ -53,7 +53,7 @@ pub(crate) enum Why {
     Parent,
 }
 
-impl Why {
+impl MoveClue {
     /// Describes the relation to a user.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -123,10 +123,10 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let is_one_name = gone.parent().is_some_and(|parent| reach::is_dir(parent) == Some(true));
     match strongest {
         Some(why) => only(&|instead| instead.why == why)
-            .filter(|dir| why == Why::MainCheckout || is_one_name || dir.file_name() == name)
+            .filter(|dir| why == MoveClue::MainCheckout || is_one_name || dir.file_name() == name)
             .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
         None => only(&|instead| {
-            let is_alike = matches!(instead.why, Why::AlikeWithBranch | Why::AlikeAndKnown | Why::Alike);
+            let is_alike = matches!(instead.why, MoveClue::AlikeWithBranch | MoveClue::AlikeAndKnown | MoveClue::Alike);
             instead.dir.file_name() == name && !is_alike && !gone.starts_with(&instead.dir)
         }),
     }

@@ -58,7 +58,7 @@ fn moved_checkout_is_found_by_its_remote() {
     let known = Checkouts::of([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
     let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
     let found = known.instead_of(Path::new("/no/such/place"), &had);
-    assert_eq!(found, [Instead { dir: moved, why: Why::Remote }]);
+    assert_eq!(found, [Instead { dir: moved, why: MoveClue::Remote }]);
 }
 
 #[test]
@@ -81,11 +81,12 @@ fn two_clones_are_ambiguous_without_the_same_name() {
     let instead = |dir: &str, why| Instead { dir: dir.into(), why };
     let dir = tempfile::tempdir().expect("a directory");
     let gone = &dir.path().join("app");
-    let mut found = vec![instead("/x/a", Why::Remote), instead("/x/b", Why::Remote), instead("/y/app", Why::Named)];
+    let mut found =
+        vec![instead("/x/a", MoveClue::Remote), instead("/x/b", MoveClue::Remote), instead("/y/app", MoveClue::Named)];
     assert_eq!(best(&found, gone), None);
-    found.push(instead("/z/app", Why::Remote));
+    found.push(instead("/z/app", MoveClue::Remote));
     assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/z/app")));
-    found.push(instead("/x/c", Why::Commit));
+    found.push(instead("/x/c", MoveClue::Commit));
     assert_eq!(best(&found, gone).as_deref(), Some(Path::new("/x/c")));
     // The old directory may have been inside the one that is named c now.
     assert_eq!(best(&found, &dir.path().join("x/app")), None);
@@ -107,7 +108,7 @@ fn a_fork_is_not_a_candidate() {
     let known = Checkouts::of([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
     let gone = dir.path().join("old/packages/api");
     let found = known.instead_of(&gone, &had);
-    assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: Why::Remote });
+    assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: MoveClue::Remote });
     assert!(found.iter().all(|instead| instead.dir != fork), "{found:?}");
     assert_eq!(best(&found, &gone), Some(own.join("packages/api")));
     let gone = dir.path().join("old");
@@ -125,7 +126,7 @@ fn moved_directory_is_found_below_home() {
         let checkouts = Checkouts::of(std::iter::empty(), home);
         checkouts.instead_of(&dir.path().join("work/plain"), &Repository::default())
     };
-    let at_home = Instead { dir: home.join("code/plain"), why: Why::NamedAtHome };
+    let at_home = Instead { dir: home.join("code/plain"), why: MoveClue::NamedAtHome };
     assert_eq!(found(home)[0], at_home, "three levels deep, and no deeper");
     assert_eq!(best(&found(home), &home.join("work/plain")), Some(at_home.dir.clone()));
     assert!(!found(Path::new("/no/home")).contains(&at_home));
@@ -142,9 +143,9 @@ fn directory_name_alone_gives_only_candidates() {
     let checkouts = Checkouts::of([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
     let found = |gone: &str| checkouts.instead_of(Path::new(gone), &Repository::default());
     let instead = |dir: PathBuf, why| Instead { dir, why };
-    let shop = instead(home.join("code/shop"), Why::AlikeAndKnown);
-    let deep = instead(disk.join("deep/shop"), Why::Alike);
-    let capital = instead(home.join("x/y/Shop"), Why::Alike);
+    let shop = instead(home.join("code/shop"), MoveClue::AlikeAndKnown);
+    let deep = instead(disk.join("deep/shop"), MoveClue::Alike);
+    let capital = instead(home.join("x/y/Shop"), MoveClue::Alike);
     // A container, a home of another machine, another spelling, and a worktree of an app.
     assert_eq!(found("/workspaces/shop"), [shop.clone(), deep.clone(), capital.clone()]);
     assert_eq!(found("/Users/ana/code/shop")[0], shop, "two names are the same");
@@ -177,7 +178,7 @@ fn candidate_with_a_recorded_branch_is_first_and_never_best() {
         had.add_branch(branch);
         checkouts.instead_of(gone, &had)
     };
-    let whys = |found: &[Instead]| -> Vec<(PathBuf, Why)> {
+    let whys = |found: &[Instead]| -> Vec<(PathBuf, MoveClue)> {
         found
             .iter()
             .map(|instead| (instead.dir.strip_prefix(&home).expect("a path below").to_owned(), instead.why))
@@ -187,13 +188,13 @@ fn candidate_with_a_recorded_branch_is_first_and_never_best() {
     assert_eq!(
         whys(&found("fix/login")),
         [
-            named("a/shop", Why::AlikeWithBranch),
-            named("b/shop", Why::AlikeWithBranch),
-            named("c/shop", Why::AlikeAndKnown)
+            named("a/shop", MoveClue::AlikeWithBranch),
+            named("b/shop", MoveClue::AlikeWithBranch),
+            named("c/shop", MoveClue::AlikeAndKnown)
         ]
     );
     for common in ["main", "no-such", "../../../c/shop/.git"] {
-        assert_eq!(whys(&found(common))[0], named("c/shop", Why::AlikeAndKnown), "{common}");
+        assert_eq!(whys(&found(common))[0], named("c/shop", MoveClue::AlikeAndKnown), "{common}");
     }
     assert_eq!(best(&found("fix/login"), gone), None);
 }
@@ -210,6 +211,6 @@ fn candidate_with_the_recorded_commit_is_first() {
     had.add_commit(&"ab".repeat(20));
     let checkouts = Checkouts::of([home.join("b/shop").as_path()].into_iter(), &home);
     let found = checkouts.instead_of(Path::new("/workspaces/shop"), &had);
-    let whys: Vec<Why> = found.iter().map(|instead| instead.why).collect();
-    assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![Why::Commit, Why::AlikeAndKnown]));
+    let whys: Vec<MoveClue> = found.iter().map(|instead| instead.why).collect();
+    assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![MoveClue::Commit, MoveClue::AlikeAndKnown]));
 }

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::probe::{MAX_SEARCHED_FIRST, any_window};
 use crate::agent::Agent;
 use crate::session::Located;
-use crate::session::terms::Words;
+use crate::session::terms::SearchWords;
 use near::has_near;
-use pieces::{Pieces, Wanted};
+use pieces::{Pieces, SieveWords};
 
 mod near;
 mod pieces;
@@ -22,17 +22,17 @@ const OVERLAP: usize = 64;
 /// A filter for the files of a search.
 #[derive(Debug)]
 pub(crate) struct Sieve<'w> {
-    pub words: &'w Words,
+    pub words: &'w SearchWords,
     /// Finds the words; `None` if bytes exclude nothing.
     pieces: Option<Pieces>,
     /// The words that some file has, so that words near to them are not needed; bit 0 is the first word.
     seen: AtomicU32,
-    looked: Mutex<HashMap<PathBuf, Looked>>,
+    looked: Mutex<HashMap<PathBuf, FileWords>>,
 }
 
 /// The words of a file; bit 0 of a mask is the first word.
 #[derive(Clone, Copy, Debug, Default)]
-struct Looked {
+struct FileWords {
     /// Set if it may have any word.
     has_word: bool,
     /// Words to which another in the file is near.
@@ -42,19 +42,19 @@ struct Looked {
 }
 
 impl<'w> Sieve<'w> {
-    pub(crate) fn new(words: &'w Words) -> Self {
+    pub(crate) fn new(words: &'w SearchWords) -> Self {
         Self { words, pieces: Pieces::of(words), seen: AtomicU32::new(0), looked: Mutex::default() }
     }
 
     /// Makes a filter that lets everything pass.
     #[cfg(test)]
-    pub(super) fn open(words: &'w Words) -> Self {
+    pub(super) fn open(words: &'w SearchWords) -> Self {
         Self { pieces: None, ..Self::new(words) }
     }
 
     /// Returns whether a record may have any of the words.
     pub(super) fn may_be_in(&self, record: &[u8]) -> bool {
-        let has = |pieces: &Pieces| pieces.search(record, Wanted { words: self.all(), ..Wanted::default() });
+        let has = |pieces: &Pieces| pieces.search(record, SieveWords { words: self.all(), ..SieveWords::default() });
         self.pieces.as_ref().map(has).is_none_or(|has| has.words != 0 || has.anything)
     }
 
@@ -101,21 +101,21 @@ impl<'w> Sieve<'w> {
     /// Returns whether bytes may have a word near to a word.
     pub(super) fn near_may_be_in(&self, term: usize, bytes: &[u8]) -> bool {
         let pieces = self.pieces.as_ref().filter(|pieces| pieces.finds_near(term));
-        let has = |pieces: &Pieces| pieces.search(bytes, Wanted { near: 1 << term, ..Wanted::default() });
+        let has = |pieces: &Pieces| pieces.search(bytes, SieveWords { near: 1 << term, ..SieveWords::default() });
         pieces.map(has).is_none_or(|has| has.near != 0 || has.anything)
     }
 
-    fn look(&self, file: &Path, most: u64) -> Looked {
-        let Some(pieces) = &self.pieces else { return Looked { has_word: true, ..Looked::default() } };
+    fn look(&self, file: &Path, most: u64) -> FileWords {
+        let Some(pieces) = &self.pieces else { return FileWords { has_word: true, ..FileWords::default() } };
         if let Some(looked) = self.lock().get(file) {
             return *looked;
         }
         let is_near_found = |term: &usize| pieces.finds_near(*term);
         let with_near = (0..self.words.terms.len()).filter(is_near_found).fold(0, |terms, term| terms | 1 << term);
         let unseen = self.all() & !self.seen.load(Ordering::Relaxed);
-        let mut looked = Looked { known: unseen & with_near, ..Looked::default() };
+        let mut looked = FileWords { known: unseen & with_near, ..FileWords::default() };
         let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
-            let wanted = Wanted { words: self.all(), unseen, near: looked.known };
+            let wanted = SieveWords { words: self.all(), unseen, near: looked.known };
             let has = pieces.search(bytes, wanted);
             self.seen.fetch_or(has.words, Ordering::Relaxed);
             looked.near |= has.near;
@@ -124,7 +124,7 @@ impl<'w> Sieve<'w> {
         });
         if is_found && !looked.has_word {
             // It is too long, or cannot be read.
-            return Looked { has_word: true, ..Looked::default() };
+            return FileWords { has_word: true, ..FileWords::default() };
         }
         if looked.has_word {
             looked.known = 0;
@@ -138,7 +138,7 @@ impl<'w> Sieve<'w> {
         self.words.terms.iter().enumerate().fold(0, |terms, (term, _)| terms | 1 << term)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Looked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, FileWords>> {
         self.looked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

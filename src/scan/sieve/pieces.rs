@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
 use super::near::{NearWord, token_at};
 use crate::scan::probe::{PIECE, Probe, has_accents, is_escaped, rarest};
-use crate::session::terms::{MOST, Words};
+use crate::session::terms::{MOST, SearchWords};
 use crate::system::fsio::Buffer;
 
 /// Beginning of an escape, such as `\u00e9`.
@@ -19,22 +19,22 @@ const SMALL: u8 = 0x20;
 #[derive(Debug)]
 pub(super) struct Pieces {
     /// Pieces of the words.
-    words: Group,
+    words: PieceGroup,
     /// Pieces of the words and of near words.
-    all: Group,
+    all: PieceGroup,
     near: Vec<Option<NearWord>>,
 }
 
 /// Pieces that are searched for together.
 #[derive(Debug)]
-struct Group {
-    pieces: Vec<Piece>,
+struct PieceGroup {
+    pieces: Vec<SievePiece>,
     automaton: Automaton,
 }
 
 /// A piece to search for; its bytes have the bit of small letters.
 #[derive(Clone, Debug)]
-struct Piece {
+struct SievePiece {
     bytes: Vec<u8>,
     meaning: Meaning,
 }
@@ -61,7 +61,7 @@ pub(super) struct Has {
 
 /// The words that are searched for; bit 0 is the first word.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct SieveWords {
     /// Words that end the search, any of them.
     pub words: u32,
     /// Words among these that must be found to end the search.
@@ -70,7 +70,7 @@ pub(super) struct Wanted {
     pub near: u32,
 }
 
-impl Wanted {
+impl SieveWords {
     fn is_met(self, has: Has) -> bool {
         let Self { words, unseen, near } = self;
         has.anything || has.words != 0 && unseen & !has.words == 0 || words == 0 && near & !has.near == 0
@@ -79,20 +79,20 @@ impl Wanted {
 
 impl Pieces {
     /// Makes the automaton; `None` if bytes exclude nothing.
-    pub(super) fn of(words: &Words) -> Option<Self> {
+    pub(super) fn of(words: &SearchWords) -> Option<Self> {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
         // Every message may have a word that must not be there. A mask has a bit for each word.
         let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
         let piece = |(term, probe): (usize, Probe)| {
             let (run, piece) = probe.into_parts();
-            Piece { bytes: run[piece.clone()].to_vec(), meaning: Meaning::Word(term, run, piece.start) }
+            SievePiece { bytes: run[piece.clone()].to_vec(), meaning: Meaning::Word(term, run, piece.start) }
         };
-        let own: Vec<Piece> = probes.into_iter().enumerate().map(piece).collect();
+        let own: Vec<SievePiece> = probes.into_iter().enumerate().map(piece).collect();
         let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
         let pieces = near.iter().flatten().flat_map(NearWord::pieces);
-        let pieces = pieces.map(|piece| Piece { bytes: piece[rarest(&piece)].to_vec(), meaning: Meaning::Near });
+        let pieces = pieces.map(|piece| SievePiece { bytes: piece[rarest(&piece)].to_vec(), meaning: Meaning::Near });
         let all = own.iter().cloned().chain(pieces).collect();
-        Some(Self { words: Group::of(own)?, all: Group::of(all)?, near })
+        Some(Self { words: PieceGroup::of(own)?, all: PieceGroup::of(all)?, near })
     }
 
     /// Returns the length of the longest run of letters that a word has.
@@ -110,14 +110,14 @@ impl Pieces {
     }
 
     /// Searches bytes until all requested words are found.
-    pub(super) fn search(&self, bytes: &[u8], wanted: Wanted) -> Has {
+    pub(super) fn search(&self, bytes: &[u8], wanted: SieveWords) -> Has {
         let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
         for (small, byte) in small.iter_mut().zip(bytes) {
             *small = byte | SMALL;
             any |= byte;
         }
         let mut has = Has { anything: !any.is_ascii() && has_accents(bytes), ..Has::default() };
-        let Group { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
+        let PieceGroup { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
         while !wanted.is_met(has) {
             let Some(at) = automaton.find(&small, from) else { break };
@@ -148,12 +148,12 @@ impl Pieces {
     }
 }
 
-impl Group {
+impl PieceGroup {
     /// Adds the pieces that find escapes; `None` if there are too many pieces.
-    fn of(mut pieces: Vec<Piece>) -> Option<Self> {
+    fn of(mut pieces: Vec<SievePiece>) -> Option<Self> {
         let escape = |end: &[u8]| {
             let bytes = [ESCAPE, end].concat().iter().map(|byte| byte | SMALL).collect();
-            Piece { bytes, meaning: Meaning::Escape }
+            SievePiece { bytes, meaning: Meaning::Escape }
         };
         if pieces.iter().any(|piece| piece.bytes.len() < PIECE) {
             pieces.push(escape(b""));
@@ -174,7 +174,7 @@ enum Automaton {
 }
 
 impl Automaton {
-    fn of(pieces: &[Piece]) -> Option<Self> {
+    fn of(pieces: &[SievePiece]) -> Option<Self> {
         let bytes = || pieces.iter().map(|piece| &piece.bytes);
         let packed = Searcher::new(bytes()).map(Self::Packed);
         let any = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(bytes());
@@ -199,8 +199,8 @@ mod tests {
     use crate::session::terms::fold::folded;
 
     fn near(word: &str, bytes: &str) -> bool {
-        let words = Words::parse(&[word.to_owned()]);
-        let wanted = Wanted { near: 1, ..Wanted::default() };
+        let words = SearchWords::parse(&[word.to_owned()]);
+        let wanted = SieveWords { near: 1, ..SieveWords::default() };
         let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted);
         has.near == 1 || has.anything
     }
@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn all_words_are_found_in_one_pass() {
-        let words = Words::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
+        let words = SearchWords::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
         let pieces = Pieces::of(&words).expect("pieces");
         let search =
-            |text: &str, unseen| pieces.search(text.as_bytes(), Wanted { words: 0b1111, unseen, near: 0b1000 });
+            |text: &str, unseen| pieces.search(text.as_bytes(), SieveWords { words: 0b1111, unseen, near: 0b1000 });
         assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
         assert_eq!(search("mAil relay", 0), Has { words: 0b0100, ..Has::default() });
         assert_eq!(search("mAil relay", 0b0010), Has { words: 0b0111, near: 0b1000, anything: false });
@@ -243,13 +243,13 @@ mod tests {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
         let texts: Vec<String> = pairs.take(MOST + 1).collect();
-        assert!(Pieces::of(&Words::parse(&texts)).is_none(), "a mask has 32 bits");
+        assert!(Pieces::of(&SearchWords::parse(&texts)).is_none(), "a mask has 32 bits");
         let texts = &texts[..MOST];
-        let words = Words::parse(texts);
+        let words = SearchWords::parse(texts);
         let pieces = Pieces::of(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
-            let wanted = Wanted { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
+            let wanted = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
             assert_eq!(pieces.search(text.as_bytes(), wanted).words, 1 << term, "{text}");
         }
     }

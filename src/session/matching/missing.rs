@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::{Query, Subject, Unmatched, Word, no_tag};
+use super::{MatchedTexts, Query, Unmatched, Word, no_tag};
 use crate::session::nearly::nearest;
 use crate::session::terms::fold::folded;
 
@@ -13,7 +13,7 @@ const SHORTEST: usize = 4;
 
 impl Query {
     /// Returns the first filter that no session passes.
-    pub(crate) fn unmatched_filter(&self, subjects: &[&Subject]) -> Option<Unmatched> {
+    pub(crate) fn unmatched_filter(&self, subjects: &[&MatchedTexts]) -> Option<Unmatched> {
         let all = || subjects.iter().copied();
         let has_tag = |tag: &&String| all().any(|subject| subject.tags.iter().any(|known| self.is_meant(tag, known)));
         if let Some(tag) = self.tags.iter().find(|tag| !has_tag(tag)) {
@@ -32,14 +32,14 @@ impl Query {
             return Some(Unmatched::new(format!("no session has the mark {mark}")));
         }
         let agents = self.agents.as_ref()?;
-        let is_of = |subject: &Subject| agents.contains(&subject.agent);
+        let is_of = |subject: &MatchedTexts| agents.contains(&subject.agent);
         let names: Vec<&str> = agents.iter().map(|agent| agent.name()).collect();
         let none = || Unmatched::new(format!("{} has no session here", names.join(" or ")));
         (!agents.is_empty() && !all().any(is_of)).then(none)
     }
 
     /// Returns the first word that no session has in its title, first prompt, directory, agent, id or marks.
-    pub(crate) fn unmatched_word(&self, subjects: &[&Subject]) -> Option<Unmatched> {
+    pub(crate) fn unmatched_word(&self, subjects: &[&MatchedTexts]) -> Option<Unmatched> {
         let is_missing = |word: &&Word| !subjects.iter().any(|subject| word.best_in(subject).is_some());
         let word = self.words.iter().find(is_missing)?;
         let texts =

@@ -6,7 +6,7 @@ use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::session::terms::fold::{fold, folded};
-use crate::session::terms::{self, Term, Words};
+use crate::session::terms::{self, SearchWords, Term};
 use crate::session::{AgentKind, Session, marks};
 
 /// Characters of a first prompt that are searched.
@@ -19,10 +19,10 @@ const LEAST_SCORE: usize = 18;
 
 /// Quality of the match of a session, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank {
+pub(crate) struct MatchRank {
     /// The worst match of a word.
     pub quality: Quality,
-    pub place: Place,
+    pub place: MatchField,
 }
 
 /// Quality of the match of a word, the best first.
@@ -40,7 +40,7 @@ pub(crate) enum Quality {
 
 /// A place in which words match, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum MatchField {
     /// Title, directory, agent, id or marks.
     Named,
     /// The first prompt, or any other message.
@@ -65,12 +65,12 @@ fn folded_in_place(text: &str) -> String {
 
 /// A text that is compared with words.
 #[derive(Clone, Debug)]
-struct Text {
+struct ComparedText {
     text: String,
     folded: String,
 }
 
-impl Text {
+impl ComparedText {
     fn new(text: &str) -> Self {
         Self { text: text.to_owned(), folded: folded(text) }
     }
@@ -78,30 +78,30 @@ impl Text {
 
 /// The texts of a session that are compared with words.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject {
+pub(crate) struct MatchedTexts {
     agent: AgentKind,
     /// In addition to `agent`, those whose pointers name the session.
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
-    title: Text,
+    title: ComparedText,
     /// The whole title, or else the first prompt, folded.
     label: String,
     /// Number of prompts and replies; `None` if they were not counted.
     messages: Option<u64>,
-    dir: Text,
+    dir: ComparedText,
     /// Agent and marks.
-    labels: Text,
+    labels: ComparedText,
     /// Names of the marks, for filters.
     marks: Vec<String>,
     tags: Vec<String>,
     id: String,
     /// The first prompt, and the directory from the root.
-    prompt: Text,
+    prompt: ComparedText,
     /// The directories that the session records, folded.
     dirs: Vec<String>,
 }
 
-impl Subject {
+impl MatchedTexts {
     /// Collects the texts. Title and directory are given as displayed, so that hits can be highlighted in them.
     pub(crate) fn of(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
         let copy = session.copy();
@@ -114,30 +114,30 @@ impl Subject {
             agent: session.agent,
             agents: session.pointers.iter().map(|pointer| pointer.agent).collect(),
             active_at: session.active_at(),
-            title: Text::new(title),
+            title: ComparedText::new(title),
             label: session.label().map(|label| folded(label.trim())).unwrap_or_default(),
             messages: copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies),
-            dir: Text::new(dir),
+            dir: ComparedText::new(dir),
             labels: labels(session.agent, marks),
             marks: marks.iter().map(|mark| marks::name(mark)).collect(),
             tags: tags(marks),
             id: folded(session.id()),
-            prompt: Text::new(&prompt),
+            prompt: ComparedText::new(&prompt),
             dirs: copy.directories().map(|dir| folded(&dir.to_string_lossy())).collect(),
         }
     }
 }
 
 /// Returns the text of the agent and the marks.
-fn labels(agent: AgentKind, marks: &[String]) -> Text {
-    Text::new(&format!("{agent} {}", marks.join(" ")))
+fn labels(agent: AgentKind, marks: &[String]) -> ComparedText {
+    ComparedText::new(&format!("{agent} {}", marks.join(" ")))
 }
 
 fn tags(marks: &[String]) -> Vec<String> {
     marks.iter().flat_map(|mark| marks::tags(mark)).map(str::to_owned).collect()
 }
 
-impl Subject {
+impl MatchedTexts {
     /// Replaces the marks.
     pub(crate) fn set_marks(&mut self, marks: &[String]) {
         self.labels = labels(self.agent, marks);
@@ -146,7 +146,7 @@ impl Subject {
     }
 
     /// Returns the texts that name the session.
-    fn named(&self) -> [&Text; 3] {
+    fn named(&self) -> [&ComparedText; 3] {
         [&self.title, &self.dir, &self.labels]
     }
 }
@@ -158,7 +158,7 @@ struct Word {
     folded: String,
     letters: usize,
     /// The word in any form.
-    any_form: Words,
+    any_form: SearchWords,
     part: Finder<'static>,
     loose: Atom,
 }
@@ -169,7 +169,7 @@ impl Word {
         Self {
             text: text.to_owned(),
             letters: folded.chars().count(),
-            any_form: Words::all_of(vec![Term::new(text)]),
+            any_form: SearchWords::all_of(vec![Term::new(text)]),
             part: Finder::new(&folded).into_owned(),
             loose: Atom::new(&folded, CaseMatching::Respect, Normalization::Never, AtomKind::Fuzzy, false),
             folded,
@@ -177,26 +177,26 @@ impl Word {
     }
 
     /// Returns the quality of the match in a text; `None` without a match.
-    fn quality_in(&self, text: &Text) -> Option<Quality> {
+    fn quality_in(&self, text: &ComparedText) -> Option<Quality> {
         let weight = self.any_form.weight_in(&text.text, &text.folded);
         let is_part = || self.part.find(text.folded.as_bytes()).is_some();
         weight.map(Quality::of).or_else(|| is_part().then_some(Quality::Part))
     }
 
     /// Returns the rank of the best match in a session.
-    fn best_in(&self, subject: &Subject) -> Option<Rank> {
+    fn best_in(&self, subject: &MatchedTexts) -> Option<MatchRank> {
         let named = subject.named().into_iter().filter_map(|text| self.quality_in(text)).min();
         let named = if self.begins(&subject.id) { Some(Quality::Whole) } else { named };
-        let named = named.map(|quality| Rank { quality, place: Place::Named });
-        let said = || self.quality_in(&subject.prompt).map(|quality| Rank { quality, place: Place::Said });
+        let named = named.map(|quality| MatchRank { quality, place: MatchField::Named });
+        let said = || self.quality_in(&subject.prompt).map(|quality| MatchRank { quality, place: MatchField::Said });
         match named {
-            Some(Rank { quality: Quality::Whole, .. }) => named,
+            Some(MatchRank { quality: Quality::Whole, .. }) => named,
             _ => named.into_iter().chain(said()).min(),
         }
     }
 
     /// Returns whether a session contains the word in any form.
-    fn is_in(&self, subject: &Subject) -> bool {
+    fn is_in(&self, subject: &MatchedTexts) -> bool {
         let texts = subject.named().into_iter().chain([&subject.prompt]);
         let mut weights = texts.filter_map(|text| self.any_form.weight_in(&text.text, &text.folded));
         weights.any(|weight| weight >= terms::FORM)
@@ -219,33 +219,33 @@ fn are_within(word: &str, text: &str, most: usize) -> bool {
 
 /// A matcher that reuses its memory.
 #[derive(Debug)]
-pub(crate) struct Matching {
+pub(crate) struct SessionMatcher {
     matcher: Matcher,
     letters: Vec<char>,
     found: Vec<u32>,
 }
 
-impl Default for Matching {
+impl Default for SessionMatcher {
     fn default() -> Self {
         Self { matcher: Matcher::new(Config::DEFAULT), letters: Vec::new(), found: Vec::new() }
     }
 }
 
-impl Matching {
+impl SessionMatcher {
     /// Returns the rank of a session; `None` if it does not match.
-    pub(crate) fn rank(&mut self, query: &Query, subject: &Subject) -> Option<Rank> {
+    pub(crate) fn rank(&mut self, query: &Query, subject: &MatchedTexts) -> Option<MatchRank> {
         if !query.lets_pass(subject) {
             return None;
         }
-        let best = Rank { quality: Quality::Whole, place: Place::Named };
+        let best = MatchRank { quality: Quality::Whole, place: MatchField::Named };
         query.words.iter().try_fold(best, |worst, word| {
-            let Rank { quality, place } = self.rank_of(word, subject)?;
-            Some(Rank { quality: worst.quality.max(quality), place: worst.place.max(place) })
+            let MatchRank { quality, place } = self.rank_of(word, subject)?;
+            Some(MatchRank { quality: worst.quality.max(quality), place: worst.place.max(place) })
         })
     }
 
-    fn rank_of(&mut self, word: &Word, subject: &Subject) -> Option<Rank> {
-        let loose = Rank { quality: Quality::Loose, place: Place::Named };
+    fn rank_of(&mut self, word: &Word, subject: &MatchedTexts) -> Option<MatchRank> {
+        let loose = MatchRank { quality: Quality::Loose, place: MatchField::Named };
         word.best_in(subject).or_else(|| self.is_loosely_in(word, &subject.title.folded).then_some(loose))
     }
 

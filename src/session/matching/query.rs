@@ -3,7 +3,7 @@
 use clap::ValueEnum as _;
 use jiff::Timestamp;
 
-use super::{Subject, Unmatched, Word};
+use super::{MatchedTexts, Unmatched, Word};
 use crate::session::AgentKind;
 use crate::session::marks::{self, Mark};
 use crate::session::nearly::nearest;
@@ -173,12 +173,12 @@ impl Query {
     }
 
     /// Returns whether a session passes the filters and contains every word.
-    pub(crate) fn is_answered_by(&self, subject: &Subject) -> bool {
+    pub(crate) fn is_answered_by(&self, subject: &MatchedTexts) -> bool {
         self.lets_pass(subject) && self.words.iter().all(|word| word.best_in(subject).is_some())
     }
 
     /// Returns whether a session passes the filters and contains no excluded word; other words are not checked.
-    pub(crate) fn lets_pass(&self, subject: &Subject) -> bool {
+    pub(crate) fn lets_pass(&self, subject: &MatchedTexts) -> bool {
         let at = subject.active_at;
         let is_of = |agents: &Vec<AgentKind>| {
             agents.contains(&subject.agent) || subject.agents.iter().any(|agent| agents.contains(agent))

@@ -4,25 +4,25 @@ use super::*;
 use crate::session::tests::{copy, session};
 use crate::session::{Fact, Health};
 
-fn subject(title: &str, dir: &str, prompt: &str) -> Subject {
+fn subject(title: &str, dir: &str, prompt: &str) -> MatchedTexts {
     let mut copy = copy("5d1f2e8a-aaaa");
     copy.first_prompt = Some(Fact::new(prompt.to_owned(), "t"));
     copy.launch_dir = Some(Fact::new(std::path::Path::new(dir), "t"));
     copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse::<Timestamp>().expect("a time"), "t"));
-    Subject::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
+    MatchedTexts::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
 }
 
 fn query(text: &str) -> Query {
     Query::parse(text, |value| value.parse().map_err(|_| "no time".to_owned()))
 }
 
-fn rank(text: &str, title: &str) -> Option<Rank> {
-    Matching::default().rank(&query(text), &subject(title, "/home/ana/shop", "please look at the basket"))
+fn rank(text: &str, title: &str) -> Option<MatchRank> {
+    SessionMatcher::default().rank(&query(text), &subject(title, "/home/ana/shop", "please look at the basket"))
 }
 
 #[test]
 fn every_word_must_match_whole_words_first() {
-    use Place::{Named, Said};
+    use MatchField::{Named, Said};
     use Quality::{Form, Part, Whole};
     for (text, expected) in [
         ("", Some((Whole, Named))),
@@ -133,14 +133,14 @@ fn message_limit_needs_known_counts() {
     let counted = |prompts, replies| {
         let mut copy = copy("5d1f2e8a-aaaa");
         (copy.prompts, copy.replies) = (prompts, replies);
-        few.lets_pass(&Subject::of(&session(vec![copy]), "", "", &[]))
+        few.lets_pass(&MatchedTexts::of(&session(vec![copy]), "", "", &[]))
     };
     assert!(counted(Some(1), Some(1)) && !counted(Some(1), Some(2)) && !counted(None, None));
 }
 
 #[test]
 fn match_positions_are_those_of_matching_letters() {
-    let places = |words: &str, text: &str| Matching::default().places(&query(words), text);
+    let places = |words: &str, text: &str| SessionMatcher::default().places(&query(words), text);
     assert_eq!(places("the", "Fix the parser"), [4, 5, 6]);
     assert_eq!(places("fix par", "Fix the parser"), [0, 1, 2, 8, 9, 10]);
     assert_eq!(places("fxprsr", "Fix the parser").len(), 6);
@@ -153,7 +153,7 @@ proptest! {
     fn fuzzy_prefilter_keeps_every_match(
         word in "[abc]{3,6}", text in "[abcd é]{0,40}", most in 3_usize..20,
     ) {
-        let (word, mut matching, mut letters, mut found) = (Word::new(&word), Matching::default(), Vec::new(), Vec::new());
+        let (word, mut matching, mut letters, mut found) = (Word::new(&word), SessionMatcher::default(), Vec::new(), Vec::new());
         let text = folded(&text);
         let score = word.loose.indices(Utf32Str::new(&text, &mut letters), &mut matching.matcher, &mut found);
         let span = found.last().zip(found.first()).map_or(0, |(last, first)| last - first + 1);

@@ -4,7 +4,7 @@ use crate::session::{Located, Session, SessionKind};
 
 /// A session, or a record of one, that a typed name may mean. The key identifies it to the caller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate<'a, K> {
+pub(crate) struct NameCandidate<'a, K> {
     /// The result if the name means this session. Candidates with equal keys are one session.
     pub key: K,
     /// The full id.
@@ -17,7 +17,7 @@ pub(crate) struct Candidate<'a, K> {
 
 /// The ways in which a name matches a candidate, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Match {
+pub(crate) enum NameMatch {
     /// The name is the id, or the directory in an id that is the path of a file.
     WholeId,
     /// The id starts with the name.
@@ -34,21 +34,21 @@ pub(crate) enum Match {
 
 /// The sessions that a name matches equally well.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named<K> {
+pub(crate) struct NamedSessions<K> {
     /// The way in which the name matches each of them.
-    pub by: Match,
+    pub by: NameMatch,
     /// Their keys, sorted; at least one.
     pub keys: Vec<K>,
 }
 
-impl Match {
+impl NameMatch {
     /// Returns whether the name matched an id.
     pub(crate) fn is_of_id(self) -> bool {
         self < Self::Title
     }
 }
 
-impl<'a, K> Candidate<'a, K> {
+impl<'a, K> NameCandidate<'a, K> {
     /// Describes a session that was read. Sub-agents and empty sessions have no title.
     pub(crate) fn of(key: K, session: &'a Session) -> Self {
         let kind = session.copy().kind;
@@ -61,21 +61,21 @@ impl<'a, K> Candidate<'a, K> {
         Self { key, id: &place.id, title: None, is_subagent: place.is_subagent }
     }
 
-    fn matches(&self, name: &Name<'_>) -> Option<Match> {
+    fn matches(&self, name: &TypedName<'_>) -> Option<NameMatch> {
         let starts_in_other_case =
             || self.id.get(..name.typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.typed));
         let title = || self.title.map(str::trim);
         let is_dir = || name.typed.starts_with('/') && dir_of(self.id) == Some(name.typed.trim_end_matches('/'));
         Some(if self.id == name.typed || is_dir() {
-            Match::WholeId
+            NameMatch::WholeId
         } else if self.id.starts_with(name.typed) {
-            if self.is_subagent { Match::SubagentId } else { Match::Id }
+            if self.is_subagent { NameMatch::SubagentId } else { NameMatch::Id }
         } else if starts_in_other_case() {
-            Match::IdInOtherCase
+            NameMatch::IdInOtherCase
         } else if title().is_some_and(|title| title == name.words) {
-            Match::Title
+            NameMatch::Title
         } else if title().is_some_and(|title| title.to_lowercase().contains(&name.lower)) {
-            Match::PartOfTitle
+            NameMatch::PartOfTitle
         } else {
             return None;
         })
@@ -83,7 +83,7 @@ impl<'a, K> Candidate<'a, K> {
 }
 
 /// A typed name in the forms that are compared.
-struct Name<'t> {
+struct TypedName<'t> {
     typed: &'t str,
     words: &'t str,
     lower: String,
@@ -92,16 +92,16 @@ struct Name<'t> {
 /// Finds the candidates that a typed name matches best; `None` if it matches none.
 pub(crate) fn named<'a, K: Ord>(
     typed: &str,
-    candidates: impl IntoIterator<Item = Candidate<'a, K>>,
-) -> Option<Named<K>> {
-    let name = Name { typed, words: typed.trim(), lower: typed.trim().to_lowercase() };
-    let mut best: Option<Named<K>> = None;
+    candidates: impl IntoIterator<Item = NameCandidate<'a, K>>,
+) -> Option<NamedSessions<K>> {
+    let name = TypedName { typed, words: typed.trim(), lower: typed.trim().to_lowercase() };
+    let mut best: Option<NamedSessions<K>> = None;
     for candidate in candidates {
         let Some(by) = candidate.matches(&name) else { continue };
         match &mut best {
             Some(best) if best.by < by => {}
             Some(best) if best.by == by => best.keys.push(candidate.key),
-            _ => best = Some(Named { by, keys: vec![candidate.key] }),
+            _ => best = Some(NamedSessions { by, keys: vec![candidate.key] }),
         }
     }
     if let Some(best) = &mut best {
@@ -114,7 +114,7 @@ pub(crate) fn named<'a, K: Ord>(
 /// Returns the keys of all candidates whose id is the typed one or starts with it.
 pub(crate) fn all_by_id<'a, K>(
     typed: &str,
-    candidates: impl IntoIterator<Item = Candidate<'a, K>>,
+    candidates: impl IntoIterator<Item = NameCandidate<'a, K>>,
 ) -> impl Iterator<Item = K> {
     candidates.into_iter().filter(move |candidate| candidate.id.starts_with(typed)).map(|candidate| candidate.key)
 }
@@ -139,18 +139,20 @@ pub(super) mod tests {
     use crate::session::AgentKind;
 
     /// Returns candidates with these ids; those with an underscore are sub-agents.
-    pub(in crate::session::select) fn candidates<'i>(ids: &[&'i str]) -> impl Iterator<Item = Candidate<'i, &'i str>> {
-        ids.iter().map(|id| Candidate { key: *id, id, title: None, is_subagent: id.contains('_') })
+    pub(in crate::session::select) fn candidates<'i>(
+        ids: &[&'i str],
+    ) -> impl Iterator<Item = NameCandidate<'i, &'i str>> {
+        ids.iter().map(|id| NameCandidate { key: *id, id, title: None, is_subagent: id.contains('_') })
     }
 
-    pub(in crate::session::select) fn among<'i>(ids: &[&'i str], typed: &str) -> Option<(Match, Vec<&'i str>)> {
+    pub(in crate::session::select) fn among<'i>(ids: &[&'i str], typed: &str) -> Option<(NameMatch, Vec<&'i str>)> {
         named(typed, candidates(ids)).map(|found| (found.by, found.keys))
     }
 
     #[test]
     fn whole_id_beats_longer_ids() {
-        assert_eq!(among(&["abc", "abcd"], "abc"), Some((Match::WholeId, vec!["abc"])));
-        assert_eq!(among(&["abc", "abcd"], "ab"), Some((Match::Id, vec!["abc", "abcd"])));
+        assert_eq!(among(&["abc", "abcd"], "abc"), Some((NameMatch::WholeId, vec!["abc"])));
+        assert_eq!(among(&["abc", "abcd"], "ab"), Some((NameMatch::Id, vec!["abc", "abcd"])));
         assert_eq!(among(&["abc"], "x"), None);
     }
 
@@ -158,22 +160,22 @@ pub(super) mod tests {
     fn directory_in_a_path_id_beats_ids_below_it() {
         let ids =
             ["/w/two/.aider.chat.history.md", "/w/two-b/.aider.chat.history.md", "/w/two/x/.aider.chat.history.md"];
-        assert_eq!(among(&ids, "/w/two"), Some((Match::WholeId, vec![ids[0]])));
-        assert_eq!(among(&ids, "/w/two-b/"), Some((Match::WholeId, vec![ids[1]])));
-        assert_eq!(among(&ids, "/w/t").map(|(by, keys)| (by, keys.len())), Some((Match::Id, 3)));
+        assert_eq!(among(&ids, "/w/two"), Some((NameMatch::WholeId, vec![ids[0]])));
+        assert_eq!(among(&ids, "/w/two-b/"), Some((NameMatch::WholeId, vec![ids[1]])));
+        assert_eq!(among(&ids, "/w/t").map(|(by, keys)| (by, keys.len())), Some((NameMatch::Id, 3)));
     }
 
     #[test]
     fn id_prefix_prefers_sessions_to_subagents() {
-        assert_eq!(among(&["abc", "abc-1_explorer"], "ab"), Some((Match::Id, vec!["abc"])));
-        assert_eq!(among(&["abc", "abc-1_explorer"], "abc-"), Some((Match::SubagentId, vec!["abc-1_explorer"])));
+        assert_eq!(among(&["abc", "abc-1_explorer"], "ab"), Some((NameMatch::Id, vec!["abc"])));
+        assert_eq!(among(&["abc", "abc-1_explorer"], "abc-"), Some((NameMatch::SubagentId, vec!["abc-1_explorer"])));
     }
 
     #[test]
     fn id_in_other_case_matches_only_without_an_exact_prefix() {
-        assert_eq!(among(&["c-aB1", "c-ab2"], "c-ab"), Some((Match::Id, vec!["c-ab2"])));
-        assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((Match::IdInOtherCase, vec!["31c5f2e8"])));
-        assert_eq!(among(&["日本"], "日"), Some((Match::Id, vec!["日本"])));
+        assert_eq!(among(&["c-aB1", "c-ab2"], "c-ab"), Some((NameMatch::Id, vec!["c-ab2"])));
+        assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((NameMatch::IdInOtherCase, vec!["31c5f2e8"])));
+        assert_eq!(among(&["日本"], "日"), Some((NameMatch::Id, vec!["日本"])));
         assert_eq!(among(&["日本"], "ab"), None);
     }
 
@@ -183,22 +185,22 @@ pub(super) mod tests {
         let by_title = |typed: &str| {
             let candidates = titles.iter().enumerate();
             let candidates =
-                candidates.map(|(key, title)| Candidate { key, id: "0", title: Some(title), is_subagent: false });
+                candidates.map(|(key, title)| NameCandidate { key, id: "0", title: Some(title), is_subagent: false });
             named(typed, candidates).map(|found| (found.by, found.keys))
         };
-        assert_eq!(by_title("Fix the parser"), Some((Match::Title, vec![0])));
-        assert_eq!(by_title("fix the parser"), Some((Match::PartOfTitle, vec![0, 1])));
-        assert_eq!(by_title("ploy"), Some((Match::PartOfTitle, vec![2])));
+        assert_eq!(by_title("Fix the parser"), Some((NameMatch::Title, vec![0])));
+        assert_eq!(by_title("fix the parser"), Some((NameMatch::PartOfTitle, vec![0, 1])));
+        assert_eq!(by_title("ploy"), Some((NameMatch::PartOfTitle, vec![2])));
         assert_eq!(by_title("nothing"), None);
     }
 
     #[test]
     fn id_prefix_beats_a_title() {
         let candidates = [
-            Candidate { key: 1, id: "c0ffee", title: Some("Tea"), is_subagent: false },
-            Candidate { key: 2, id: "beef", title: Some("c0ff"), is_subagent: false },
+            NameCandidate { key: 1, id: "c0ffee", title: Some("Tea"), is_subagent: false },
+            NameCandidate { key: 2, id: "beef", title: Some("c0ff"), is_subagent: false },
         ];
-        assert_eq!(named("c0ff", candidates), Some(Named { by: Match::Id, keys: vec![1] }));
+        assert_eq!(named("c0ff", candidates), Some(NamedSessions { by: NameMatch::Id, keys: vec![1] }));
     }
 
     #[test]
@@ -213,7 +215,7 @@ pub(super) mod tests {
     #[test]
     fn id_of_two_agents_has_two_keys() {
         let both = [AgentKind::Claude, AgentKind::Amplifier];
-        let found = named("abc", both.map(|key| Candidate { key, id: "abc", title: None, is_subagent: false }));
+        let found = named("abc", both.map(|key| NameCandidate { key, id: "abc", title: None, is_subagent: false }));
         assert_eq!(found.map(|found| found.keys.len()), Some(2));
     }
 
@@ -229,7 +231,7 @@ pub(super) mod tests {
             expected.dedup();
             match among(&ids, &text) {
                 None => prop_assert!(expected.is_empty()),
-                Some((Match::WholeId, keys)) => prop_assert_eq!(keys, [text.as_str()]),
+                Some((NameMatch::WholeId, keys)) => prop_assert_eq!(keys, [text.as_str()]),
                 Some((_, keys)) => prop_assert_eq!(keys, expected),
             }
         }

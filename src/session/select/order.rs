@@ -45,7 +45,7 @@ pub(crate) enum SortKey {
 
 /// A session's sort key; the lowest comes first. Only ranks of the same key can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rank {
+pub(crate) enum SortRank {
     /// By a time, and whether it is plausible; a missing time sorts as the oldest.
     Time(Reverse<(bool, Timestamp)>),
     /// By size.
@@ -62,7 +62,7 @@ pub(crate) enum Rank {
     Agent(AgentKind, Reverse<(bool, Timestamp)>),
 }
 
-impl Rank {
+impl SortRank {
     /// Ranks a session by a key.
     pub(crate) fn of(session: &Session, key: SortKey) -> Self {
         let copy = session.copy();
@@ -80,7 +80,7 @@ impl Rank {
     }
 }
 
-impl Rank {
+impl SortRank {
     /// Ranks by a time, and by whether it is plausible; compact, because there may be very many.
     pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
         Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
@@ -102,7 +102,7 @@ impl Rank {
 
 /// Sorts sessions; equal ones keep the order of agent and id, so the order is deterministic.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
-    sessions.sort_by_cached_key(|session| Rank::of(session, key));
+    sessions.sort_by_cached_key(|session| SortRank::of(session, key));
     if reverse {
         self::reverse(sessions, key);
     }
@@ -111,7 +111,7 @@ pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
 /// Reverses the order of sorted sessions; those without a number that is recorded for others stay last.
 pub(crate) fn reverse(sessions: &mut [Session], key: SortKey) {
     sessions.reverse();
-    sessions.sort_by_cached_key(|session| Rank::of(session, key).is_unknown());
+    sessions.sort_by_cached_key(|session| SortRank::of(session, key).is_unknown());
 }
 
 /// Groups the sessions by launch directory; the projects are in the order of their first sessions.

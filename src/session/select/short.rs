@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Candidate;
+use super::NameCandidate;
 use super::named::dir_of;
 use crate::session::{AgentKind, Session};
 
@@ -16,7 +16,7 @@ pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 impl ShortIds {
     /// Computes the prefixes for all sessions, including those that will not be shown.
     pub(crate) fn of(sessions: &[Session]) -> Self {
-        let candidates: Vec<_> = sessions.iter().map(|session| Candidate::of(session, session)).collect();
+        let candidates: Vec<_> = sessions.iter().map(|session| NameCandidate::of(session, session)).collect();
         let lengths = candidates.iter().zip(short_lengths(&candidates));
         Self(lengths.map(|(candidate, length)| (candidate.key.key(), length)).collect())
     }
@@ -50,7 +50,7 @@ fn boundary(id: &str, length: usize) -> usize {
 /// Returns the length of the unique prefix of each id; the ids are in any order.
 ///
 /// Sub-agents do not make the short id of a session longer, because a prefix prefers sessions.
-fn short_lengths<K>(names: &[Candidate<'_, K>]) -> Vec<usize> {
+fn short_lengths<K>(names: &[NameCandidate<'_, K>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|at| (names[*at].is_subagent, names[*at].id));
     let mut lengths = vec![SHORTEST_ID; names.len()];

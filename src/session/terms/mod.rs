@@ -24,7 +24,7 @@ const SHORTEST_INSIDE: usize = 3;
 
 /// The words of a search.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
+pub(crate) struct SearchWords {
     /// As it was typed.
     pub text: String,
     pub terms: Vec<Term>,
@@ -37,7 +37,7 @@ pub(crate) struct Term {
     /// As it was typed.
     pub text: String,
     folded: String,
-    kind: Kind,
+    kind: TermKind,
     /// Finds the beginning that all forms share.
     finder: Finder<'static>,
     /// Other spellings of an identifier: `retryBudget` and `retry-budget` for `retry_budget`. All begin with the same
@@ -46,7 +46,7 @@ pub(crate) struct Term {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum TermKind {
     /// A text of letters and digits.
     Word { stem: String, start: usize },
     /// Text that is found literally, ignoring case and accents; all its spellings share the beginning of this length.
@@ -63,7 +63,7 @@ pub(crate) struct Phrase {
 
 /// A place in a text that a term matches.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct TermMatch {
     /// Number of the term.
     pub term: usize,
     /// Byte range in the text.
@@ -72,7 +72,7 @@ pub(crate) struct Place {
     pub weight: f32,
 }
 
-impl Words {
+impl SearchWords {
     /// Parses the texts of a command: a text of letters and digits is a word, any other is a phrase, and one after `-`
     /// or `!` is excluded.
     pub(crate) fn parse(texts: &[String]) -> Self {
@@ -135,7 +135,7 @@ impl Words {
     }
 
     /// Calls `see` with every match of a term in a text, in no particular order.
-    pub(crate) fn each_place(&self, text: &str, see: &mut dyn FnMut(Place)) {
+    pub(crate) fn each_place(&self, text: &str, see: &mut dyn FnMut(TermMatch)) {
         let _ = places(&self.terms, text, &folded(text), &mut |place| {
             see(place);
             ControlFlow::Continue(())
@@ -145,7 +145,7 @@ impl Words {
     /// Returns whether a text contains an excluded term.
     pub(crate) fn excludes(&self, text: &str) -> bool {
         let mut is_there =
-            |place: Place| if place.weight >= FORM { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            |place: TermMatch| if place.weight >= FORM { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         self.has_excluded() && places(&self.excluded, text, &folded(text), &mut is_there).is_break()
     }
 
@@ -163,31 +163,31 @@ impl Term {
         let kind = if text.chars().all(|c| c.is_alphanumeric() || is_mark(c)) && !text.is_empty() {
             let stem = stem(&folded);
             let start = common_start(&stem, &folded).min(first.unwrap_or(usize::MAX));
-            Kind::Word { stem, start }
+            TermKind::Word { stem, start }
         } else {
-            Kind::Phrase { start: first.unwrap_or(folded.len()) }
+            TermKind::Phrase { start: first.unwrap_or(folded.len()) }
         };
-        let (Kind::Word { start, .. } | Kind::Phrase { start }) = &kind;
+        let (TermKind::Word { start, .. } | TermKind::Phrase { start }) = &kind;
         let finder = Finder::new(&folded[..*start]).into_owned();
         Self { text: text.to_owned(), folded, kind, finder, joined }
     }
 
     /// Returns the beginning that all forms of the word share, or the whole phrase.
     pub(crate) fn start(&self) -> &str {
-        let (Kind::Word { start, .. } | Kind::Phrase { start }) = &self.kind;
+        let (TermKind::Word { start, .. } | TermKind::Phrase { start }) = &self.kind;
         &self.folded[..*start]
     }
 
     /// Returns the word, folded; `None` for a phrase.
     pub(crate) fn word(&self) -> Option<&str> {
-        matches!(self.kind, Kind::Word { .. }).then_some(self.folded.as_str())
+        matches!(self.kind, TermKind::Word { .. }).then_some(self.folded.as_str())
     }
 
     /// Returns the match in a word of a text; `token` is the folded word.
-    fn place_in(&self, number: usize, text: &str, range: Range<usize>, token: &str) -> Option<Place> {
-        let Kind::Word { stem, .. } = &self.kind else { return None };
+    fn place_in(&self, number: usize, text: &str, range: Range<usize>, token: &str) -> Option<TermMatch> {
+        let TermKind::Word { stem, .. } = &self.kind else { return None };
         let (weight, within) = self.weigh(stem, &text[range.clone()], token)?;
-        Some(Place { term: number, range: range.start + within.start..range.start + within.end, weight })
+        Some(TermMatch { term: number, range: range.start + within.start..range.start + within.end, weight })
     }
 
     /// Returns the weight of a match in a word of a text, and its range in that word.
@@ -212,7 +212,12 @@ impl Term {
 }
 
 /// Calls `see` with every match of the terms in a text, whose folded text is `whole`, until it breaks.
-fn places(terms: &[Term], text: &str, whole: &str, see: &mut dyn FnMut(Place) -> ControlFlow<()>) -> ControlFlow<()> {
+fn places(
+    terms: &[Term],
+    text: &str,
+    whole: &str,
+    see: &mut dyn FnMut(TermMatch) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let starts = terms.iter().enumerate();
     let found = starts.filter_map(|(number, term)| Some((number, term, term.finder.find(whole.as_bytes())?)));
     let found: Vec<(usize, &Term, usize)> = found.collect();
@@ -242,7 +247,8 @@ fn places(terms: &[Term], text: &str, whole: &str, see: &mut dyn FnMut(Place) ->
     for (number, term, _) in found {
         let phrase = term.word().is_none().then_some(&term.folded);
         for phrase in phrase.into_iter().chain(&term.joined) {
-            fold::find(text, whole, phrase).try_for_each(|range| see(Place { term: number, range, weight: WORD }))?;
+            fold::find(text, whole, phrase)
+                .try_for_each(|range| see(TermMatch { term: number, range, weight: WORD }))?;
         }
     }
     ControlFlow::Continue(())

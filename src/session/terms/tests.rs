@@ -1,11 +1,11 @@
 use super::*;
 
-fn words(texts: &[&str]) -> Words {
-    Words::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+fn words(texts: &[&str]) -> SearchWords {
+    SearchWords::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
 }
 
 fn found(word: &str, text: &str) -> Option<(String, f32)> {
-    let mut best: Option<Place> = None;
+    let mut best: Option<TermMatch> = None;
     words(&[word]).each_place(text, &mut |place| {
         if best.as_ref().is_none_or(|best| place.weight > best.weight) {
             best = Some(place);
@@ -80,7 +80,7 @@ fn matching_forms_share_a_common_prefix() {
         ["relational", "hoping", "hop", "hopping", "skies", "sky", "dying", "generously", "ponies", "happily", "ties"];
     for word in texts {
         let term = Term::new(word);
-        let Kind::Word { stem, .. } = &term.kind else { panic!("a word") };
+        let TermKind::Word { stem, .. } = &term.kind else { panic!("a word") };
         for other in texts.into_iter().filter(|other| super::stem(other) == *stem) {
             assert!(other.starts_with(term.start()), "{word} and {other}: {:?}", term.start());
         }
@@ -96,8 +96,8 @@ proptest::proptest! {
         let term = Term::new(&typed);
         let of_token = |range: Range<usize>| term.place_in(0, &text, range.clone(), &folded(&text[range]));
         let (mut found, mut expected) = (Vec::new(), tokens(&text).filter_map(of_token).collect::<Vec<_>>());
-        Words::all_of(vec![Term { joined: Vec::new(), ..term.clone() }]).each_place(&text, &mut |place| found.push(place));
-        let order = |place: &Place| (place.range.start, place.range.end);
+        SearchWords::all_of(vec![Term { joined: Vec::new(), ..term.clone() }]).each_place(&text, &mut |place| found.push(place));
+        let order = |place: &TermMatch| (place.range.start, place.range.end);
         found.sort_by_key(order);
         expected.sort_by_key(order);
         proptest::prop_assert_eq!(found, expected);

@@ -15,14 +15,14 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::error::Refusal;
 use crate::session::{CLOCK_SKEW, MAYBE_LIVE};
-use crate::system::fault::Fault;
+use crate::system::fault::FaultInjector;
 pub(crate) use clock::Clock;
 pub(crate) use invocation::{Elsewhere, HOST, Invocation};
 use paths::UserDirs;
-pub(crate) use program::Program;
+pub(crate) use program::ProgramSearch;
 pub(crate) use surroundings::Streams;
 use surroundings::Variables;
-pub use surroundings::{Captured, Surroundings};
+pub use surroundings::{CapturedStreams, Surroundings};
 pub(crate) use terminal::{ASKED, COLUMNS, FORCE_COLORS, Terminal};
 
 /// Everything that a run reads from its environment at its start.
@@ -47,7 +47,7 @@ pub(crate) struct Env {
     /// The standard streams.
     pub streams: Streams,
     /// The faults that a test injects into changes of files.
-    pub fault: Arc<Fault>,
+    pub fault: Arc<FaultInjector>,
     dirs: UserDirs,
     variables: Variables,
 }
@@ -76,7 +76,7 @@ impl Env {
             hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             config: Config::default(),
             dirs: if foreign_home { UserDirs::default() } else { UserDirs::read(&variables) },
-            fault: Arc::new(Fault::parse(value(&variables, "REJOIN_FAULT"))),
+            fault: Arc::new(FaultInjector::parse(value(&variables, "REJOIN_FAULT"))),
             streams,
             variables,
         })
@@ -164,7 +164,7 @@ pub(crate) mod tests {
             invocation: Invocation::default(),
             config: Config::default(),
             dirs: UserDirs::default(),
-            streams: Streams::Captured(Captured::default()),
+            streams: Streams::Captured(CapturedStreams::default()),
             fault: Arc::default(),
             variables: Variables::new(),
         }

@@ -7,7 +7,7 @@ use crate::system::reach;
 
 /// The result of a search for a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub(crate) enum ProgramSearch {
     /// The program can be executed.
     Found(PathBuf),
     /// A file of that name exists, but cannot be executed.
@@ -22,18 +22,18 @@ fn is_executable(path: &Path) -> bool {
 
 impl Env {
     /// Finds a program as a shell does: by its path, or in the directories of `PATH`.
-    pub(crate) fn find_program(&self, name: &str) -> Program {
+    pub(crate) fn find_program(&self, name: &str) -> ProgramSearch {
         if name.contains('/') {
-            return Program::Found(PathBuf::from(name));
+            return ProgramSearch::Found(PathBuf::from(name));
         }
         let mut unusable = None;
         for dir in self.variable("PATH").into_iter().flat_map(std::env::split_paths) {
             let path = dir.join(name);
             if is_executable(&path) {
-                return Program::Found(path);
+                return ProgramSearch::Found(path);
             }
             unusable = unusable.or(Some(path).filter(|path| reach::is_file(path)));
         }
-        unusable.map_or(Program::Missing, Program::NotExecutable)
+        unusable.map_or(ProgramSearch::Missing, ProgramSearch::NotExecutable)
     }
 }

@@ -29,12 +29,12 @@ pub(crate) enum Streams {
     #[default]
     Process,
     /// Memory; no stream is a terminal.
-    Captured(Captured),
+    Captured(CapturedStreams),
 }
 
 /// The standard streams of a run in the process of a test: its input, and what it wrote.
 #[derive(Clone, Debug, Default)]
-pub struct Captured {
+pub struct CapturedStreams {
     input: Arc<Mutex<Cursor<Vec<u8>>>>,
     out: Arc<Mutex<Vec<u8>>>,
     err: Arc<Mutex<Vec<u8>>>,
@@ -44,7 +44,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Captured {
+impl CapturedStreams {
     /// Creates streams with an input.
     pub fn with_input(input: impl Into<Vec<u8>>) -> Self {
         Self { input: Arc::new(Mutex::new(Cursor::new(input.into()))), ..Self::default() }
@@ -62,9 +62,9 @@ impl Captured {
 }
 
 /// A writer to shared memory.
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         lock(&self.0).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -76,9 +76,9 @@ impl Write for Shared {
 }
 
 /// A reader of shared memory.
-struct Input(Arc<Mutex<Cursor<Vec<u8>>>>);
+struct SharedInput(Arc<Mutex<Cursor<Vec<u8>>>>);
 
-impl Read for Input {
+impl Read for SharedInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         lock(&self.0).read(buffer)
     }
@@ -107,21 +107,21 @@ impl Streams {
     pub(crate) fn input(&self) -> Box<dyn Read + Send> {
         match self {
             Self::Process => Box::new(io::stdin()),
-            Self::Captured(streams) => Box::new(Input(Arc::clone(&streams.input))),
+            Self::Captured(streams) => Box::new(SharedInput(Arc::clone(&streams.input))),
         }
     }
 
     pub(crate) fn out(&self) -> Box<dyn Write + Send> {
         match self {
             Self::Process => Box::new(io::stdout()),
-            Self::Captured(streams) => Box::new(Shared(Arc::clone(&streams.out))),
+            Self::Captured(streams) => Box::new(SharedOutput(Arc::clone(&streams.out))),
         }
     }
 
     pub(crate) fn err(&self) -> Box<dyn Write + Send> {
         match self {
             Self::Process => Box::new(io::stderr()),
-            Self::Captured(streams) => Box::new(Shared(Arc::clone(&streams.err))),
+            Self::Captured(streams) => Box::new(SharedOutput(Arc::clone(&streams.err))),
         }
     }
 }
@@ -139,7 +139,7 @@ impl Surroundings {
         args: Vec<OsString>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         cwd: PathBuf,
-        streams: &Captured,
+        streams: &CapturedStreams,
     ) -> Self {
         let variables = variables.into_iter().collect();
         Self { args, variables, cwd: Some(cwd), streams: Streams::Captured(streams.clone()) }

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::system::fsio;
-use crate::system::process::pages::{self, Reading};
-use crate::system::process::{Held, LockTable, OpenFile, Running, StartTime, Table};
+use crate::system::process::pages::{self, TableReading};
+use crate::system::process::{HeldLock, LockTable, OpenFile, ProcessTable, RunningProcess, StartTime};
 use crate::system::reach;
 
 /// Maximum size in bytes of the lock table, which has a line of about 60 bytes per lock.
@@ -71,7 +71,7 @@ impl Proc<'_> {
     }
 }
 
-impl Table for Proc<'_> {
+impl ProcessTable for Proc<'_> {
     fn start_time(&self, pid: u32) -> Option<StartTime> {
         self.stat(pid, 19)?.parse().ok().map(StartTime::Ticks)
     }
@@ -100,7 +100,7 @@ impl Table for Proc<'_> {
 
     fn locks(&self) -> LockTable {
         let path = self.0.join("locks");
-        let read = || Reading::of(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
+        let read = || TableReading::of(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
         let Some((table, is_settled)) = pages::lines(read) else { return LockTable::default() };
         // A truncated table proves nothing about the locks it lacks.
         let is_whole = is_settled && self.pid_namespace() == Some(ALL_PROCESSES) && table.len() < MAX_LOCKS;
@@ -136,7 +136,7 @@ impl Table for Proc<'_> {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the table of processes is not a file system of a server")]
-    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<RunningProcess> {
         let entries = self.0.read_dir().into_iter().flatten().filter_map(Result::ok);
         let running = entries.filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
@@ -144,7 +144,7 @@ impl Table for Proc<'_> {
             let own = self.strings(pid, "environ").zip(entry.path().join("cwd").read_link().ok());
             // The environment of a process that ended meanwhile was read as empty.
             let is_alive = self.strings(pid, "cmdline").as_ref() == Some(&words);
-            is_alive.then_some(Running { pid, words, own })
+            is_alive.then_some(RunningProcess { pid, words, own })
         });
         running.collect()
     }
@@ -157,7 +157,7 @@ impl Table for Proc<'_> {
 }
 
 /// Parses `1: FLOCK ADVISORY WRITE 4193 fd:01:1234567 0 EOF`; `->` marks a lock that is only waited for.
-fn lock(line: &str) -> Option<((u64, u64), Held)> {
+fn lock(line: &str) -> Option<((u64, u64), HeldLock)> {
     let mut words = line.split_ascii_whitespace().skip(1);
     words.next().filter(|kind| *kind == "FLOCK")?;
     let is_exclusive = words.nth(1)? == "WRITE";
@@ -166,7 +166,7 @@ fn lock(line: &str) -> Option<((u64, u64), Held)> {
     let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
     let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
     let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
-    Some(((device, inode), Held { pid, is_exclusive }))
+    Some(((device, inode), HeldLock { pid, is_exclusive }))
 }
 
 #[cfg(test)]
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn proc_locks_line_has_inode_and_pid() {
         let device = rustix::fs::makedev(0xfd, 1);
-        let held = |is_exclusive| Some(((device, 1_234_567), Held { pid: 4193, is_exclusive }));
+        let held = |is_exclusive| Some(((device, 1_234_567), HeldLock { pid: 4193, is_exclusive }));
         assert_eq!(lock("7: FLOCK  ADVISORY  WRITE 4193 fd:01:1234567 0 EOF"), held(true));
         assert_eq!(lock("7: FLOCK  ADVISORY  READ 4193 fd:01:1234567 0 EOF"), held(false));
         for other in

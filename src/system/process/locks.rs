@@ -9,11 +9,11 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::system::fsio::open_regular;
-use crate::system::process::{Held, LockTable, Table, exists, identity, native, openers};
+use crate::system::process::{HeldLock, LockTable, ProcessTable, exists, identity, native, openers};
 
 /// The holder of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lock {
+pub(crate) enum LockOwner {
     /// The lock is free, or the file does not exist.
     Free,
     /// This process.
@@ -28,7 +28,7 @@ pub(crate) enum Lock {
 /// lock of the machine; it lacks the locks that other machines hold on a network file system. macOS has no such table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locks {
-    held: HashMap<(u64, u64), Held>,
+    held: HashMap<(u64, u64), HeldLock>,
     /// The inode numbers of the locked files: for some file systems, such as btrfs, `stat` reports another device than
     /// the table.
     numbers: HashSet<u64>,
@@ -64,14 +64,14 @@ impl Locks {
     ///
     /// The table is checked first, because it names the process. A lock that is not in the table is tried only if the
     /// table may lack it: the lock is taken shared for an instant, in which an agent that tries to take it fails.
-    pub(crate) fn holder(&self, path: &Path) -> Lock {
-        let Ok((file, metadata)) = open_regular(path) else { return Lock::Free };
+    pub(crate) fn holder(&self, path: &Path) -> LockOwner {
+        let Ok((file, metadata)) = open_regular(path) else { return LockOwner::Free };
         let held = self.held.get(&identity(&metadata)).filter(|held| held.is_exclusive);
         if let Some(held) = held.filter(|held| exists(held.pid)) {
-            return Lock::HeldBy(held.pid);
+            return LockOwner::HeldBy(held.pid);
         }
         if held.is_none() && self.knows(&metadata) == Some(false) {
-            return Lock::Free;
+            return LockOwner::Free;
         }
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {
             // The process that acquired the lock may have passed it to another process and ended.
@@ -79,8 +79,8 @@ impl Locks {
                 .unwrap_or_default()
                 .into_values()
                 .next()
-                .map_or(Lock::Held, Lock::HeldBy),
-            _ => Lock::Free,
+                .map_or(LockOwner::Held, LockOwner::HeldBy),
+            _ => LockOwner::Free,
         }
     }
 }
@@ -111,16 +111,16 @@ mod tests {
     fn lock_counts_only_while_held() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.lock");
-        assert_eq!(Locks::read().holder(&path), Lock::Free, "there is none");
+        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "there is none");
         let file = std::fs::File::create(&path).expect("a file");
-        assert_eq!(Locks::read().holder(&path), Lock::Free, "nobody holds it");
+        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "nobody holds it");
         file.lock().expect("a lock");
-        assert_eq!(Locks::default().holder(&path), Lock::Held, "tried, without the table");
+        assert_eq!(Locks::default().holder(&path), LockOwner::Held, "tried, without the table");
         if cfg!(target_os = "linux") {
-            assert_eq!(Locks::read().holder(&path), Lock::HeldBy(std::process::id()));
+            assert_eq!(Locks::read().holder(&path), LockOwner::HeldBy(std::process::id()));
         }
         file.unlock().expect("no lock");
-        assert_eq!(Locks::read().holder(&path), Lock::Free, "it was let go");
+        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "it was let go");
     }
 
     #[test]

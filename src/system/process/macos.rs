@@ -8,7 +8,7 @@ use libproc::file_info::{ListFDs, PIDFDInfo, PIDFDInfoFlavor, ProcFDType, pidfdi
 use libproc::proc_pid::{listpidinfo, pidinfo, pidpath};
 use libproc::processes::{ProcFilter, pids_by_type};
 
-use crate::system::process::{OpenFile, Running, StartTime, Table};
+use crate::system::process::{OpenFile, ProcessTable, RunningProcess, StartTime};
 
 /// `FWRITE` of `<sys/fcntl.h>`.
 const WRITES: u32 = 2;
@@ -55,7 +55,7 @@ fn vnode(pid: i32, fd: i32) -> Option<VnodeInfo> {
     pidfdinfo(pid, fd).ok()
 }
 
-impl Table for Libproc {
+impl ProcessTable for Libproc {
     fn start_time(&self, pid: u32) -> Option<StartTime> {
         i64::try_from(bsd_info(pid)?.pbi_start_tvsec).ok().map(StartTime::Seconds)
     }
@@ -78,11 +78,11 @@ impl Table for Libproc {
         Some(files.collect())
     }
 
-    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+    fn running(&self, is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<RunningProcess> {
         let path = |pid: u32| pidpath(i32::try_from(pid).ok()?).ok();
         let running = pids_by_type(ProcFilter::All).unwrap_or_default().into_iter().filter_map(|pid| {
             let words = Some(vec![path(pid)?]).filter(|words| is_wanted(words))?;
-            Some(Running { pid, words, own: Some(Default::default()) })
+            Some(RunningProcess { pid, words, own: Some(Default::default()) })
         });
         running.collect()
     }

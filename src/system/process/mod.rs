@@ -21,14 +21,14 @@ use super::reach;
 
 #[cfg(target_os = "linux")]
 use linux::native;
-pub(crate) use locks::{Lock, Locks, is_locked};
+pub(crate) use locks::{LockOwner, Locks, is_locked};
 #[cfg(target_os = "macos")]
 use macos::native;
 use start_time::Sighting;
 pub(crate) use start_time::{Presence, StartTime};
 
 /// The system's information about processes; the defaults provide none.
-trait Table {
+trait ProcessTable {
     /// Returns when a process started.
     fn start_time(&self, _pid: u32) -> Option<StartTime> {
         None
@@ -67,7 +67,7 @@ trait Table {
     }
 
     /// Returns the processes whose command line matches.
-    fn running(&self, _is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+    fn running(&self, _is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<RunningProcess> {
         Vec::new()
     }
 
@@ -80,28 +80,28 @@ trait Table {
 /// A system without support.
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
 #[derive(Debug)]
-struct Silent;
+struct NoProcessTable;
 
 #[cfg(any(test, not(any(target_os = "linux", target_os = "macos"))))]
-impl Table for Silent {}
+impl ProcessTable for NoProcessTable {}
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn native() -> Silent {
-    Silent
+fn native() -> NoProcessTable {
+    NoProcessTable
 }
 
 /// The locks that the system lists.
 #[derive(Clone, Debug, Default)]
 struct LockTable {
     /// Every lock, with device and inode of its file.
-    locks: Vec<((u64, u64), Held)>,
+    locks: Vec<((u64, u64), HeldLock)>,
     /// Set if a lock that is missing here is certainly not held.
     is_whole: bool,
 }
 
 /// A lock on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
+struct HeldLock {
     pid: u32,
     is_exclusive: bool,
 }
@@ -116,7 +116,7 @@ struct OpenFile {
 
 /// A process that runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningProcess {
     /// Its id.
     pub pid: u32,
     /// Its command line, or its program only if the system shows no more.
@@ -126,7 +126,7 @@ pub(crate) struct Running {
 }
 
 /// Finds the other processes whose command line matches.
-pub(crate) fn running(is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<Running> {
+pub(crate) fn running(is_wanted: &dyn Fn(&[String]) -> bool) -> Vec<RunningProcess> {
     let mut running = native().running(is_wanted);
     running.retain(|running| running.pid != std::process::id());
     running
@@ -147,7 +147,7 @@ pub(crate) fn presence(pid: u32, noted: Option<StartTime>) -> Presence {
     presence_in(&native(), pid, noted)
 }
 
-fn presence_in(table: &impl Table, pid: u32, noted: Option<StartTime>) -> Presence {
+fn presence_in(table: &impl ProcessTable, pid: u32, noted: Option<StartTime>) -> Presence {
     let own = table.start_time(std::process::id());
     if table.is_zombie(pid) {
         return Presence::Ended;
@@ -185,7 +185,7 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
     openers(&native(), files, true)
 }
 
-fn openers(table: &impl Table, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
+fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
     let wanted = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
     // This process only reads.
@@ -214,7 +214,7 @@ impl OpenFiles {
         Self::of(&native())
     }
 
-    fn of(table: &impl Table) -> Self {
+    fn of(table: &impl ProcessTable) -> Self {
         // This process only reads: the picker may show a session at the moment in which it is to be removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
         let holders = |files: Vec<OpenFile>| {
@@ -244,7 +244,7 @@ pub(crate) fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
     held_in(&native(), files)
 }
 
-fn held_in(table: &impl Table, files: &[&Path]) -> BTreeSet<PathBuf> {
+fn held_in(table: &impl ProcessTable, files: &[&Path]) -> BTreeSet<PathBuf> {
     if files.is_empty() {
         return BTreeSet::new();
     }
@@ -369,7 +369,7 @@ mod tests {
         open: Option<Vec<(OpenFile, bool)>>,
     }
 
-    impl Table for Fake {
+    impl ProcessTable for Fake {
         fn start_time(&self, pid: u32) -> Option<StartTime> {
             self.started.get(&pid).copied()
         }
@@ -398,10 +398,10 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "x").expect("a file");
-        assert_eq!(presence_in(&Silent, std::process::id(), Some(StartTime::Ticks(7))), Presence::Unknown);
-        assert_eq!(openers(&Silent, &[&path], true), None);
-        assert_eq!(held_in(&Silent, &[&path]), BTreeSet::from([path.clone()]));
-        assert!(!OpenFiles::of(&Silent).is_known());
+        assert_eq!(presence_in(&NoProcessTable, std::process::id(), Some(StartTime::Ticks(7))), Presence::Unknown);
+        assert_eq!(openers(&NoProcessTable, &[&path], true), None);
+        assert_eq!(held_in(&NoProcessTable, &[&path]), BTreeSet::from([path.clone()]));
+        assert!(!OpenFiles::of(&NoProcessTable).is_known());
     }
 
     #[test]

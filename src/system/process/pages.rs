@@ -11,13 +11,13 @@ const TRIES: usize = 16;
 
 /// The result of reading a table once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct TableReading {
     pub bytes: Vec<u8>,
     /// Set if one `read` returned the whole table.
     pub is_of_one_moment: bool,
 }
 
-impl Reading {
+impl TableReading {
     /// Reads a table to its end, or up to a limit in bytes.
     pub(super) fn of(mut file: File, limit: usize) -> io::Result<Self> {
         let mut bytes = vec![0; limit];
@@ -37,7 +37,7 @@ impl Reading {
 
 /// Returns the lines of a table, and whether every line that existed all the time is among them: the table came in one
 /// read, or twice in a row alike. Otherwise, returns the lines of all reads.
-pub(super) fn lines(mut read: impl FnMut() -> Option<Reading>) -> Option<(Vec<u8>, bool)> {
+pub(super) fn lines(mut read: impl FnMut() -> Option<TableReading>) -> Option<(Vec<u8>, bool)> {
     let (mut all, mut last) = (Vec::new(), None);
     for _ in 0..TRIES {
         let reading = read()?;
@@ -58,7 +58,7 @@ mod tests {
     fn read(tables: &[(&str, bool)]) -> Option<(String, bool)> {
         let mut tables = tables.iter().cycle();
         let found = lines(|| {
-            tables.next().map(|(text, is_of_one_moment)| Reading {
+            tables.next().map(|(text, is_of_one_moment)| TableReading {
                 bytes: text.as_bytes().to_vec(),
                 is_of_one_moment: *is_of_one_moment,
             })

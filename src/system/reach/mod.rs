@@ -23,7 +23,7 @@ use crate::error::Exit;
 
 mod mounts;
 
-use mounts::{Kind, Mounts};
+use mounts::{MountKind, Mounts};
 
 /// The only argument of a helper.
 const HELPER: &str = "__look";
@@ -51,11 +51,11 @@ struct Reach {
     /// Milliseconds that were spent on waiting in vain.
     wasted: AtomicU64,
     /// Mounts that did not answer, each with the sessions whose directories are there.
-    silent: Mutex<Silent>,
+    silent: Mutex<SilentMounts>,
 }
 
 #[derive(Default)]
-struct Silent {
+struct SilentMounts {
     sessions: std::collections::BTreeMap<PathBuf, HashSet<u64>>,
     reported: HashSet<PathBuf>,
 }
@@ -165,7 +165,7 @@ pub(crate) fn unreported() -> Vec<SilentMount> {
         return Vec::new();
     }
     let mut silent = lock(&REACH.silent);
-    let Silent { sessions, reported } = &mut *silent;
+    let SilentMounts { sessions, reported } = &mut *silent;
     let new = sessions.iter().filter(|(point, _)| reported.insert((*point).clone()));
     new.map(|(point, sessions)| SilentMount { point: point.clone(), sessions: sessions.len() }).collect()
 }
@@ -185,7 +185,7 @@ pub(crate) fn end_helpers() {
     for (_, helper) in lock(&REACH.helpers).drain() {
         let mut helper = lock(&helper);
         helper.input = None;
-        if helper.state == State::Answering
+        if helper.state == MountState::Answering
             && let Some(mut child) = helper.child.take()
         {
             let _ = child.wait();
@@ -227,7 +227,7 @@ struct Helper {
     child: Option<Child>,
     input: Option<ChildStdin>,
     output: Option<ChildStdout>,
-    state: State,
+    state: MountState,
     /// Deadline for the first answer.
     until: Instant,
     /// Set if it was started together with the helpers of other mounts, so that all share one wait.
@@ -235,7 +235,7 @@ struct Helper {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum MountState {
     /// It has not answered yet.
     Started,
     Answering,
@@ -249,8 +249,8 @@ impl Helper {
     fn start(point: &Path, patience: Duration, is_ahead: bool) -> Self {
         let started = Self::spawn();
         let (state, child) = match started {
-            Ok(child) => (State::Started, Some(child)),
-            Err(_) => (State::Unasked, None),
+            Ok(child) => (MountState::Started, Some(child)),
+            Err(_) => (MountState::Unasked, None),
         };
         let until = deadline::after(patience);
         let mut helper = Self { child, input: None, output: None, state, until, is_ahead };
@@ -294,7 +294,7 @@ impl Helper {
     }
 
     fn give_up(&mut self) {
-        self.state = State::Silent;
+        self.state = MountState::Silent;
         (self.input, self.output) = (None, None);
         // The helper may be unkillable until the server is back, when this ends it. Do not wait for it.
         if let Some(mut child) = self.child.take() {
@@ -372,16 +372,16 @@ impl Reach {
             }
             real.push(&name);
             match self.mounts.at(&real) {
-                Some(Kind::Local) => continue,
+                Some(MountKind::Local) => continue,
                 Some(kind) => {
                     let mut point = PathBuf::from(&real);
                     let next = rest.last().filter(|next| *next != "..").map(|next| point.join(next));
                     match next {
                         // Each directory of an automounter is a server.
-                        Some(next) if kind == Kind::Automounter && self.mounts.at(next.as_os_str()).is_some() => {
+                        Some(next) if kind == MountKind::Automounter && self.mounts.at(next.as_os_str()).is_some() => {
                             continue;
                         }
-                        Some(next) if kind == Kind::Automounter => point = next,
+                        Some(next) if kind == MountKind::Automounter => point = next,
                         _ => {}
                     }
                     let mut path = PathBuf::from(real);
@@ -444,16 +444,16 @@ impl Reach {
         let mut helper = lock(&helper);
         let asked_at = Instant::now();
         let mut is_counted = true;
-        if helper.state == State::Started {
+        if helper.state == MountState::Started {
             let until = helper.until;
             let is_heard = helper.hear(until);
-            helper.state = if is_heard { State::Answering } else { State::Silent };
+            helper.state = if is_heard { MountState::Answering } else { MountState::Silent };
             is_counted = is_heard || !helper.is_ahead;
         }
         let is_answered = match helper.state {
-            State::Unasked => return true,
-            State::Started | State::Silent => false,
-            State::Answering => {
+            MountState::Unasked => return true,
+            MountState::Started | MountState::Silent => false,
+            MountState::Answering => {
                 let until = deadline::after(self.patience());
                 helper.send(&remote.path).is_ok() && helper.hear(until)
             }

@@ -72,7 +72,7 @@ const LOCAL: &[&str] = &[
 
 /// The provider of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MountKind {
     /// The kernel, from a disk or from memory.
     Local,
     /// A server, or a FUSE program.
@@ -84,7 +84,7 @@ pub(super) enum Kind {
 /// Mount points, under the names that the kernel uses.
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
-    kinds: HashMap<OsString, Kind>,
+    kinds: HashMap<OsString, MountKind>,
     any_remote: bool,
 }
 
@@ -120,20 +120,20 @@ impl Mounts {
             let kind = options.next()?;
             let is_local = options.any(|option| option == "local") || LOCAL.contains(&kind);
             let kind = match kind {
-                "autofs" => Kind::Automounter,
-                _ if is_local => Kind::Local,
-                _ => Kind::Remote,
+                "autofs" => MountKind::Automounter,
+                _ if is_local => MountKind::Local,
+                _ => MountKind::Remote,
             };
             Some((OsString::from(point), kind))
         };
         Self::of(text.lines().filter_map(mount))
     }
 
-    fn of(mounts: impl Iterator<Item = (OsString, Kind)>) -> Self {
-        let mut kinds: HashMap<OsString, Kind> = mounts.collect();
+    fn of(mounts: impl Iterator<Item = (OsString, MountKind)>) -> Self {
+        let mut kinds: HashMap<OsString, MountKind> = mounts.collect();
         // If the root did not answer, no program would run, including this one.
         kinds.remove(OsStr::new("/"));
-        let any_remote = kinds.values().any(|kind| *kind != Kind::Local);
+        let any_remote = kinds.values().any(|kind| *kind != MountKind::Local);
         Self { kinds, any_remote }
     }
 
@@ -143,13 +143,13 @@ impl Mounts {
     }
 
     /// Returns the kind of the mount at a path.
-    pub(super) fn at(&self, point: &OsStr) -> Option<Kind> {
+    pub(super) fn at(&self, point: &OsStr) -> Option<MountKind> {
         self.kinds.get(point).copied()
     }
 
     /// Returns the mount points that may be queried in advance; accessing an automounter would mount something.
     pub(super) fn ahead(&self) -> impl Iterator<Item = &Path> {
-        self.kinds.iter().filter(|(_, kind)| **kind == Kind::Remote).map(|(point, _)| Path::new(point))
+        self.kinds.iter().filter(|(_, kind)| **kind == MountKind::Remote).map(|(point, _)| Path::new(point))
     }
 }
 
@@ -161,11 +161,11 @@ fn table() -> io::Result<Vec<u8>> {
     Ok(table)
 }
 
-fn kind_of(name: &str) -> Kind {
+fn kind_of(name: &str) -> MountKind {
     match name {
-        "autofs" => Kind::Automounter,
-        local if LOCAL.contains(&local) => Kind::Local,
-        _ => Kind::Remote,
+        "autofs" => MountKind::Automounter,
+        local if LOCAL.contains(&local) => MountKind::Local,
+        _ => MountKind::Remote,
     }
 }
 
@@ -201,11 +201,11 @@ mod tests {
         let mounts = Mounts::of_linux(table);
         for (point, kind) in [
             ("/", None),
-            ("/mnt/a b", Some(Kind::Remote)),
-            ("/data", Some(Kind::Local)),
-            ("/net", Some(Kind::Automounter)),
-            ("/top", Some(Kind::Local)),
-            ("/new", Some(Kind::Remote)),
+            ("/mnt/a b", Some(MountKind::Remote)),
+            ("/data", Some(MountKind::Local)),
+            ("/net", Some(MountKind::Automounter)),
+            ("/top", Some(MountKind::Local)),
+            ("/new", Some(MountKind::Remote)),
             ("/nonsense", None),
         ] {
             assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
@@ -223,10 +223,10 @@ mod tests {
         let mounts = Mounts::of_bsd(table);
         for (point, kind) in [
             ("/", None),
-            ("/dev", Some(Kind::Local)),
-            ("/System/Volumes/Data", Some(Kind::Local)),
-            ("/home", Some(Kind::Automounter)),
-            ("/Volumes/my share (x)", Some(Kind::Remote)),
+            ("/dev", Some(MountKind::Local)),
+            ("/System/Volumes/Data", Some(MountKind::Local)),
+            ("/home", Some(MountKind::Automounter)),
+            ("/Volumes/my share (x)", Some(MountKind::Remote)),
         ] {
             assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
         }

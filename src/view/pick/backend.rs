@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::change::outcome::Outcome;
+use crate::change::outcome::ChangeOutcome;
 use crate::change::plan::change::Change;
 use crate::session::{AgentKind, Session};
 
@@ -53,7 +53,7 @@ pub(crate) struct Ready {
 
 /// The reason why a session is not resumed, and the possible actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedResume {
     pub why: String,
     pub ready: Vec<Ready>,
 }
@@ -65,10 +65,10 @@ pub(crate) trait Backend: Send + Sync {
     fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>));
 
     /// Checks whether a session can be resumed.
-    fn check(&self, session: &Session, how: &How) -> Result<(), Refused>;
+    fn check(&self, session: &Session, how: &How) -> Result<(), RefusedResume>;
 
     /// Returns the command that resumes a session.
-    fn command(&self, session: &Session) -> Result<String, Refused>;
+    fn command(&self, session: &Session) -> Result<String, RefusedResume>;
 
     /// Returns the other agents that can be started with a briefing on a session, as commands; fails with the reason if
     /// none can.
@@ -78,7 +78,7 @@ pub(crate) trait Backend: Send + Sync {
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String>;
 
     /// Carries out that plan.
-    fn remove(&self, change: &Change) -> Result<Outcome, String>;
+    fn remove(&self, change: &Change) -> Result<ChangeOutcome, String>;
 
     /// Pins or unpins sessions.
     fn pin(&self, sessions: &[Arc<Session>], is_wanted: bool) -> Result<(), String>;

@@ -8,16 +8,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::backend::{Backend, How, Ready, Refused};
-use super::item::{Item, Key};
+use super::backend::{Backend, How, Ready, RefusedResume};
+use super::item::{ItemKey, PickerItem};
 use super::preview::Preview;
-use super::search::{Found, Search};
-use crate::change::outcome::Outcome;
+use super::search::{PickerSearch, SearchResult};
+use crate::change::outcome::ChangeOutcome;
 use crate::change::plan::change::Change;
 use crate::format::text;
-use crate::scan::texts::Texts;
+use crate::scan::texts::TextCache;
 use crate::session::Session;
-use crate::session::terms::Words;
+use crate::session::terms::SearchWords;
 use crate::system::env::Env;
 use crate::system::terminal::Waker;
 
@@ -27,41 +27,41 @@ const MAX_KEPT: usize = 256 * 1024 * 1024;
 /// A result from another thread.
 pub(super) enum News {
     /// Sessions were read; `problems` is the number of unreadable places, once all were read.
-    Loaded { sessions: Vec<Arc<Session>>, items: Vec<Item>, problems: Option<usize> },
+    Loaded { sessions: Vec<Arc<Session>>, items: Vec<PickerItem>, problems: Option<usize> },
     /// Messages were read for the preview.
-    Preview(Key, Preview),
+    Preview(ItemKey, Preview),
     /// A result of the search with this number.
-    Found(Request, Found),
+    Found(SearchNumber, SearchResult),
     /// The check of a session for a resume.
-    Checked(Arc<Session>, How, Result<(), Refused>),
+    Checked(Arc<Session>, How, Result<(), RefusedResume>),
     /// The command that resumes a session.
-    Command(Arc<Session>, Result<String, Refused>),
+    Command(Arc<Session>, Result<String, RefusedResume>),
     /// The other agents for a session.
-    Agents(Key, Result<Vec<Ready>, String>),
+    Agents(ItemKey, Result<Vec<Ready>, String>),
     /// A removal was planned.
-    Planned(Vec<Key>, Result<Change, String>),
+    Planned(Vec<ItemKey>, Result<Change, String>),
     /// A removal was carried out: the removed sessions, and the message about it.
-    Removed { gone: Vec<Key>, words: String },
+    Removed { gone: Vec<ItemKey>, words: String },
     /// Sessions were pinned or unpinned.
-    Pinned(Vec<Key>, Result<bool, String>),
+    Pinned(Vec<ItemKey>, Result<bool, String>),
 }
 
 /// The number of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request(u64);
+pub(super) struct SearchNumber(u64);
 
 /// A counter that grows with each request, so that threads with an older request can stop.
 #[derive(Clone, Debug, Default)]
-struct Wish(Arc<AtomicU64>);
+struct RequestCounter(Arc<AtomicU64>);
 
-impl Wish {
+impl RequestCounter {
     /// Makes a new request; the returned function is true until the next one.
-    fn renew(&self) -> (Request, impl Fn() -> bool + Clone + Send + Sync + use<>) {
-        let (wish, own) = (self.clone(), Request(self.0.fetch_add(1, Ordering::SeqCst) + 1));
+    fn renew(&self) -> (SearchNumber, impl Fn() -> bool + Clone + Send + Sync + use<>) {
+        let (wish, own) = (self.clone(), SearchNumber(self.0.fetch_add(1, Ordering::SeqCst) + 1));
         (own, move || wish.is_current(own))
     }
 
-    fn is_current(&self, request: Request) -> bool {
+    fn is_current(&self, request: SearchNumber) -> bool {
         self.0.load(Ordering::SeqCst) == request.0
     }
 }
@@ -72,9 +72,9 @@ pub(super) struct Background {
     send: Sender<News>,
     news: Receiver<News>,
     waker: Waker,
-    preview: Wish,
-    search: Wish,
-    texts: Arc<Texts>,
+    preview: RequestCounter,
+    search: RequestCounter,
+    texts: Arc<TextCache>,
     /// The threads of searches. The list is matched by others, so that a key never waits for a search; without threads,
     /// they are shared.
     searchers: OnceCell<Option<Arc<ThreadPool>>>,
@@ -88,9 +88,9 @@ impl Background {
             send,
             news,
             waker,
-            preview: Wish::default(),
-            search: Wish::default(),
-            texts: Arc::new(Texts::new(MAX_KEPT)),
+            preview: RequestCounter::default(),
+            search: RequestCounter::default(),
+            texts: Arc::new(TextCache::new(MAX_KEPT)),
             searchers: OnceCell::new(),
         }
     }
@@ -120,7 +120,7 @@ impl Background {
         let env = env.clone();
         self.run(move |backend, send| {
             backend.load(&mut |sessions, problems| {
-                let items = sessions.par_iter().map(|session| Item::of(session, &env)).collect();
+                let items = sessions.par_iter().map(|session| PickerItem::of(session, &env)).collect();
                 send(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
         });
@@ -159,7 +159,7 @@ impl Background {
         let (request, is_wanted) = self.search.renew();
         let pool = || ThreadPoolBuilder::new().build().ok().map(Arc::new);
         let (kept, searchers) = (Arc::clone(&self.texts), self.searchers.get_or_init(pool).clone());
-        let search = Search { words: Words::parse(texts), sessions, kept, is_filtered, now: env.clock.now };
+        let search = PickerSearch { words: SearchWords::parse(texts), sessions, kept, is_filtered, now: env.clock.now };
         self.run(move |_, report| {
             let work = || search.run(&is_wanted, &|found| report(News::Found(request, found)));
             searchers.as_ref().map_or_else(work, |searchers| searchers.install(work));
@@ -167,7 +167,7 @@ impl Background {
     }
 
     /// Returns whether a result is about the typed text, and not about an earlier one.
-    pub(super) fn is_current(&self, request: Request) -> bool {
+    pub(super) fn is_current(&self, request: SearchNumber) -> bool {
         self.search.is_current(request)
     }
 
@@ -224,7 +224,7 @@ impl Background {
 }
 
 /// Returns the sessions that a removal removed, and the message about it.
-fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
+fn gone(change: &Change, outcome: &ChangeOutcome) -> (Vec<ItemKey>, String) {
     let (mut gone, mut left) = (Vec::new(), Vec::new());
     for (item, done) in change.items.iter().zip(&outcome.done) {
         match done.why() {
@@ -241,6 +241,6 @@ fn gone(change: &Change, outcome: &Outcome) -> (Vec<Key>, String) {
     (gone, words.join("; "))
 }
 
-fn keys(sessions: &[Arc<Session>]) -> Vec<Key> {
+fn keys(sessions: &[Arc<Session>]) -> Vec<ItemKey> {
     sessions.iter().map(|session| session.key()).collect()
 }

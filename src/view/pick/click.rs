@@ -1,49 +1,49 @@
 //! Actions of the mouse: a click highlights a session, a second one chooses it, and the wheel moves or scrolls.
 
-use super::keys::Key as Pressed;
-use super::layout::Layout;
+use super::keys::PickerKey as Pressed;
+use super::layout::ScreenLayout;
 use super::mouse::{Mouse, Point};
-use super::press::Step;
-use super::state::{ListRow, State};
+use super::press::KeyResult;
+use super::state::{ListRow, PickerState};
 
 /// The part of the screen at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum ScreenPart {
     /// A line of the list.
     List(usize),
     Preview,
     Other,
 }
 
-impl Layout {
-    fn part(self, point: Point) -> Part {
-        let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return Part::Other };
+impl ScreenLayout {
+    fn part(self, point: Point) -> ScreenPart {
+        let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return ScreenPart::Other };
         match () {
-            () if line < self.list.rows && point.column < self.list.columns => Part::List(line),
+            () if line < self.list.rows && point.column < self.list.columns => ScreenPart::List(line),
             // A line separates the two.
-            () if line < self.body().rows && line != self.list.rows => Part::Preview,
-            () => Part::Other,
+            () if line < self.body().rows && line != self.list.rows => ScreenPart::Preview,
+            () => ScreenPart::Other,
         }
     }
 }
 
-impl State {
+impl PickerState {
     /// Carries out an event of the mouse on the list or the preview.
-    pub(super) fn point(&mut self, mouse: Mouse) -> Step {
+    pub(super) fn point(&mut self, mouse: Mouse) -> KeyResult {
         let (Mouse::Click(point) | Mouse::WheelUp(point) | Mouse::WheelDown(point)) = mouse;
         match (mouse, self.layout.part(point)) {
-            (Mouse::Click(_), Part::List(line)) => return self.click(line),
-            (Mouse::WheelUp(_), Part::List(_)) => return self.press(Pressed::Up),
-            (Mouse::WheelDown(_), Part::List(_)) => return self.press(Pressed::Down),
-            (Mouse::WheelUp(_), Part::Preview) => return self.press(Pressed::PreviewUp),
-            (Mouse::WheelDown(_), Part::Preview) => return self.press(Pressed::PreviewDown),
+            (Mouse::Click(_), ScreenPart::List(line)) => return self.click(line),
+            (Mouse::WheelUp(_), ScreenPart::List(_)) => return self.press(Pressed::Up),
+            (Mouse::WheelDown(_), ScreenPart::List(_)) => return self.press(Pressed::Down),
+            (Mouse::WheelUp(_), ScreenPart::Preview) => return self.press(Pressed::PreviewUp),
+            (Mouse::WheelDown(_), ScreenPart::Preview) => return self.press(Pressed::PreviewDown),
             _ => {}
         }
-        Step::Stay
+        KeyResult::Stay
     }
 
-    fn click(&mut self, line: usize) -> Step {
-        let Some(ListRow::Session(at) | ListRow::Said(at)) = self.window().get(line) else { return Step::Stay };
+    fn click(&mut self, line: usize) -> KeyResult {
+        let Some(ListRow::Session(at) | ListRow::Said(at)) = self.window().get(line) else { return KeyResult::Stay };
         let at = *at;
         let clicked = self.clicked.take();
         self.go(at);
@@ -51,7 +51,7 @@ impl State {
             return self.act(&Pressed::Enter);
         }
         self.clicked = self.key();
-        Step::Stay
+        KeyResult::Stay
     }
 }
 
@@ -61,13 +61,13 @@ mod tests {
     use super::*;
     use crate::system::terminal::Size;
 
-    fn click(state: &mut State, column: usize, row: usize) -> Step {
+    fn click(state: &mut PickerState, column: usize, row: usize) -> KeyResult {
         state.press(Pressed::Mouse(Mouse::Click(Point { column, row })))
     }
 
-    fn at(columns: usize, rows: usize) -> State {
+    fn at(columns: usize, rows: usize) -> PickerState {
         let mut state = many(9);
-        state.layout = Layout::of(Size { columns, rows });
+        state.layout = ScreenLayout::of(Size { columns, rows });
         state.fit(state.layout.list.rows);
         state
     }
@@ -76,16 +76,16 @@ mod tests {
     fn second_click_on_session_chooses_it() {
         let mut state = at(80, 24);
         // The first row is highlighted from the beginning, but not by a click.
-        assert_eq!(click(&mut state, 5, 2), Step::Stay);
-        assert_eq!((click(&mut state, 5, 4), state.highlighted()), (Step::Stay, Some(2)));
-        assert_eq!((click(&mut state, 5, 3), state.highlighted()), (Step::Stay, Some(1)));
-        assert_eq!(click(&mut state, 40, 3), Step::Take(vec![1]));
-        assert_eq!(click(&mut state, 5, 3), Step::Stay);
+        assert_eq!(click(&mut state, 5, 2), KeyResult::Stay);
+        assert_eq!((click(&mut state, 5, 4), state.highlighted()), (KeyResult::Stay, Some(2)));
+        assert_eq!((click(&mut state, 5, 3), state.highlighted()), (KeyResult::Stay, Some(1)));
+        assert_eq!(click(&mut state, 40, 3), KeyResult::Take(vec![1]));
+        assert_eq!(click(&mut state, 5, 3), KeyResult::Stay);
         state.press(Pressed::Down);
         state.press(Pressed::Up);
-        assert_eq!(click(&mut state, 5, 3), Step::Stay, "a key parts two clicks");
+        assert_eq!(click(&mut state, 5, 3), KeyResult::Stay, "a key parts two clicks");
         for row in [0, 1, 11, 13, 18, 23, 99] {
-            assert_eq!((click(&mut state, 5, row), state.highlighted()), (Step::Stay, Some(1)), "row {row}");
+            assert_eq!((click(&mut state, 5, row), state.highlighted()), (KeyResult::Stay, Some(1)), "row {row}");
         }
     }
 

@@ -3,18 +3,23 @@
 use super::footer;
 use super::head::{prompt, status};
 use super::help;
-use super::layout::Layout;
-use super::line::Line;
+use super::layout::ScreenLayout;
+use super::line::StyledLine;
 use super::list;
-use super::pane::{self, Shown};
-use super::state::{Mode, State};
+use super::pane::{self, PreviewContent};
+use super::state::{Mode, PickerState};
 use crate::view::ui::Styles;
 
 /// A line of the screen: the part at its left edge, and a second part from a column on.
-pub(super) type Pair = (Line, Option<(usize, Line)>);
+pub(super) type Pair = (StyledLine, Option<(usize, StyledLine)>);
 
-pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> Vec<Pair> {
-    let single = |line: Line| (line, None);
+pub(super) fn screen(
+    state: &mut PickerState,
+    shown: PreviewContent<'_>,
+    layout: ScreenLayout,
+    styles: &Styles,
+) -> Vec<Pair> {
+    let single = |line: StyledLine| (line, None);
     let mut lines = vec![single(prompt(state, layout).0)];
     if layout.has_status {
         lines.push(single(status(state, styles).cut(layout.columns)));
@@ -34,8 +39,8 @@ pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles
             let list = list::lines(state, layout.list, styles);
             let preview = pane::lines(state, shown, layout.preview, styles);
             if layout.is_beside() {
-                let bar = |line: Option<&Line>| {
-                    let mut right = Line::styled(styles.faint, "│ ");
+                let bar = |line: Option<&StyledLine>| {
+                    let mut right = StyledLine::styled(styles.faint, "│ ");
                     line.into_iter().for_each(|line| right.append(line));
                     right
                 };
@@ -46,15 +51,15 @@ pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles
             } else {
                 lines.extend(list.into_iter().map(single));
                 if layout.preview.rows > 0 {
-                    lines.resize(start + layout.list.rows, single(Line::default()));
-                    lines.push(single(Line::styled(styles.faint, &"─".repeat(layout.columns))));
+                    lines.resize(start + layout.list.rows, single(StyledLine::default()));
+                    lines.push(single(StyledLine::styled(styles.faint, &"─".repeat(layout.columns))));
                     lines.extend(preview.into_iter().map(single));
                 }
             }
         }
     }
     if layout.has_footer {
-        lines.resize(layout.rows - 1, single(Line::default()));
+        lines.resize(layout.rows - 1, single(StyledLine::default()));
         lines.push(single(footer::line(state, layout.columns, styles)));
     }
     lines.truncate(layout.rows);
@@ -65,9 +70,9 @@ pub(super) fn screen(state: &mut State, shown: Shown<'_>, layout: Layout, styles
 pub(super) mod tests {
     use unicode_width::UnicodeWidthStr as _;
 
-    use super::super::backend::{Ready, Refused};
-    use super::super::keys::Key;
-    use super::super::preview::{self, Fact, Preview};
+    use super::super::backend::{Ready, RefusedResume};
+    use super::super::keys::PickerKey;
+    use super::super::preview::{self, FactLine, Preview};
     use super::super::state::tests::{listed, said, typed};
     use super::*;
     use crate::session::{AgentKind, Role};
@@ -79,12 +84,12 @@ pub(super) mod tests {
         ("x", "?"),
     ];
 
-    fn drawn(state: &mut State, columns: usize, rows: usize, preview: Option<&Preview>) -> Vec<String> {
-        let layout = Layout::of(Size { columns, rows });
+    fn drawn(state: &mut PickerState, columns: usize, rows: usize, preview: Option<&Preview>) -> Vec<String> {
+        let layout = ScreenLayout::of(Size { columns, rows });
         state.fit(layout.list.rows);
-        let fact = |words: &str, is_warning| Fact { words: words.to_owned(), is_warning };
+        let fact = |words: &str, is_warning| FactLine { words: words.to_owned(), is_warning };
         let facts = [fact("claude 0000-aaaa", false), fact("~/app", false), fact("its directory is gone", true)];
-        let shown = Shown { facts: &facts, preview };
+        let shown = PreviewContent { facts: &facts, preview };
         let text = |(left, right): &Pair| match right {
             Some((column, right)) => format!("{}{}", left.clone().padded(*column).codes(), right.codes()),
             None => left.codes(),
@@ -93,16 +98,16 @@ pub(super) mod tests {
     }
 
     fn messages() -> Preview {
-        let line = |role, words| preview::Line { role, branch: None, words };
+        let line = |role, words| preview::PreviewMessage { role, branch: None, words };
         Preview::Messages(vec![line(Role::User, "a b c ".repeat(50)), line(Role::Assistant, "日本".repeat(200))])
     }
 
     #[test]
     fn draw_shows_every_column_and_problem() {
         let mut state = listed(&LIST);
-        state.items[0].marks.push(super::super::item::Mark { word: "dir gone".to_owned(), is_in_the_way: true });
-        state.press(Key::Down);
-        state.press(Key::Mark);
+        state.items[0].marks.push(super::super::item::ItemMark { word: "dir gone".to_owned(), is_in_the_way: true });
+        state.press(PickerKey::Down);
+        state.press(PickerKey::Mark);
         assert_eq!(
             drawn(&mut state, 80, 8, None),
             [
@@ -123,7 +128,7 @@ pub(super) mod tests {
         let previews =
             [None, Some(messages()), Some(Preview::TooLarge(1 << 40)), Some(Preview::Unreadable("no".repeat(99)))];
         let way = Ready { line: "rejoin resume x".repeat(20), why: "why ".repeat(50), how: None };
-        let refused = Refused { why: "日本 gone ".repeat(30), ready: vec![way; 9] };
+        let refused = RefusedResume { why: "日本 gone ".repeat(30), ready: vec![way; 9] };
         let ways = Mode::Ways { key: (AgentKind::Claude, "x".to_owned()), refused, cursor: 5, is_offer: false };
         let modes = [Mode::List, Mode::Help(3), Mode::Sure { items: vec![0, 1, 2], bytes: 1 << 40 }, ways];
         let mut state = listed(&LIST);
@@ -148,7 +153,7 @@ pub(super) mod tests {
     fn tiny_terminal_shows_highlighted_session() {
         let mut state = listed(&LIST);
         assert_eq!(drawn(&mut state, 20, 1, None), [">"]);
-        state.press(Key::Down);
+        state.press(PickerKey::Down);
         assert_eq!(drawn(&mut state, 20, 2, None), [">", "> 日本語の題名です…"]);
         assert_eq!(drawn(&mut state, 12, 4, None), [">", "3 of 3 ses…", "> 日本語の…", "  x"]);
     }
@@ -175,11 +180,11 @@ pub(super) mod tests {
         assert!(right[2].contains("│ Fix the parser of the configuration file"), "{right:#?}");
         assert!(right[3].contains("│ claude 0000-aaaa"), "{right:#?}");
         for _ in 0..99 {
-            state.press(Key::PreviewUp);
+            state.press(PickerKey::PreviewUp);
         }
         let above = drawn(&mut state, 180, 20, Some(&messages()));
         assert!(above[7].contains("│ user: a b c a b"), "{above:#?}");
-        state.press(Key::PreviewDown);
+        state.press(PickerKey::PreviewDown);
         assert_ne!(drawn(&mut state, 180, 20, Some(&messages())), above);
     }
 

@@ -7,13 +7,13 @@ const MAX: usize = 200;
 
 /// The typed text, and the place of the next character.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct TextInput {
     text: String,
     /// Offset in bytes, between two characters.
     cursor: usize,
 }
 
-impl Edit {
+impl TextInput {
     pub(super) fn new(text: &str) -> Self {
         let mut edit = Self::default();
         edit.insert(text);
@@ -90,24 +90,24 @@ mod tests {
 
     #[test]
     fn edit_keys_change_text_at_cursor() {
-        let mut edit = Edit::new("fix日 the");
+        let mut edit = TextInput::new("fix日 the");
         for (change, expected) in [
-            (Edit::erase as fn(&mut Edit), "fix日 th|"),
-            (Edit::left, "fix日 t|h"),
-            (Edit::erase_word, "fix日 |h"),
-            (Edit::left, "fix日| h"),
-            (Edit::erase, "fix| h"),
-            (Edit::start, "|fix h"),
-            (Edit::left, "|fix h"),
-            (Edit::erase, "|fix h"),
-            (Edit::delete, "|ix h"),
-            (Edit::right, "i|x h"),
-            (Edit::erase_before, "|x h"),
-            (Edit::end, "x h|"),
-            (Edit::delete, "x h|"),
-            (Edit::erase_word, "x |"),
-            (Edit::erase_word, "|"),
-            (Edit::erase_word, "|"),
+            (TextInput::erase as fn(&mut TextInput), "fix日 th|"),
+            (TextInput::left, "fix日 t|h"),
+            (TextInput::erase_word, "fix日 |h"),
+            (TextInput::left, "fix日| h"),
+            (TextInput::erase, "fix| h"),
+            (TextInput::start, "|fix h"),
+            (TextInput::left, "|fix h"),
+            (TextInput::erase, "|fix h"),
+            (TextInput::delete, "|ix h"),
+            (TextInput::right, "i|x h"),
+            (TextInput::erase_before, "|x h"),
+            (TextInput::end, "x h|"),
+            (TextInput::delete, "x h|"),
+            (TextInput::erase_word, "x |"),
+            (TextInput::erase_word, "|"),
+            (TextInput::erase_word, "|"),
         ] {
             change(&mut edit);
             let shown = format!("{}|{}", edit.before(), &edit.text()[edit.before().len()..]);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn control_characters_and_overlong_text_are_dropped() {
-        assert_eq!(Edit::new("a\u{202e}b\x1b[2J").text(), "ab[2J");
-        assert_eq!(Edit::new(&"x".repeat(1000)).text().len(), MAX);
+        assert_eq!(TextInput::new("a\u{202e}b\x1b[2J").text(), "ab[2J");
+        assert_eq!(TextInput::new(&"x".repeat(1000)).text().len(), MAX);
     }
 }

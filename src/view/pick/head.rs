@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::layout::Layout;
-use super::line::Line;
-use super::state::{Order, State};
+use super::layout::ScreenLayout;
+use super::line::StyledLine;
+use super::state::{ListOrder, PickerState};
 use crate::format::text;
 use crate::view::ui::Styles;
 
 /// Returns the line for typing, and the column of the cursor in it; a long text is cut around the cursor.
-pub(super) fn prompt(state: &State, layout: Layout) -> (Line, usize) {
+pub(super) fn prompt(state: &PickerState, layout: ScreenLayout) -> (StyledLine, usize) {
     let room = layout.columns.saturating_sub(3);
     let (before, all) = (state.edit.before(), state.edit.text());
     let left = end_of(before, room);
-    let mut line = Line::plain("> ");
+    let mut line = StyledLine::plain("> ");
     line.push(anstyle::Style::new(), &left);
     let column = line.width();
     line.push(anstyle::Style::new(), &all[before.len()..]);
@@ -35,12 +35,12 @@ fn end_of(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// Shows the number of matches and the work in progress, or the last message.
-pub(super) fn status(state: &State, styles: &Styles) -> Line {
+pub(super) fn status(state: &PickerState, styles: &Styles) -> StyledLine {
     if let Some(note) = &state.note {
-        return Line::styled(styles.strong, &text::one_line(note));
+        return StyledLine::styled(styles.strong, &text::one_line(note));
     }
     if let Some(problem) = &state.query.problem {
-        return Line::styled(styles.warning, &text::one_line(&problem.to_string()));
+        return StyledLine::styled(styles.warning, &text::one_line(&problem.to_string()));
     }
     let said = match state.said_count() {
         0 => String::new(),
@@ -57,9 +57,9 @@ pub(super) fn status(state: &State, styles: &Styles) -> Line {
         count => words.push(format!("{count} marked")),
     }
     match state.order {
-        Order::Activity => {}
-        Order::Size => words.push("largest first".to_owned()),
-        Order::Directory => words.push("by directory".to_owned()),
+        ListOrder::Activity => {}
+        ListOrder::Size => words.push("largest first".to_owned()),
+        ListOrder::Directory => words.push("by directory".to_owned()),
     }
     let doing = [
         (state.is_loading, "reading…".to_owned()),
@@ -68,5 +68,5 @@ pub(super) fn status(state: &State, styles: &Styles) -> Line {
         (state.problems > 0, format!("{} unreadable", state.problems)),
     ];
     words.extend(doing.into_iter().filter(|(is, _)| *is).map(|(_, words)| words));
-    Line::styled(styles.faint, &words.join(", "))
+    StyledLine::styled(styles.faint, &words.join(", "))
 }

@@ -2,15 +2,15 @@
 
 use super::backend::Purpose;
 use super::layout::Area;
-use super::line::{Line, wrapped};
-use super::state::State;
+use super::line::{StyledLine, wrapped};
+use super::state::PickerState;
 use crate::view::ui::Styles;
 
 /// The name of a key, and its action.
-pub(super) type Name = (&'static str, &'static str);
+pub(super) type KeyHelp = (&'static str, &'static str);
 
 /// The keys of the list that the footer shows, the most important first.
-const ACTIONS: [Name; 10] = [
+const ACTIONS: [KeyHelp; 10] = [
     ("?", "all keys"),
     ("^Y", "copy"),
     ("^O", "open"),
@@ -24,17 +24,17 @@ const ACTIONS: [Name; 10] = [
 ];
 
 /// The key that is only for a resume.
-const WITH: Name = ("^R", "other agent");
+const WITH: KeyHelp = ("^R", "other agent");
 
 /// Returns the keys of the list that have an action for this purpose.
-pub(super) fn actions(purpose: Purpose) -> impl Iterator<Item = Name> {
-    let is_meant = move |name: &Name| *name != WITH || purpose.is_checked;
+pub(super) fn actions(purpose: Purpose) -> impl Iterator<Item = KeyHelp> {
+    let is_meant = move |name: &KeyHelp| *name != WITH || purpose.is_checked;
     std::iter::once(("enter", purpose.verb)).chain(ACTIONS.into_iter().filter(is_meant))
 }
 
 /// The contents of the page of all keys, in parts.
 fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
-    let own = |keys: &[Name]| keys.iter().map(|(key, what)| (*key, (*what).to_owned())).collect::<Vec<_>>();
+    let own = |keys: &[KeyHelp]| keys.iter().map(|(key, what)| (*key, (*what).to_owned())).collect::<Vec<_>>();
     let of = if purpose.verb.contains(' ') { " of" } else { "" };
     let mut actions = vec![("enter", format!("{}{of} the highlighted session", purpose.verb))];
     actions.extend(own(&[
@@ -81,21 +81,21 @@ fn pages(purpose: Purpose) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
 }
 
 /// Returns the part of the page of all keys that fits, from line `top` on.
-pub(super) fn page_of_keys(state: &State, top: usize, body: Area, styles: &Styles) -> Vec<Line> {
+pub(super) fn page_of_keys(state: &PickerState, top: usize, body: Area, styles: &Styles) -> Vec<StyledLine> {
     const KEYS: usize = 24;
     let mut lines = Vec::new();
     for (name, keys) in pages(state.purpose) {
-        lines.push(Line::styled(styles.header, name));
+        lines.push(StyledLine::styled(styles.header, name));
         for (key, what) in keys {
             let room = body.columns.saturating_sub(4).max(8);
             // If both do not fit on a line, the action is below the key.
             if room < KEYS + 20 {
-                lines.push(Line::styled(styles.strong, &format!("  {key}")));
-                lines.extend(wrapped(&what, room, 9).iter().map(|words| Line::plain(&format!("    {words}"))));
+                lines.push(StyledLine::styled(styles.strong, &format!("  {key}")));
+                lines.extend(wrapped(&what, room, 9).iter().map(|words| StyledLine::plain(&format!("    {words}"))));
                 continue;
             }
             for (at, words) in wrapped(&what, room - KEYS, 9).iter().enumerate() {
-                let mut line = Line::styled(styles.strong, &format!("  {}", if at == 0 { key } else { "" }));
+                let mut line = StyledLine::styled(styles.strong, &format!("  {}", if at == 0 { key } else { "" }));
                 line = line.padded(KEYS + 2);
                 line.push(anstyle::Style::new(), words);
                 lines.push(line);

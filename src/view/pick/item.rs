@@ -1,7 +1,7 @@
 //! One session as a line to pick; all its texts are safe for a terminal.
 
 use crate::format::text;
-use crate::session::matching::Subject;
+use crate::session::matching::MatchedTexts;
 use crate::session::{AgentKind, Health, Session, marks};
 use crate::system::env::Env;
 use crate::view::render::table;
@@ -10,25 +10,25 @@ use crate::view::render::table;
 const WIDEST_TITLE: usize = 400;
 
 /// The identity of a session while the list changes.
-pub(super) type Key = (AgentKind, String);
+pub(super) type ItemKey = (AgentKind, String);
 
 /// The fields of a session for showing, sorting and searching the list.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
-    pub(super) key: Key,
+pub(super) struct PickerItem {
+    pub(super) key: ItemKey,
     pub(super) title: String,
     /// The launch directory, or a question mark.
     pub(super) dir: String,
     pub(super) active: String,
     /// The short words of the table, those that hinder a resume first.
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<ItemMark>,
     pub(super) size: Option<u64>,
-    pub(super) subject: Subject,
+    pub(super) subject: MatchedTexts,
 }
 
 /// A short word for an unusual state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct ItemMark {
     pub(super) word: String,
     /// Set if a resume is refused because of it.
     pub(super) is_in_the_way: bool,
@@ -37,7 +37,7 @@ pub(super) struct Mark {
 /// The mark of a session that the user pinned.
 pub(super) const PINNED: &str = "pinned";
 
-impl Item {
+impl PickerItem {
     pub(super) fn of(session: &Session, env: &Env) -> Self {
         let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
         let (dir, title) = (text::one_line(&dir).into_owned(), table::title(session));
@@ -47,7 +47,7 @@ impl Item {
         let words: Vec<String> = marks.iter().map(|mark| mark.word.clone()).collect();
         Self {
             key: session.key(),
-            subject: Subject::of(session, &title, &dir, &words),
+            subject: MatchedTexts::of(session, &title, &dir, &words),
             title,
             dir,
             active: table::active(session, env),
@@ -57,14 +57,14 @@ impl Item {
     }
 }
 
-fn marks(session: &Session) -> Vec<Mark> {
+fn marks(session: &Session) -> Vec<ItemMark> {
     let mark = |(mark, word)| {
         let activity = session.process.and_then(|process| process.state.activity());
         let word = match activity.filter(|_| mark == marks::Mark::Live) {
             Some(activity) => format!("{word}, {activity}"),
             None => word,
         };
-        Mark { word, is_in_the_way: is_in_the_way(mark) }
+        ItemMark { word, is_in_the_way: is_in_the_way(mark) }
     };
     marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
 }
@@ -99,9 +99,9 @@ pub(super) mod tests {
     }
 
     /// Items of these titles and directories, with ids that count up.
-    pub(in crate::view::pick) fn items(list: &[(&str, &str)]) -> Vec<Item> {
+    pub(in crate::view::pick) fn items(list: &[(&str, &str)]) -> Vec<PickerItem> {
         let item = |(at, (title, dir)): (usize, &(&str, &str))| {
-            Item::of(&titled(&format!("{at:04}-aaaa"), title, dir), &fixed())
+            PickerItem::of(&titled(&format!("{at:04}-aaaa"), title, dir), &fixed())
         };
         list.iter().enumerate().map(item).collect()
     }
@@ -114,14 +114,14 @@ pub(super) mod tests {
         session.copies[0].liveness = Liveness::Live { pid: 1 };
         session.launch_dir_exists = Some(false);
         session.assess();
-        let marks = Item::of(&session, &fixed()).marks;
+        let marks = PickerItem::of(&session, &fixed()).marks;
         let words: Vec<(&str, bool)> = marks.iter().map(|mark| (mark.word.as_str(), mark.is_in_the_way)).collect();
         assert_eq!(words, [("live", true), ("dir gone", true), ("pinned", false), ("exec", false)]);
     }
 
     #[test]
     fn titles_and_directories_have_no_control_characters() {
-        let item = Item::of(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
+        let item = PickerItem::of(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
         assert_eq!((item.title.as_str(), item.dir.as_str()), ("ok\\u{1b}]52;c;x\\u{7}\\u{202e}", "/d\\u{1b}[2J"));
     }
 }

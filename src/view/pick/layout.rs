@@ -16,7 +16,7 @@ const BAR: usize = 3;
 
 /// Lines and columns of each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct ScreenLayout {
     /// Columns that are written to; the last one stays free, because terminals treat it differently.
     pub(super) columns: usize,
     pub(super) rows: usize,
@@ -33,7 +33,7 @@ pub(super) struct Area {
     pub(super) rows: usize,
 }
 
-impl Layout {
+impl ScreenLayout {
     pub(super) fn of(size: Size) -> Self {
         let (columns, rows) = (size.columns.saturating_sub(1).max(1), size.rows);
         let (has_status, has_footer) = (rows >= LEAST_ROWS_FOR_STATUS, rows >= LEAST_ROWS_FOR_FOOTER);

@@ -5,9 +5,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Pieces of harmless text, each with a style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line(Vec<(Style, String)>);
+pub(super) struct StyledLine(Vec<(Style, String)>);
 
-impl Line {
+impl StyledLine {
     pub(super) fn plain(text: &str) -> Self {
         Self::styled(Style::new(), text)
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn line_is_cut_and_padded_by_display_width() {
         let bold = Style::new().bold();
-        let mut line = Line::with_places("日本語 text", &[0, 4], Style::new(), bold);
+        let mut line = StyledLine::with_places("日本語 text", &[0, 4], Style::new(), bold);
         line.push(Style::new(), "!");
         assert_eq!((line.width(), line.text().as_str()), (12, "日本語 text!"));
         assert_eq!(line.codes(), "\u{1b}[1m日\u{1b}[0m本語 \u{1b}[1mt\u{1b}[0mext!");

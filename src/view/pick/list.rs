@@ -3,11 +3,11 @@
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::item::Item;
+use super::item::PickerItem;
 use super::layout::Area;
-use super::line::Line;
+use super::line::StyledLine;
 use super::pane::named;
-use super::state::{ListRow, State};
+use super::state::{ListRow, PickerState};
 use crate::format::text;
 use crate::view::ui::Styles;
 
@@ -27,17 +27,17 @@ const SIGNS: usize = 2;
 
 /// Widths of the columns next to the title; 0 for a column that is dropped.
 #[derive(Clone, Copy, Debug, Default)]
-struct Columns {
+struct ColumnWidths {
     agent: usize,
     dir: usize,
     active: usize,
     title: usize,
 }
 
-impl Columns {
+impl ColumnWidths {
     /// Drops columns without room. Directories shrink before titles.
-    fn of(items: &[Item], is_grouped: bool, width: usize) -> Self {
-        let widest = |of: &dyn Fn(&Item) -> usize| items.iter().map(of).max().unwrap_or_default();
+    fn of(items: &[PickerItem], is_grouped: bool, width: usize) -> Self {
+        let widest = |of: &dyn Fn(&PickerItem) -> usize| items.iter().map(of).max().unwrap_or_default();
         let take = |width: usize, room: &mut usize| {
             let fits = width > 0 && *room >= NARROWEST_TITLE + width + GAP;
             *room -= if fits { width + GAP } else { 0 };
@@ -56,12 +56,13 @@ impl Columns {
 }
 
 /// Returns the lines in the window of the list.
-pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line> {
-    let columns = Columns::of(&state.items, state.is_grouped, area.columns);
+pub(super) fn lines(state: &mut PickerState, area: Area, styles: &Styles) -> Vec<StyledLine> {
+    let columns = ColumnWidths::of(&state.items, state.is_grouped, area.columns);
     let rows = state.window().to_vec();
     let lines = rows.iter().map(|row| match row {
         ListRow::Group(dir, count) => {
-            let mut line = Line::styled(styles.header, &text::truncated_path(dir, area.columns.saturating_sub(8)));
+            let mut line =
+                StyledLine::styled(styles.header, &text::truncated_path(dir, area.columns.saturating_sub(8)));
             line.push(styles.faint, &format!("  {count}"));
             line
         }
@@ -71,45 +72,45 @@ pub(super) fn lines(state: &mut State, area: Area, styles: &Styles) -> Vec<Line>
     lines.map(|line| line.cut(area.columns)).collect()
 }
 
-fn session(state: &mut State, at: usize, columns: Columns, width: usize, styles: &Styles) -> Line {
+fn session(state: &mut PickerState, at: usize, columns: ColumnWidths, width: usize, styles: &Styles) -> StyledLine {
     let item = state.items[state.matches[at].item].clone();
     let is_here = state.is_here(at);
     let Styles { chosen, warning, found, .. } = *styles;
-    let mut line = Line::plain(if is_here { ">" } else { " " });
-    line.append(&if state.is_marked(&item) { Line::styled(warning, "*") } else { Line::plain(" ") });
+    let mut line = StyledLine::plain(if is_here { ">" } else { " " });
+    line.append(&if state.is_marked(&item) { StyledLine::styled(warning, "*") } else { StyledLine::plain(" ") });
     if columns.agent > 0 {
         let name = item.key.0.name();
-        let agent = Line::with_places(name, &state.places(name), Style::new(), found);
+        let agent = StyledLine::with_places(name, &state.places(name), Style::new(), found);
         line.append(&agent.padded(columns.agent + GAP));
     }
     line.append(&title(state, &item, columns, styles));
-    let mut column = |width: usize, text: Line| {
+    let mut column = |width: usize, text: StyledLine| {
         if width > 0 {
             line.push(Style::new(), &" ".repeat(GAP));
             line.append(&text.padded(width));
         }
     };
     let dir = text::truncated_path(&item.dir, columns.dir).into_owned();
-    column(columns.dir, Line::with_places(&dir, &state.places(&dir), Style::new(), found));
-    column(columns.active, Line::plain(&item.active));
+    column(columns.dir, StyledLine::with_places(&dir, &state.places(&dir), Style::new(), found));
+    column(columns.active, StyledLine::plain(&item.active));
     if is_here { line.cut(width).chosen(chosen, width) } else { line }
 }
 
 /// Returns the title as far as it fits, with the marks after it.
-fn title(state: &mut State, item: &Item, columns: Columns, styles: &Styles) -> Line {
-    let mut marks = Line::default();
+fn title(state: &mut PickerState, item: &PickerItem, columns: ColumnWidths, styles: &Styles) -> StyledLine {
+    let mut marks = StyledLine::default();
     for mark in &item.marks {
         let places = state.places(&mark.word);
         let style = if mark.is_in_the_way { styles.warning } else { styles.faint };
         marks.push(styles.faint, if marks.width() == 0 { "  " } else { ", " });
-        marks.append(&Line::with_places(&mark.word, &places, style, styles.found));
+        marks.append(&StyledLine::with_places(&mark.word, &places, style, styles.found));
     }
     let least = NARROWEST_MARKS.min(columns.title / 2);
     let marks = marks.cut(columns.title.saturating_sub(item.title.width()).max(least));
     let room = columns.title.saturating_sub(marks.width());
     let places = state.places(&item.title);
     let (text, places) = around(&item.title, places, room);
-    let mut line = Line::with_places(&text, &places, Style::new(), styles.found).cut(room);
+    let mut line = StyledLine::with_places(&text, &places, Style::new(), styles.found).cut(room);
     line.append(&marks);
     line.padded(columns.title)
 }
@@ -132,10 +133,10 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     (shown, places.into_iter().filter(|place| *place > skipped).map(|place| place - skipped).collect())
 }
 
-fn said(state: &State, at: usize, width: usize, styles: &Styles) -> Line {
+fn said(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
     let item = &state.items[state.matches[at].item];
-    let Some(said) = state.said_in(&item.key) else { return Line::default() };
-    let mut line = Line::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));
+    let Some(said) = state.said_in(&item.key) else { return StyledLine::default() };
+    let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));
     let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
     let room = width.saturating_sub(line.width() + more.len());
     let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);

@@ -5,37 +5,38 @@ use std::collections::{BTreeMap, HashMap};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::item::Key;
-use super::state::{ListRow, Match, Order, Said, State};
-use crate::session::matching::{Matching, Place};
+use super::item::ItemKey;
+use super::state::{BestMessage, ListOrder, ListRow, ListedSession, PickerState};
+use crate::session::matching::{MatchField, SessionMatcher};
 
 /// Number of sessions that a thread matches at least.
 const TOGETHER: usize = 256;
 
-impl State {
+impl PickerState {
     /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
-    pub(super) fn match_again(&mut self, here: Option<&Key>) {
+    pub(super) fn match_again(&mut self, here: Option<&ItemKey>) {
         let Self { items, query, said, excluded, .. } = self;
         let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
-        let ranked = numbered.map_init(Matching::default, |matching, (at, item)| {
+        let ranked = numbered.map_init(SessionMatcher::default, |matching, (at, item)| {
             let named = matching.rank(query, &item.subject);
-            let said = said.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(Said::rank);
+            let said = said.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(BestMessage::rank);
             let is_said = said.is_some_and(|said| {
-                named.is_none_or(|named| said.quality < named.quality || named.place == Place::Said)
+                named.is_none_or(|named| said.quality < named.quality || named.place == MatchField::Said)
             });
             let rank = if is_said { named.into_iter().chain(said).min() } else { named };
-            rank.filter(|_| !excluded.contains(&item.key)).map(|rank| Match { item: at, rank, is_said })
+            rank.filter(|_| !excluded.contains(&item.key)).map(|rank| ListedSession { item: at, rank, is_said })
         });
         self.matches = ranked.flatten_iter().collect();
         let (items, said) = (&self.items, &self.said);
         // The score compares the messages of sessions whose titles do not match.
-        let score = |one: &Match| said.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |said| said.score);
+        let score =
+            |one: &ListedSession| said.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |said| said.score);
         match self.order {
-            Order::Activity => {
+            ListOrder::Activity => {
                 self.matches.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| score(b).total_cmp(&score(a))));
             }
-            Order::Size => self.matches.sort_by_key(|one| Reverse(items[one.item].size)),
-            Order::Directory => self.matches.sort_by(|a, b| items[a.item].dir.cmp(&items[b.item].dir)),
+            ListOrder::Size => self.matches.sort_by_key(|one| Reverse(items[one.item].size)),
+            ListOrder::Directory => self.matches.sort_by(|a, b| items[a.item].dir.cmp(&items[b.item].dir)),
         }
         self.unmatched = None;
         if self.matches.is_empty() {
@@ -50,7 +51,7 @@ impl State {
     }
 
     fn lay_rows(&mut self) {
-        let mut groups: BTreeMap<usize, Vec<Match>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, Vec<ListedSession>> = BTreeMap::new();
         if self.is_grouped {
             let mut numbers: HashMap<&str, usize> = HashMap::new();
             for one in &self.matches {
@@ -117,8 +118,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::Key as Pressed;
-    use super::super::press::Step;
+    use super::super::keys::PickerKey as Pressed;
+    use super::super::press::KeyResult;
     use super::super::state::tests::{ids, listed, many, said, typed};
     use crate::session::AgentKind;
 
@@ -138,7 +139,7 @@ mod tests {
             (Pressed::Last, ["0003", ">0004"]),
             (Pressed::PageUp, [">0002", "0003"]),
         ] {
-            assert_eq!(state.press(key.clone()), Step::Stay);
+            assert_eq!(state.press(key.clone()), KeyResult::Stay);
             assert_eq!(ids(&state), expected, "{key:?}");
         }
         state.press(Pressed::Last);

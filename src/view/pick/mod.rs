@@ -31,20 +31,20 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(crate) use backend::{Backend, How, Purpose, Ready, Refused};
+pub(crate) use backend::{Backend, How, Purpose, Ready, RefusedResume};
 use background::{Background, News};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-pub(crate) use choose::{Choice, choose};
-use item::Key;
+pub(crate) use choose::{UserChoice, choose};
+use item::ItemKey;
 use keys::Typing;
-use layout::Layout;
+use layout::ScreenLayout;
 use painter::Painter;
-use pane::Shown;
-use press::Step;
-use preview::{Fact, Preview};
-use search::Found;
-use state::{Mode, State};
+use pane::PreviewContent;
+use press::KeyResult;
+use preview::{FactLine, Preview};
+use search::SearchResult;
+use state::{Mode, PickerState};
 
 use crate::change::plan::change::Change;
 use crate::error::Exit;
@@ -53,7 +53,7 @@ use crate::session::when::When;
 use crate::system::deadline;
 use crate::system::env::Env;
 use crate::system::signals;
-use crate::system::terminal::{Event, Screen};
+use crate::system::terminal::{Screen, TerminalEvent};
 use crate::view::ui::Styles;
 
 /// Time that the cursor rests on a session before its messages are read.
@@ -89,7 +89,7 @@ pub(crate) fn pick(
     let screen = Screen::take()?;
     let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {
-        state: State::new(purpose, words, Box::new(time)),
+        state: PickerState::new(purpose, words, Box::new(time)),
         sessions: Vec::new(),
         highlighted: None,
         facts: Vec::new(),
@@ -108,12 +108,12 @@ pub(crate) fn pick(
 }
 
 struct Picker<'a> {
-    state: State,
+    state: PickerState,
     /// The sessions of the items, in the same order.
     sessions: Vec<Arc<Session>>,
     /// The session of the facts and the preview.
-    highlighted: Option<Key>,
-    facts: Vec<Fact>,
+    highlighted: Option<ItemKey>,
+    facts: Vec<FactLine>,
     preview: Option<Preview>,
     /// The removal that the question is about, and that a yes carries out.
     removal: Option<Change>,
@@ -135,18 +135,18 @@ impl Picker<'_> {
                     return Ok(picked);
                 }
             }
-            let layout = Layout::of(self.screen.size());
+            let layout = ScreenLayout::of(self.screen.size());
             self.look(layout);
-            let shown = Shown { facts: &self.facts, preview: self.preview.as_ref() };
+            let shown = PreviewContent { facts: &self.facts, preview: self.preview.as_ref() };
             let frame = self.painter.frame(&mut self.state, shown, layout, self.styles);
             self.screen.draw(&frame)?;
 
             let next = [typing.until(), self.preview_at, self.search_at].into_iter().flatten().min();
             match self.screen.wait(next.map(|next| next.saturating_duration_since(Instant::now())))? {
-                Event::Typed(bytes) => typing.push(&bytes),
-                Event::Woken | Event::Resized | Event::Quiet => {}
-                Event::Signal(signal) => return Ok(Picked::Left(Exit::Signal(signals::status_of(signal)))),
-                Event::Closed => return Ok(Picked::Left(Exit::Interrupted)),
+                TerminalEvent::Typed(bytes) => typing.push(&bytes),
+                TerminalEvent::Woken | TerminalEvent::Resized | TerminalEvent::Quiet => {}
+                TerminalEvent::Signal(signal) => return Ok(Picked::Left(Exit::Signal(signals::status_of(signal)))),
+                TerminalEvent::Closed => return Ok(Picked::Left(Exit::Interrupted)),
             }
             let now = Instant::now();
             let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -169,7 +169,7 @@ impl Picker<'_> {
     }
 
     /// Switches to the session that is highlighted now, if it has changed.
-    fn look(&mut self, layout: Layout) {
+    fn look(&mut self, layout: ScreenLayout) {
         self.state.layout = layout;
         self.state.fit(layout.list.rows);
         let here = self.state.key();
@@ -186,24 +186,24 @@ impl Picker<'_> {
         }
     }
 
-    fn press(&mut self, key: keys::Key) -> io::Result<Option<Picked>> {
+    fn press(&mut self, key: keys::PickerKey) -> io::Result<Option<Picked>> {
         let before = self.state.edit.text().to_owned();
         let step = self.state.press(key);
         if self.state.edit.text() != before {
             self.search_again();
         }
         match step {
-            Step::Stay => {}
-            Step::Redraw => self.painter.forget(),
-            Step::Suspend => {
+            KeyResult::Stay => {}
+            KeyResult::Redraw => self.painter.forget(),
+            KeyResult::Suspend => {
                 self.screen.suspend()?;
                 self.painter.forget();
             }
-            Step::Leave if self.state.busy == Some(REMOVING) => {
+            KeyResult::Leave if self.state.busy == Some(REMOVING) => {
                 self.state.note = Some("The deletion is not done yet; leave when it is.".to_owned());
             }
-            Step::Leave => return Ok(Some(Picked::Left(Exit::Interrupted))),
-            Step::Take(items) => {
+            KeyResult::Leave => return Ok(Some(Picked::Left(Exit::Interrupted))),
+            KeyResult::Take(items) => {
                 let taken: Vec<Arc<Session>> = items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect();
                 if self.state.purpose.is_checked {
                     self.check(&taken, How::default());
@@ -211,36 +211,36 @@ impl Picker<'_> {
                     return Ok(Some(Picked::Sessions(taken, How::default())));
                 }
             }
-            Step::Choose(key, ready) => {
+            KeyResult::Choose(key, ready) => {
                 if let (Some(session), Some(how)) = (self.session(&key), ready.how) {
                     self.check(&[session], how);
                 }
             }
-            Step::CopyText(text) => self.copy(&text)?,
-            Step::CopyCommand(at) => {
+            KeyResult::CopyText(text) => self.copy(&text)?,
+            KeyResult::CopyCommand(at) => {
                 self.state.busy = Some("Checking");
                 self.background.command(Arc::clone(&self.sessions[at]));
             }
-            Step::AskForAgents(at) => {
+            KeyResult::AskForAgents(at) => {
                 self.state.busy = Some("Looking for agents");
                 self.background.other_agents(Arc::clone(&self.sessions[at]));
             }
-            Step::Open(key) => self.open(&key)?,
-            Step::AskToRemove(items) if items.iter().any(|at| self.sessions[*at].is_pinned) => {
+            KeyResult::Open(key) => self.open(&key)?,
+            KeyResult::AskToRemove(items) if items.iter().any(|at| self.sessions[*at].is_pinned) => {
                 let one = if items.len() == 1 { "It" } else { "One of them" };
                 self.state.note = Some(format!("{one} is pinned; ^T unpins it."));
             }
-            Step::AskToRemove(items) => {
+            KeyResult::AskToRemove(items) => {
                 self.state.busy = Some("Looking at what goes");
                 self.background.plan_removal(items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect());
             }
-            Step::Remove => {
+            KeyResult::Remove => {
                 if let Some(change) = self.removal.take() {
                     self.state.busy = Some(REMOVING);
                     self.background.remove(change);
                 }
             }
-            Step::Pin(items, is_wanted) => {
+            KeyResult::Pin(items, is_wanted) => {
                 self.state.busy = Some("Pinning");
                 let sessions = items.iter().map(|at| Arc::clone(&self.sessions[*at])).collect();
                 self.background.pin(sessions, is_wanted);
@@ -256,7 +256,7 @@ impl Picker<'_> {
         }
     }
 
-    fn session(&self, key: &Key) -> Option<Arc<Session>> {
+    fn session(&self, key: &ItemKey) -> Option<Arc<Session>> {
         self.state.items.iter().position(|item| item.key == *key).map(|at| Arc::clone(&self.sessions[at]))
     }
 
@@ -280,8 +280,8 @@ impl Picker<'_> {
             News::Preview(..) => {}
             // An answer to an earlier text may arrive after a key.
             News::Found(request, _) if !self.background.is_current(request) => {}
-            News::Found(_, Found::Some(said)) => self.state.add_said(said),
-            News::Found(_, Found::All(searched)) => self.state.set_searched(searched),
+            News::Found(_, SearchResult::Some(said)) => self.state.add_said(said),
+            News::Found(_, SearchResult::All(searched)) => self.state.set_searched(searched),
             News::Checked(session, how, checked) => {
                 self.state.busy = None;
                 match checked {
@@ -377,7 +377,7 @@ impl Picker<'_> {
     }
 
     /// Shows a whole session in a pager, for which the picker leaves the screen.
-    fn open(&mut self, key: &Key) -> io::Result<()> {
+    fn open(&mut self, key: &ItemKey) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
         let backend = self.background.backend();
         let shown = self.screen.aside(|| pager::show(self.env, |out| backend.write_whole(&session, out)))?;

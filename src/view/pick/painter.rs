@@ -2,9 +2,9 @@
 
 use super::draw::{Pair, screen};
 use super::head::prompt;
-use super::layout::Layout;
-use super::pane::Shown;
-use super::state::State;
+use super::layout::ScreenLayout;
+use super::pane::PreviewContent;
+use super::state::PickerState;
 use crate::view::ui::Styles;
 
 /// Writes the lines that are not on the screen yet, and then moves the cursor to the place for typing.
@@ -21,14 +21,20 @@ impl Painter {
     }
 
     /// Returns the bytes for the terminal.
-    pub(super) fn frame(&mut self, state: &mut State, shown: Shown<'_>, layout: Layout, styles: &Styles) -> String {
+    pub(super) fn frame(
+        &mut self,
+        state: &mut PickerState,
+        shown: PreviewContent<'_>,
+        layout: ScreenLayout,
+        styles: &Styles,
+    ) -> String {
         let column = prompt(state, layout).1 + 1;
         let frame = self.lines(&screen(state, shown, layout, styles), layout);
         format!("{frame}\x1b[1;{column}H\x1b[?25h")
     }
 
     /// Returns the bytes that draw these lines and hide the cursor.
-    pub(super) fn lines(&mut self, lines: &[Pair], layout: Layout) -> String {
+    pub(super) fn lines(&mut self, lines: &[Pair], layout: ScreenLayout) -> String {
         let mut lines: Vec<String> = lines.iter().map(codes).collect();
         lines.resize(layout.rows, String::new());
         let mut frame = "\x1b[?25l".to_owned();
@@ -65,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::draw::tests::LIST;
-    use super::super::keys::Key;
+    use super::super::keys::PickerKey;
     use super::super::state::tests::listed;
     use super::*;
     use crate::format::shown;
@@ -74,18 +80,18 @@ mod tests {
     #[test]
     fn only_changed_lines_are_sent() {
         let mut state = listed(&LIST);
-        let (layout, styles) = (Layout::of(Size { columns: 40, rows: 6 }), Styles::default());
+        let (layout, styles) = (ScreenLayout::of(Size { columns: 40, rows: 6 }), Styles::default());
         state.fit(layout.list.rows);
         let mut painter = Painter::default();
-        let shown = Shown { facts: &[], preview: None };
+        let shown = PreviewContent { facts: &[], preview: None };
         let first = painter.frame(&mut state, shown, layout, &styles);
         assert!(first.starts_with("\x1b[?25l\x1b[2J\x1b[1;1H\x1b[K> "), "{first:?}");
         assert!(first.ends_with("\x1b[1;3H\x1b[?25h"), "{first:?}");
         let again = painter.frame(&mut state, shown, layout, &styles);
         assert_eq!(again, "\x1b[?25l\x1b[1;3H\x1b[?25h");
-        state.press(Key::Char('日'));
-        state.press(Key::Char('x'));
-        state.press(Key::Left);
+        state.press(PickerKey::Char('日'));
+        state.press(PickerKey::Char('x'));
+        state.press(PickerKey::Left);
         let typed = painter.frame(&mut state, shown, layout, &styles);
         assert!(typed.contains("> 日x") && typed.ends_with("\x1b[1;5H\x1b[?25h"), "{typed:?}");
         painter.forget();
@@ -98,10 +104,10 @@ mod tests {
             title in ".{0,60}", pasted in ".{0,60}", columns in 1_usize..150, rows in 1_usize..30,
         ) {
             let mut state = listed(&[(&title, &pasted)]);
-            state.press(Key::Pasted(pasted));
+            state.press(PickerKey::Pasted(pasted));
             let size = Size { columns, rows };
-            let shown = Shown { facts: &[], preview: None };
-            let frame = Painter::default().frame(&mut state, shown, Layout::of(size), &Styles::default());
+            let shown = PreviewContent { facts: &[], preview: None };
+            let frame = Painter::default().frame(&mut state, shown, ScreenLayout::of(size), &Styles::default());
             for part in frame.split('\x1b').skip(1) {
                 let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &part[at..=at]);
                 prop_assert!(part.starts_with('[') && ["H", "K", "J", "h", "l", "m"].contains(&end), "{part:?}");

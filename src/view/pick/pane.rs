@@ -1,9 +1,9 @@
 //! The preview: facts about the highlighted session, and the end of its conversation.
 
 use super::layout::Area;
-use super::line::{Line, wrapped};
-use super::preview::{Fact, Line as Message, Preview};
-use super::state::State;
+use super::line::{StyledLine, wrapped};
+use super::preview::{FactLine, Preview, PreviewMessage as Message};
+use super::state::PickerState;
 use crate::format::text;
 use crate::session::Role;
 use crate::view::ui::Styles;
@@ -13,13 +13,18 @@ const MAX_LINES: usize = 12;
 
 /// The contents of the preview.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown<'a> {
-    pub(super) facts: &'a [Fact],
+pub(super) struct PreviewContent<'a> {
+    pub(super) facts: &'a [FactLine],
     pub(super) preview: Option<&'a Preview>,
 }
 
 /// Returns the lines of the preview, and notes the scroll range.
-pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
+pub(super) fn lines(
+    state: &mut PickerState,
+    shown: PreviewContent<'_>,
+    area: Area,
+    styles: &Styles,
+) -> Vec<StyledLine> {
     if area.rows == 0 || state.highlighted().is_none() {
         return Vec::new();
     }
@@ -38,14 +43,14 @@ pub(super) fn lines(state: &mut State, shown: Shown<'_>, area: Area, styles: &St
 }
 
 /// Returns the facts, in at most half of the room.
-fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Vec<Line> {
+fn facts(state: &mut PickerState, shown: PreviewContent<'_>, area: Area, styles: &Styles) -> Vec<StyledLine> {
     let title = state.highlighted().map(|at| state.items[at].title.clone()).unwrap_or_default();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<StyledLine> = Vec::new();
     let is_roomy = area.rows >= 12;
     if is_roomy {
         for words in wrapped(&title, area.columns, 2) {
             let places = state.places(&words);
-            lines.push(Line::with_places(&words, &places, styles.header, styles.found));
+            lines.push(StyledLine::with_places(&words, &places, styles.header, styles.found));
         }
     }
     for (at, fact) in shown.facts.iter().enumerate() {
@@ -56,11 +61,11 @@ fn facts(state: &mut State, shown: Shown<'_>, area: Area, styles: &Styles) -> Ve
         };
         let most = if is_roomy { 2 } else { 1 };
         let wrapped = wrapped(&fact.words, area.columns, most);
-        lines.extend(wrapped.iter().map(|words| Line::styled(style, words)));
+        lines.extend(wrapped.iter().map(|words| StyledLine::styled(style, words)));
     }
     lines.truncate((area.rows / 2).max(2));
     if is_roomy {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
     }
     lines
 }
@@ -72,20 +77,20 @@ pub(super) fn named(role: Role, branch: Option<u16>) -> String {
 
 /// Returns the lines of the messages, and the number of the line with the match.
 fn conversation(
-    state: &mut State,
+    state: &mut PickerState,
     preview: Option<&Preview>,
     columns: usize,
     styles: &Styles,
-) -> (Vec<Line>, Option<usize>) {
+) -> (Vec<StyledLine>, Option<usize>) {
     let messages = match preview {
         None => return (Vec::new(), None),
         Some(Preview::TooLarge(bytes)) => {
             let words = format!("its transcript is too large to be shown here ({})", text::size(*bytes));
-            return (vec![Line::plain(&words)], None);
+            return (vec![StyledLine::plain(&words)], None);
         }
         Some(Preview::Unreadable(why)) => {
             let words = format!("its transcript cannot be read: {}", text::one_line(why));
-            return (vec![Line::styled(styles.warning, &words)], None);
+            return (vec![StyledLine::styled(styles.warning, &words)], None);
         }
         Some(Preview::Messages(messages)) => messages,
     };
@@ -101,7 +106,7 @@ fn conversation(
         let has_it = found.is_none() && around.as_deref().is_some_and(|around| words.contains(around));
         let first = lines.len();
         for (at, words) in wrapped(&format!("{name}: {words}"), columns, MAX_LINES).iter().enumerate() {
-            let mut line = Line::default();
+            let mut line = StyledLine::default();
             let rest = match words.strip_prefix(name).filter(|_| at == 0) {
                 Some(rest) => {
                     line.push(styles.header, name);
@@ -113,7 +118,7 @@ fn conversation(
                 found = Some(lines.len());
             }
             let places = state.places(rest);
-            line.append(&Line::with_places(rest, &places, anstyle::Style::new(), styles.found));
+            line.append(&StyledLine::with_places(rest, &places, anstyle::Style::new(), styles.found));
             lines.push(line);
         }
         if has_it {

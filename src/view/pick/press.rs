@@ -1,14 +1,14 @@
 //! Handles keys: for the typed text, the list, and the pages that replace it.
 
 use super::backend::Ready;
-use super::item::{Item, Key, PINNED};
-use super::keys::Key as Pressed;
+use super::item::{ItemKey, PINNED, PickerItem};
+use super::keys::PickerKey as Pressed;
 use super::mouse::Mouse;
-use super::state::{Mode, Order, State};
+use super::state::{ListOrder, Mode, PickerState};
 
 /// The result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KeyResult {
     Stay,
     Leave,
     Redraw,
@@ -17,13 +17,13 @@ pub(super) enum Step {
     /// Enter: return these sessions to the command.
     Take(Vec<usize>),
     /// Choose one of the possible actions.
-    Choose(Key, Ready),
+    Choose(ItemKey, Ready),
     /// Copy the command of this session.
     CopyCommand(usize),
     /// Copy this text.
     CopyText(String),
     /// Show this whole session.
-    Open(Key),
+    Open(ItemKey),
     /// Offer other agents for this session.
     AskForAgents(usize),
     /// Delete these sessions, after a question.
@@ -34,9 +34,9 @@ pub(super) enum Step {
     Pin(Vec<usize>, bool),
 }
 
-impl State {
+impl PickerState {
     /// Carries out the action of a key.
-    pub(super) fn press(&mut self, key: Pressed) -> Step {
+    pub(super) fn press(&mut self, key: Pressed) -> KeyResult {
         self.note = None;
         let key = match key {
             Pressed::Mouse(mouse) if self.mode == Mode::List => return self.point(mouse),
@@ -47,8 +47,8 @@ impl State {
         };
         self.clicked = None;
         match key {
-            Pressed::Redraw => return Step::Redraw,
-            Pressed::Suspend => return Step::Suspend,
+            Pressed::Redraw => return KeyResult::Redraw,
+            Pressed::Suspend => return KeyResult::Suspend,
             _ => {}
         }
         match &mut self.mode {
@@ -59,50 +59,53 @@ impl State {
                     Pressed::Down => *top += 1,
                     Pressed::PageUp => *top = top.saturating_sub(10),
                     Pressed::PageDown => *top += 10,
-                    Pressed::Interrupt => return Step::Leave,
+                    Pressed::Interrupt => return KeyResult::Leave,
                     Pressed::Escape | Pressed::Help | Pressed::Char('?' | 'q') => self.mode = Mode::List,
                     _ => {}
                 }
-                Step::Stay
+                KeyResult::Stay
             }
             Mode::Sure { .. } => match key {
                 Pressed::Char('y' | 'Y') => {
                     self.mode = Mode::List;
-                    Step::Remove
+                    KeyResult::Remove
                 }
-                Pressed::Interrupt => Step::Leave,
+                Pressed::Interrupt => KeyResult::Leave,
                 Pressed::Enter | Pressed::Escape | Pressed::Char(_) => {
                     self.mode = Mode::List;
                     self.note = Some("Nothing was deleted.".to_owned());
-                    Step::Stay
+                    KeyResult::Stay
                 }
-                _ => Step::Stay,
+                _ => KeyResult::Stay,
             },
             Mode::Ways { key: whose, refused, cursor, is_offer } => {
                 let last = refused.ready.len().saturating_sub(1);
                 match key {
                     Pressed::Up => *cursor = cursor.saturating_sub(1),
                     Pressed::Down => *cursor = (*cursor + 1).min(last),
-                    Pressed::Interrupt if !*is_offer => return Step::Leave,
+                    Pressed::Interrupt if !*is_offer => return KeyResult::Leave,
                     Pressed::Interrupt | Pressed::Escape => self.mode = Mode::List,
                     Pressed::Copy => {
-                        return refused.ready.get(*cursor).map_or(Step::Stay, |way| Step::CopyText(way.line.clone()));
+                        return refused
+                            .ready
+                            .get(*cursor)
+                            .map_or(KeyResult::Stay, |way| KeyResult::CopyText(way.line.clone()));
                     }
                     Pressed::Enter => {
-                        let Some(way) = refused.ready.get(*cursor).cloned() else { return Step::Stay };
+                        let Some(way) = refused.ready.get(*cursor).cloned() else { return KeyResult::Stay };
                         return match way.how {
-                            Some(_) => Step::Choose(whose.clone(), way),
-                            None => Step::Open(whose.clone()),
+                            Some(_) => KeyResult::Choose(whose.clone(), way),
+                            None => KeyResult::Open(whose.clone()),
                         };
                     }
                     _ => {}
                 }
-                Step::Stay
+                KeyResult::Stay
             }
         }
     }
 
-    fn press_in_list(&mut self, key: Pressed) -> Step {
+    fn press_in_list(&mut self, key: Pressed) -> KeyResult {
         let page = self.height.max(1);
         let typed = self.edit.text().to_owned();
         match key {
@@ -135,9 +138,9 @@ impl State {
             }
             Pressed::Sort => {
                 self.order = match self.order {
-                    Order::Activity => Order::Size,
-                    Order::Size => Order::Directory,
-                    Order::Directory => Order::Activity,
+                    ListOrder::Activity => ListOrder::Size,
+                    ListOrder::Size => ListOrder::Directory,
+                    ListOrder::Directory => ListOrder::Activity,
                 };
                 self.arrange();
             }
@@ -146,7 +149,7 @@ impl State {
                 self.arrange();
             }
             Pressed::Mouse(_) | Pressed::Redraw | Pressed::Suspend => {}
-            Pressed::Escape | Pressed::Interrupt => return Step::Leave,
+            Pressed::Escape | Pressed::Interrupt => return KeyResult::Leave,
             Pressed::Enter | Pressed::Copy | Pressed::Open | Pressed::With | Pressed::Remove | Pressed::Pin => {
                 return self.act(&key);
             }
@@ -154,7 +157,7 @@ impl State {
         if self.edit.text() != typed {
             self.type_anew();
         }
-        Step::Stay
+        KeyResult::Stay
     }
 
     fn scroll_to(&mut self, scroll: usize) {
@@ -162,37 +165,37 @@ impl State {
     }
 }
 
-impl State {
+impl PickerState {
     /// Returns the step of an action on the marked sessions, or else on the highlighted one.
-    pub(super) fn act(&mut self, key: &Pressed) -> Step {
-        let Some(here) = self.highlighted() else { return Step::Stay };
+    pub(super) fn act(&mut self, key: &Pressed) -> KeyResult {
+        let Some(here) = self.highlighted() else { return KeyResult::Stay };
         if let Some(busy) = self.busy {
             self.note = Some(format!("{busy} is not done yet; try again in a moment."));
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         let marked: Vec<usize> =
             (0..self.items.len()).filter(|at| self.marked.contains(&self.items[*at].key)).collect();
         let meant = if marked.is_empty() { vec![here] } else { marked };
         match key {
-            Pressed::Enter if self.purpose.takes_several => Step::Take(meant),
-            Pressed::Enter => Step::Take(vec![here]),
+            Pressed::Enter if self.purpose.takes_several => KeyResult::Take(meant),
+            Pressed::Enter => KeyResult::Take(vec![here]),
             Pressed::Copy if meant.len() > 1 => {
                 let names = meant.iter().map(|at| format!("{}:{}", self.items[*at].key.0, self.items[*at].key.1));
                 let names: Option<Vec<String>> = names
                     .map(|name| crate::format::shell::printable_word(name.as_ref()).map(|word| word.to_string()))
                     .collect();
-                names.map_or(Step::Stay, |names| Step::CopyText(names.join(" ")))
+                names.map_or(KeyResult::Stay, |names| KeyResult::CopyText(names.join(" ")))
             }
-            Pressed::Copy => Step::CopyCommand(meant[0]),
-            Pressed::Open => Step::Open(self.items[here].key.clone()),
-            Pressed::With if self.purpose.is_checked => Step::AskForAgents(here),
-            Pressed::Remove => Step::AskToRemove(meant),
+            Pressed::Copy => KeyResult::CopyCommand(meant[0]),
+            Pressed::Open => KeyResult::Open(self.items[here].key.clone()),
+            Pressed::With if self.purpose.is_checked => KeyResult::AskForAgents(here),
+            Pressed::Remove => KeyResult::AskToRemove(meant),
             Pressed::Pin => {
                 let is_pinned = |at: &usize| self.items[*at].marks.iter().any(|mark| mark.word == PINNED);
                 let is_wanted = !meant.iter().all(is_pinned);
-                Step::Pin(meant, is_wanted)
+                KeyResult::Pin(meant, is_wanted)
             }
-            _ => Step::Stay,
+            _ => KeyResult::Stay,
         }
     }
 
@@ -202,11 +205,11 @@ impl State {
     }
 
     /// Returns the key of the highlighted session.
-    pub(super) fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<ItemKey> {
         self.highlighted().map(|at| self.items[at].key.clone())
     }
 
-    pub(super) fn is_marked(&self, item: &Item) -> bool {
+    pub(super) fn is_marked(&self, item: &PickerItem) -> bool {
         self.marked.contains(&item.key)
     }
 
@@ -219,7 +222,7 @@ impl State {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::backend::{How, Refused};
+    use super::super::backend::{How, RefusedResume};
     use super::super::keys::Keys;
     use super::super::state::tests::{many, typed};
     use super::*;
@@ -229,12 +232,12 @@ mod tests {
         for key in [Pressed::Enter, Pressed::Char('n'), Pressed::Char('x'), Pressed::Escape] {
             let mut state = many(1);
             state.mode = Mode::Sure { items: vec![0], bytes: 1 };
-            assert_eq!((state.press(key), &state.mode), (Step::Stay, &Mode::List));
+            assert_eq!((state.press(key), &state.mode), (KeyResult::Stay, &Mode::List));
         }
         for (key, expected) in [
-            (Pressed::Char('y'), Step::Remove),
-            (Pressed::Pasted("y".to_owned()), Step::Stay),
-            (Pressed::Down, Step::Stay),
+            (Pressed::Char('y'), KeyResult::Remove),
+            (Pressed::Pasted("y".to_owned()), KeyResult::Stay),
+            (Pressed::Down, KeyResult::Stay),
         ] {
             let mut state = many(1);
             state.mode = Mode::Sure { items: vec![0], bytes: 1 };
@@ -249,33 +252,33 @@ mod tests {
         let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
         let ready = vec![way("a", Some(How::default())), way("b", None)];
         typed(&mut state, "t");
-        state.offer(key.clone(), Refused { why: "it is gone".to_owned(), ready: ready.clone() });
-        assert_eq!(state.press(Pressed::Copy), Step::CopyText("a".to_owned()));
-        assert_eq!(state.press(Pressed::Enter), Step::Choose(key.clone(), ready[0].clone()));
+        state.offer(key.clone(), RefusedResume { why: "it is gone".to_owned(), ready: ready.clone() });
+        assert_eq!(state.press(Pressed::Copy), KeyResult::CopyText("a".to_owned()));
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Choose(key.clone(), ready[0].clone()));
         state.press(Pressed::Down);
         state.press(Pressed::Down);
-        assert_eq!(state.press(Pressed::Enter), Step::Open(key));
-        assert_eq!(state.press(Pressed::Char('x')), Step::Stay);
-        assert_eq!(state.press(Pressed::Escape), Step::Stay);
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Open(key));
+        assert_eq!(state.press(Pressed::Char('x')), KeyResult::Stay);
+        assert_eq!(state.press(Pressed::Escape), KeyResult::Stay);
         assert_eq!((&state.mode, state.edit.text()), (&Mode::List, "t"));
     }
 
     #[test]
     fn escape_and_ctrl_c_close_agent_list() {
         let mut state = many(2);
-        assert_eq!(state.press(Pressed::With), Step::AskForAgents(0));
+        assert_eq!(state.press(Pressed::With), KeyResult::AskForAgents(0));
         let key = state.items[0].key.clone();
         let how = How { with: Some(crate::session::AgentKind::Codex), ..How::default() };
         let ready = Ready { line: "rejoin resume a --with codex".to_owned(), why: "why".to_owned(), how: Some(how) };
         for back in [Pressed::Escape, Pressed::Interrupt] {
             state.offer_agents(key.clone(), vec![ready.clone()]);
-            assert_eq!((state.press(back), &state.mode), (Step::Stay, &Mode::List));
+            assert_eq!((state.press(back), &state.mode), (KeyResult::Stay, &Mode::List));
         }
         state.offer_agents(key.clone(), vec![ready.clone()]);
-        assert_eq!(state.press(Pressed::Enter), Step::Choose(key, ready));
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Choose(key, ready));
         let mut other = many(1);
         other.purpose.is_checked = false;
-        assert_eq!(other.press(Pressed::With), Step::Stay, "only a resume can be continued elsewhere");
+        assert_eq!(other.press(Pressed::With), KeyResult::Stay, "only a resume can be continued elsewhere");
     }
 
     proptest! {
@@ -289,7 +292,7 @@ mod tests {
             state.fit(2);
             for key in keys {
                 let step = state.press(key.clone());
-                prop_assert!(matches!(step, Step::Stay | Step::Redraw | Step::Suspend), "{key:?}: {step:?}");
+                prop_assert!(matches!(step, KeyResult::Stay | KeyResult::Redraw | KeyResult::Suspend), "{key:?}: {step:?}");
             }
         }
 
@@ -299,8 +302,8 @@ mod tests {
             let mut keys = Keys::default();
             keys.push(&[b"\x1b[200~".as_slice(), &bytes, b"\x1b[201~"].concat());
             let mut state = many(3);
-            let steps: Vec<Step> = keys.map(|key| state.press(key)).collect();
-            prop_assert_eq!(steps, [Step::Stay]);
+            let steps: Vec<KeyResult> = keys.map(|key| state.press(key)).collect();
+            prop_assert_eq!(steps, [KeyResult::Stay]);
         }
     }
 
@@ -308,23 +311,23 @@ mod tests {
     fn an_action_applies_to_marked_or_highlighted_sessions() {
         let mut state = many(3);
         state.fit(3);
-        assert_eq!(state.press(Pressed::Enter), Step::Take(vec![0]));
-        assert_eq!(state.press(Pressed::Copy), Step::CopyCommand(0));
-        assert_eq!(state.press(Pressed::Remove), Step::AskToRemove(vec![0]));
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0], true));
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Take(vec![0]));
+        assert_eq!(state.press(Pressed::Copy), KeyResult::CopyCommand(0));
+        assert_eq!(state.press(Pressed::Remove), KeyResult::AskToRemove(vec![0]));
+        assert_eq!(state.press(Pressed::Pin), KeyResult::Pin(vec![0], true));
         state.set_pinned(&[state.items[0].key.clone()], true);
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0], false));
+        assert_eq!(state.press(Pressed::Pin), KeyResult::Pin(vec![0], false));
         state.press(Pressed::Mark);
         state.press(Pressed::Mark);
-        assert_eq!(state.press(Pressed::Enter), Step::Take(vec![2]), "only one can be resumed");
-        assert_eq!(state.press(Pressed::Remove), Step::AskToRemove(vec![0, 1]));
-        assert_eq!(state.press(Pressed::Pin), Step::Pin(vec![0, 1], true));
-        assert_eq!(state.press(Pressed::Copy), Step::CopyText("claude:0000-aaaa claude:0001-aaaa".to_owned()));
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Take(vec![2]), "only one can be resumed");
+        assert_eq!(state.press(Pressed::Remove), KeyResult::AskToRemove(vec![0, 1]));
+        assert_eq!(state.press(Pressed::Pin), KeyResult::Pin(vec![0, 1], true));
+        assert_eq!(state.press(Pressed::Copy), KeyResult::CopyText("claude:0000-aaaa claude:0001-aaaa".to_owned()));
         state.busy = Some("Deleting");
-        assert_eq!(state.press(Pressed::Remove), Step::Stay, "one thing after the other");
+        assert_eq!(state.press(Pressed::Remove), KeyResult::Stay, "one thing after the other");
         typed(&mut state, "nothing matches");
         state.busy = None;
-        assert_eq!(state.press(Pressed::Enter), Step::Stay);
-        assert_eq!(state.press(Pressed::Escape), Step::Leave);
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Stay);
+        assert_eq!(state.press(Pressed::Escape), KeyResult::Leave);
     }
 }

@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 4000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Preview {
     /// The last messages, the newest last.
-    Messages(Vec<Line>),
+    Messages(Vec<PreviewMessage>),
     /// The transcript is too large for a preview.
     TooLarge(u64),
     /// The transcript cannot be read.
@@ -30,7 +30,7 @@ pub(super) enum Preview {
 
 /// A message on one line, harmless for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct PreviewMessage {
     pub(super) role: Role,
     /// The number of its branch; `None` on the one that a resume continues.
     pub(super) branch: Option<u16>,
@@ -57,7 +57,7 @@ impl Preview {
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
                 let words = text::truncated(&words, MAX_MESSAGE).into_owned();
-                last.push_back(Line { role: message.role, branch: message.branch, words });
+                last.push_back(PreviewMessage { role: message.role, branch: message.branch, words });
                 if last.len() > MAX_MESSAGES {
                     last.pop_front();
                 }
@@ -73,18 +73,18 @@ impl Preview {
 
 /// A fact about a session, as a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fact {
+pub(super) struct FactLine {
     pub(super) words: String,
     /// Set if it is a problem.
     pub(super) is_warning: bool,
 }
 
 /// Describes a session without reading its messages: its name, its problems, its directories.
-pub(super) fn facts(session: &Session, env: &Env) -> Vec<Fact> {
+pub(super) fn facts(session: &Session, env: &Env) -> Vec<FactLine> {
     let copy = session.copy();
     let dir = session.launch_dir().map_or_else(|| "directory unknown".to_owned(), |dir| env.tilde(dir));
-    let fact = |words: String| Fact { words: text::one_line(&words).into_owned(), is_warning: false };
-    let warning = |words: String| Fact { is_warning: true, ..fact(words) };
+    let fact = |words: String| FactLine { words: text::one_line(&words).into_owned(), is_warning: false };
+    let warning = |words: String| FactLine { is_warning: true, ..fact(words) };
     let mut facts = vec![fact(format!("{} {}", session.agent, session.id())), fact(dir)];
     match &copy.liveness {
         Liveness::Live { pid } => {
@@ -133,8 +133,8 @@ mod tests {
         Preview::read(&session(vec![copy]), None, &|| is_wanted)
     }
 
-    fn line(words: &str) -> Line {
-        Line { role: Role::User, branch: None, words: words.to_owned() }
+    fn line(words: &str) -> PreviewMessage {
+        PreviewMessage { role: Role::User, branch: None, words: words.to_owned() }
     }
 
     fn said(role: &str, text: &str) -> String {

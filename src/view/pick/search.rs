@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::item::Key;
-use super::state::{Said, Searched};
+use super::item::ItemKey;
+use super::state::{BestMessage, Searched};
 use crate::scan::nearest::meant;
-use crate::scan::ranked::{Ranking, Tally, rank};
+use crate::scan::ranked::{Ranking, WordTally, rank};
 use crate::scan::search;
 use crate::scan::sieve::Sieve;
-use crate::scan::texts::Texts;
+use crate::scan::texts::TextCache;
 use crate::session::matching::Quality;
-use crate::session::terms::Words;
+use crate::session::terms::SearchWords;
 use crate::session::{Session, SessionCopy};
 
 /// Number of sessions that are searched between two reports.
@@ -24,32 +24,32 @@ const MARKED: usize = 64;
 /// Minimum time between two reports of matches, because each one sorts the list again. A short search reports once.
 const SEND_INTERVAL: Duration = Duration::from_millis(120);
 /// The best message of a session is shown.
-const WISH: search::Wish<'static> =
-    search::Wish { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
+const WISH: search::SearchScope<'static> =
+    search::SearchScope { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
 
 /// A search of sessions.
-pub(super) struct Search {
-    pub(super) words: Words,
+pub(super) struct PickerSearch {
+    pub(super) words: SearchWords,
     pub(super) sessions: Vec<Arc<Session>>,
     /// The messages in memory.
-    pub(super) kept: Arc<Texts>,
+    pub(super) kept: Arc<TextCache>,
     /// Set if other sessions do not pass the filters.
     pub(super) is_filtered: bool,
     pub(super) now: Timestamp,
 }
 
 /// A result of a search.
-pub(super) enum Found {
+pub(super) enum SearchResult {
     /// More sessions with the words.
-    Some(Vec<(Key, Said)>),
+    Some(Vec<(ItemKey, BestMessage)>),
     /// All sessions were searched.
     All(Searched),
 }
 
-impl Search {
+impl PickerSearch {
     /// Searches until the text changes, and reports what is found. Files are checked for changes after the first
     /// answer, because the check is as slow as the search.
-    pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
+    pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         self.run_once(is_wanted, report);
         let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());
         if self.sessions.par_iter().filter(|session| has_changed(session)).count() > 0 {
@@ -57,22 +57,22 @@ impl Search {
         }
     }
 
-    fn run_once(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(Found) + Sync)) {
+    fn run_once(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         let (sieve, sessions) = (Sieve::new(&self.words), &self.sessions);
         let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
         for part in sessions.chunks(PART) {
             let count = |session: &Arc<Session>| {
                 let (copy, text) = (session.copy(), self.kept.of(session.copy()));
-                Tally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
+                WordTally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
             };
-            let counted: Vec<Tally> = part.par_iter().map(count).collect();
+            let counted: Vec<WordTally> = part.par_iter().map(count).collect();
             if !is_wanted() {
                 return;
             }
             said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
             tallies.extend(counted);
             if !said.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
-                report(Found::Some(std::mem::take(&mut said)));
+                report(SearchResult::Some(std::mem::take(&mut said)));
                 sent_at = Instant::now();
             }
         }
@@ -80,19 +80,19 @@ impl Search {
         let terms = self.words.terms.len();
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, terms, self.now);
         let ranked = ranking.order.iter();
-        let said: Vec<(Key, Said)> =
+        let said: Vec<(ItemKey, BestMessage)> =
             ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
-        let best: Vec<(Key, Said)> = said.iter().take(MARKED).cloned().collect();
+        let best: Vec<(ItemKey, BestMessage)> = said.iter().take(MARKED).cloned().collect();
         let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
         let excluded = is_excluded.map(|(_, session)| session.key()).collect();
         let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
         if !is_wanted() {
             return;
         }
-        report(Found::All(Searched { said, excluded, no_match }));
+        report(SearchResult::All(Searched { said, excluded, no_match }));
         let on_branches = on_other_branches(best, sessions, is_wanted);
         if is_wanted() && !on_branches.is_empty() {
-            report(Found::Some(on_branches));
+            report(SearchResult::Some(on_branches));
         }
     }
 
@@ -101,7 +101,7 @@ impl Search {
         &self,
         sieve: &Sieve<'_>,
         ranking: &Ranking,
-        tallies: Vec<Tally>,
+        tallies: Vec<WordTally>,
         is_wanted: &(dyn Fn() -> bool + Sync),
     ) -> String {
         let copies: Vec<&SessionCopy> = self.sessions.iter().map(|session| session.copy()).collect();
@@ -122,18 +122,18 @@ impl Search {
 }
 
 /// Returns the best message of a session that has all words.
-fn said_in(session: &Session, tally: &Tally, score: f64) -> Option<(Key, Said)> {
+fn said_in(session: &Session, tally: &WordTally, score: f64) -> Option<(ItemKey, BestMessage)> {
     let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
     let quality = Quality::of(worst);
-    Some((session.key(), Said { hit: hit.clone(), messages: tally.found.messages, quality, score }))
+    Some((session.key(), BestMessage { hit: hit.clone(), messages: tally.found.messages, quality, score }))
 }
 
 /// Returns the found messages that are on another branch than the one that a resume continues, with its number.
 fn on_other_branches(
-    found: Vec<(Key, Said)>,
+    found: Vec<(ItemKey, BestMessage)>,
     sessions: &[Arc<Session>],
     is_wanted: &(dyn Fn() -> bool + Sync),
-) -> Vec<(Key, Said)> {
+) -> Vec<(ItemKey, BestMessage)> {
     let marked = found.into_par_iter().filter_map(|((agent, id), mut said)| {
         let session = sessions.iter().find(|session| session.agent == agent && session.id() == id)?;
         if is_wanted() {

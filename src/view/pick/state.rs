@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::backend::{Purpose, Ready, Refused};
-use super::edit::Edit;
-use super::item::{Item, Key, PINNED};
-use super::layout::Layout;
+use super::backend::{Purpose, Ready, RefusedResume};
+use super::edit::TextInput;
+use super::item::{ItemKey, PINNED, PickerItem};
+use super::layout::ScreenLayout;
 use crate::scan::search::Hit;
-use crate::session::matching::{Matching, Place, Quality, Query, Rank};
+use crate::session::matching::{MatchField, MatchRank, Quality, Query, SessionMatcher};
 
 /// The page on the screen, next to the line for typing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(super) enum Mode {
     Sure { items: Vec<usize>, bytes: u64 },
     /// The reason why the session is not resumed, and the possible actions, one of which the cursor is on. If
     /// `is_offer` is set, the user asked for them, and it is not a refusal.
-    Ways { key: Key, refused: Refused, cursor: usize, is_offer: bool },
+    Ways { key: ItemKey, refused: RefusedResume, cursor: usize, is_offer: bool },
 }
 
 /// The best message of a session that has the words, and the number of messages that have any of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Said {
+pub(super) struct BestMessage {
     pub(super) hit: Hit,
     pub(super) messages: u64,
     pub(super) quality: Quality,
@@ -37,25 +37,25 @@ pub(super) struct Said {
     pub(super) score: f64,
 }
 
-impl Said {
-    pub(super) fn rank(&self) -> Rank {
-        Rank { quality: self.quality, place: Place::Said }
+impl BestMessage {
+    pub(super) fn rank(&self) -> MatchRank {
+        MatchRank { quality: self.quality, place: MatchField::Said }
     }
 }
 
 /// The result of a search of all sessions.
 pub(super) struct Searched {
     /// Sessions that have the words, with their scores.
-    pub(super) said: Vec<(Key, Said)>,
+    pub(super) said: Vec<(ItemKey, BestMessage)>,
     /// Sessions with a message that has an excluded word.
-    pub(super) excluded: Vec<Key>,
+    pub(super) excluded: Vec<ItemKey>,
     /// The reason why no session has all words.
     pub(super) no_match: Option<String>,
 }
 
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ListOrder {
     /// Best match first, then newest activity.
     #[default]
     Activity,
@@ -67,9 +67,9 @@ pub(super) enum Order {
 
 /// A session in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Match {
+pub(super) struct ListedSession {
     pub(super) item: usize,
-    pub(super) rank: Rank,
+    pub(super) rank: MatchRank,
     /// Set if a message matches better than title, directory and marks.
     pub(super) is_said: bool,
 }
@@ -90,24 +90,24 @@ pub(super) type Time = Box<dyn Fn(&str) -> Result<Timestamp, String>>;
 
 /// The list, the typed text, and the place of the cursor.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct PickerState {
     pub(super) purpose: Purpose,
-    pub(super) items: Vec<Item>,
-    pub(super) edit: Edit,
+    pub(super) items: Vec<PickerItem>,
+    pub(super) edit: TextInput,
     pub(super) query: Query,
     time: Option<Time>,
-    pub(super) matching: Matching,
-    pub(super) matches: Vec<Match>,
+    pub(super) matching: SessionMatcher,
+    pub(super) matches: Vec<ListedSession>,
     pub(super) rows: Vec<ListRow>,
-    pub(super) said: HashMap<Key, Said>,
+    pub(super) said: HashMap<ItemKey, BestMessage>,
     /// Sessions with a message that has an excluded word.
-    pub(super) excluded: HashSet<Key>,
+    pub(super) excluded: HashSet<ItemKey>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
     pub(super) no_match: Option<String>,
     /// The first filter that no session matches.
     pub(super) unmatched: Option<String>,
-    pub(super) marked: BTreeSet<Key>,
-    pub(super) order: Order,
+    pub(super) marked: BTreeSet<ItemKey>,
+    pub(super) order: ListOrder,
     pub(super) is_grouped: bool,
     pub(super) mode: Mode,
     /// The last message to the user; the next key removes it.
@@ -129,33 +129,39 @@ pub(super) struct State {
     pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
     /// The layout of the screen, which maps places of the mouse.
-    pub(super) layout: Layout,
+    pub(super) layout: ScreenLayout,
     /// The session of the last click, until a key is pressed.
-    pub(super) clicked: Option<Key>,
+    pub(super) clicked: Option<ItemKey>,
 }
 
-impl State {
+impl PickerState {
     /// Creates the state with these words typed; `time` parses an age or a date.
     pub(super) fn new(purpose: Purpose, words: &str, time: Time) -> Self {
-        let mut state =
-            Self { purpose, edit: Edit::new(words), time: Some(time), is_loading: true, height: 1, ..Self::default() };
+        let mut state = Self {
+            purpose,
+            edit: TextInput::new(words),
+            time: Some(time),
+            is_loading: true,
+            height: 1,
+            ..Self::default()
+        };
         state.type_anew();
         state
     }
 
     /// Replaces the sessions, the newest activity first; the cursor stays on its session, or at the top.
-    pub(super) fn set_items(&mut self, items: Vec<Item>) {
+    pub(super) fn set_items(&mut self, items: Vec<PickerItem>) {
         let here = self.key().filter(|_| self.cursor > 0);
         self.items = items;
         self.match_again(here.as_ref());
         if !self.is_loading {
-            let known: BTreeSet<&Key> = self.items.iter().map(|item| &item.key).collect();
+            let known: BTreeSet<&ItemKey> = self.items.iter().map(|item| &item.key).collect();
             self.marked.retain(|key| known.contains(key));
         }
     }
 
     /// Drops sessions that were removed.
-    pub(super) fn remove(&mut self, gone: &[Key]) {
+    pub(super) fn remove(&mut self, gone: &[ItemKey]) {
         let at = self.cursor;
         self.marked.retain(|key| !gone.contains(key));
         let mut items = std::mem::take(&mut self.items);
@@ -167,11 +173,11 @@ impl State {
     }
 
     /// Notes that sessions were pinned or unpinned.
-    pub(super) fn set_pinned(&mut self, keys: &[Key], is_pinned: bool) {
+    pub(super) fn set_pinned(&mut self, keys: &[ItemKey], is_pinned: bool) {
         for item in self.items.iter_mut().filter(|item| keys.contains(&item.key)) {
             item.marks.retain(|mark| mark.word != PINNED);
             if is_pinned {
-                item.marks.push(super::item::Mark { word: PINNED.to_owned(), is_in_the_way: false });
+                item.marks.push(super::item::ItemMark { word: PINNED.to_owned(), is_in_the_way: false });
             }
             let words: Vec<String> = item.marks.iter().map(|mark| mark.word.clone()).collect();
             item.subject.set_marks(&words);
@@ -179,7 +185,7 @@ impl State {
     }
 
     /// Adds messages that have the typed words. A cursor that was not moved stays at the top.
-    pub(super) fn add_said(&mut self, said: Vec<(Key, Said)>) {
+    pub(super) fn add_said(&mut self, said: Vec<(ItemKey, BestMessage)>) {
         let here = self.key().filter(|_| self.cursor > 0);
         self.said.extend(said);
         self.match_again(here.as_ref());
@@ -195,15 +201,15 @@ impl State {
     }
 
     /// Offers the possible actions for a session that is not resumed.
-    pub(super) fn offer(&mut self, key: Key, refused: Refused) {
+    pub(super) fn offer(&mut self, key: ItemKey, refused: RefusedResume) {
         // Select the first action that the picker can run.
         let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
         self.mode = Mode::Ways { key, refused, cursor, is_offer: false };
     }
 
     /// Offers agents that can be started in place of the session's own.
-    pub(super) fn offer_agents(&mut self, key: Key, ready: Vec<Ready>) {
-        let refused = Refused { why: format!("Continue {} session {} with another agent", key.0, key.1), ready };
+    pub(super) fn offer_agents(&mut self, key: ItemKey, ready: Vec<Ready>) {
+        let refused = RefusedResume { why: format!("Continue {} session {} with another agent", key.0, key.1), ready };
         self.mode = Mode::Ways { key, refused, cursor: 0, is_offer: true };
     }
 
@@ -220,12 +226,12 @@ impl State {
         self.match_again(None);
     }
 
-    pub(super) fn said_in(&self, key: &Key) -> Option<&Said> {
+    pub(super) fn said_in(&self, key: &ItemKey) -> Option<&BestMessage> {
         self.said.get(key)
     }
 
     /// Returns the best message of the highlighted session, if it matches better than the title.
-    pub(super) fn only_said(&self) -> Option<&Said> {
+    pub(super) fn only_said(&self) -> Option<&BestMessage> {
         let one = self.matches.get(self.cursor).filter(|one| one.is_said)?;
         self.said.get(&self.items[one.item].key)
     }
@@ -244,31 +250,31 @@ impl State {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::item::tests::items;
-    use super::super::keys::Key as Pressed;
-    use super::super::press::Step;
+    use super::super::keys::PickerKey as Pressed;
+    use super::super::press::KeyResult;
     use super::*;
     use crate::session::{AgentKind, Role};
 
     const RESUME: Purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
 
     /// A list of these titles and directories, completely read.
-    pub(in crate::view::pick) fn listed(list: &[(&str, &str)]) -> State {
+    pub(in crate::view::pick) fn listed(list: &[(&str, &str)]) -> PickerState {
         let mut state =
-            State::new(RESUME, "", Box::new(|text| text.parse().map_err(|error: jiff::Error| error.to_string())));
+            PickerState::new(RESUME, "", Box::new(|text| text.parse().map_err(|error: jiff::Error| error.to_string())));
         state.is_loading = false;
         state.set_items(items(list));
         state
     }
 
-    pub(in crate::view::pick) fn many(count: usize) -> State {
+    pub(in crate::view::pick) fn many(count: usize) -> PickerState {
         listed(&vec![("t", "/d"); count])
     }
 
-    pub(in crate::view::pick) fn typed(state: &mut State, text: &str) {
-        text.chars().for_each(|c| assert_eq!(state.press(Pressed::Char(c)), Step::Stay));
+    pub(in crate::view::pick) fn typed(state: &mut PickerState, text: &str) {
+        text.chars().for_each(|c| assert_eq!(state.press(Pressed::Char(c)), KeyResult::Stay));
     }
 
-    pub(in crate::view::pick) fn ids(state: &State) -> Vec<String> {
+    pub(in crate::view::pick) fn ids(state: &PickerState) -> Vec<String> {
         let id = |row: &ListRow| match row {
             ListRow::Session(at) => {
                 let here = if state.is_here(*at) { ">" } else { "" };
@@ -280,7 +286,7 @@ pub(super) mod tests {
         state.window().iter().map(id).collect()
     }
 
-    pub(in crate::view::pick) fn said(text: &str) -> Said {
+    pub(in crate::view::pick) fn said(text: &str) -> BestMessage {
         let hit = Hit {
             number: 1,
             role: Role::User,
@@ -291,7 +297,7 @@ pub(super) mod tests {
             has_lines: false,
             branch: None,
         };
-        Said { hit, messages: 3, quality: Quality::Whole, score: 0.0 }
+        BestMessage { hit, messages: 3, quality: Quality::Whole, score: 0.0 }
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::document::{Document, write_object};
+use super::document::{AnswerDocument, write_object};
 use super::ndjson;
-use super::rows::Rows;
+use super::rows::RowWriter;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
@@ -39,9 +39,9 @@ pub(crate) trait Answer {
     /// Writes the answer as tsv or csv: one row per item.
     fn rows(&self, out: &mut impl Write, format: Format) -> io::Result<()> {
         let (kind, fields) = self.object();
-        let mut rows = Rows::new(out, format);
+        let mut rows = RowWriter::new(out, format);
         if Self::HAS_ITEMS {
-            ndjson::write(&mut rows, &Document::new(kind, fields), Self::COUNTS_ITEMS)?;
+            ndjson::write(&mut rows, &AnswerDocument::new(kind, fields), Self::COUNTS_ITEMS)?;
         } else {
             write_object(&mut rows, kind, fields)?;
         }
@@ -103,7 +103,7 @@ fn write<A: Answer + ?Sized>(
         Format::Tsv | Format::Csv => answer.rows(out, format),
         Format::Ndjson if A::HAS_ITEMS => {
             let (kind, fields) = answer.object();
-            ndjson::write(&mut Harmless(out), &Document::new(kind, fields), A::COUNTS_ITEMS)
+            ndjson::write(&mut Harmless(out), &AnswerDocument::new(kind, fields), A::COUNTS_ITEMS)
         }
         Format::Json | Format::Ndjson => {
             let (kind, fields) = answer.object();
@@ -117,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::view::render::items::List;
+    use crate::view::render::items::ItemList;
 
     struct Numbers(usize);
 
@@ -126,15 +126,18 @@ mod tests {
 
         fn object(&self) -> (&'static str, impl Serialize) {
             #[derive(Serialize)]
-            struct Fields<'a> {
+            struct TestFields<'a> {
                 dir: &'a str,
                 of: serde_json::Value,
-                numbers: List<'a, serde_json::Value>,
+                numbers: ItemList<'a, serde_json::Value>,
                 #[serde(flatten)]
                 rest: serde_json::Value,
             }
-            let numbers = List::counted(self.0, |at| json!({ "number": at, "list": [at, [at]] }));
-            ("numbers", Fields { dir: "/x", of: json!({ "a": 1 }), numbers, rest: json!({ "more": [1, { "b": 2 }] }) })
+            let numbers = ItemList::counted(self.0, |at| json!({ "number": at, "list": [at, [at]] }));
+            (
+                "numbers",
+                TestFields { dir: "/x", of: json!({ "a": 1 }), numbers, rest: json!({ "more": [1, { "b": 2 }] }) },
+            )
         }
 
         fn table(&self, out: &mut impl Write, _: &Env, _: &Styles) -> io::Result<()> {

@@ -1,54 +1,60 @@
 //! A backfill's plan or outcome.
 
 use crate::agent::amplifier::session_info::FILE_NAME;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::backfill::{Action, Item};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::plan::backfill::{Action, SessionBackfill};
 use crate::change::plan::change::Unplanned;
 use crate::format::command_line::all_in_home;
 use crate::format::{shell, text};
 use crate::session::{Problem, Session};
 use crate::system::env::Env;
-use crate::view::render::change::{Summary, Text};
-use crate::view::render::items::List;
+use crate::view::render::change::{ChangeSummary, ChangeText};
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals};
 use crate::view::render::json::details::{BackfillItem, ItemDetails};
 
 /// A plan or its outcome.
-pub(crate) struct Report<'a> {
+pub(crate) struct BackfillReport<'a> {
     /// Set if nothing was written.
     pub is_dry_run: bool,
     /// Each session with its action.
-    pub plan: &'a [(&'a Session, Item)],
+    pub plan: &'a [(&'a Session, SessionBackfill)],
     /// The outcome; in a dry run, the expected one.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ChangeOutcome,
     /// Paths that could not be read.
     pub problems: &'a [Problem],
     /// Set to show every session on a terminal, too.
     pub is_whole: bool,
 }
 
-impl Report<'_> {
+impl BackfillReport<'_> {
     /// Returns the answer.
-    pub(crate) fn answer<'a>(&'a self, env: &'a Env) -> Text<'a> {
+    pub(crate) fn answer<'a>(&'a self, env: &'a Env) -> ChangeText<'a> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
         let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::of(&self.outcome.done, false);
         let would = if self.is_dry_run { "would be " } else { "" };
         let parts = vec![format!("{would}recorded, {unchanged} already good, {refused} refused")];
-        let mut summary = Summary { subject: text::count(done, "directory"), parts, ..Summary::default() };
+        let mut summary = ChangeSummary { subject: text::count(done, "directory"), parts, ..ChangeSummary::default() };
         summary.add(failed + skipped, "failed");
         let (is_whole, is_no_news) = (self.is_whole, !self.outcome.done.iter().any(is_news));
-        let items = List::counted(self.plan.len(), move |at| self.item(at, env));
+        let items = ItemList::counted(self.plan.len(), move |at| self.item(at, env));
         let document = ChangeJson {
             not_planned: self.problems.iter().map(Unplanned::from).collect(),
             run: self.outcome.run.as_deref(),
             ..ChangeJson::new("backfill", self.is_dry_run, items, &self.outcome.done)
         };
         // Every backfill refuses a session without a known directory.
-        Text { is_whole, is_no_news, has_usual_refusals: true, summary, ..Text::new(document, self.is_dry_run) }
+        ChangeText {
+            is_whole,
+            is_no_news,
+            has_usual_refusals: true,
+            summary,
+            ..ChangeText::new(document, self.is_dry_run)
+        }
     }
 
     /// Returns the evidence for directories, and the way to name one, in lines for users.
-    fn below(item: &Item, env: &Env) -> Vec<String> {
+    fn below(item: &SessionBackfill, env: &Env) -> Vec<String> {
         let evidence = item.evidence.iter().map(|evidence| {
             let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };
             format!("{}  ({}; {verdict})", env.tilde(&evidence.dir), text::one_line(&evidence.detail))

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::change::links::Link;
+use crate::change::links::BriefingLink;
 use crate::format::text;
 use crate::session::fields::Field;
 use crate::session::{Message, Role, Session};
@@ -40,14 +40,14 @@ pub(crate) struct Digest {
     more_unanswered: usize,
     /// The error of the API after the last prompt and reply.
     error: Option<String>,
-    changed: Latest,
-    read: Latest,
-    commands: Latest,
+    changed: LatestLines,
+    read: LatestLines,
+    commands: LatestLines,
 }
 
 impl Default for Digest {
     fn default() -> Self {
-        let (changed, read) = (Latest::new(MAX_FILES), Latest::new(MAX_FILES));
+        let (changed, read) = (LatestLines::new(MAX_FILES), LatestLines::new(MAX_FILES));
         Self {
             prompt: None,
             reply: None,
@@ -56,7 +56,7 @@ impl Default for Digest {
             error: None,
             changed,
             read,
-            commands: Latest::new(MAX_COMMANDS),
+            commands: LatestLines::new(MAX_COMMANDS),
         }
     }
 }
@@ -144,13 +144,13 @@ fn as_text(value: &Value) -> Option<String> {
 
 /// The latest different lines, the last one last.
 #[derive(Debug)]
-struct Latest {
+struct LatestLines {
     lines: Vec<String>,
     most: usize,
     is_cut: bool,
 }
 
-impl Latest {
+impl LatestLines {
     fn new(most: usize) -> Self {
         Self { lines: Vec::new(), most, is_cut: false }
     }
@@ -173,7 +173,7 @@ impl Latest {
 
 /// An unfinished briefing.
 pub(crate) struct Briefing<'a> {
-    pub link: &'a Link,
+    pub link: &'a BriefingLink,
     pub session: &'a Session,
     /// The directory in which the agent starts.
     pub dir: Option<&'a Path>,
@@ -299,7 +299,7 @@ fn quote_lines(out: &mut String, said: &str) {
     }
 }
 
-fn list(out: &mut String, head: &str, latest: &Latest) {
+fn list(out: &mut String, head: &str, latest: &LatestLines) {
     if latest.lines.is_empty() {
         return;
     }
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn only_the_latest_lines_are_kept() {
-        let mut latest = Latest::new(2);
+        let mut latest = LatestLines::new(2);
         ["a", "b", "a", "c", " "].iter().for_each(|line| latest.add(line));
         assert_eq!(latest.lines, ["a", "c"]);
         assert!(latest.is_cut);

@@ -1,4 +1,4 @@
-//! The one renderer of changes: each command that changes something fills in a [`Text`], and all are written alike.
+//! The one renderer of changes: each command that changes something fills in a [`ChangeText`], and all are written alike.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(super) const MANY: usize = 10;
 const TITLE: usize = 60;
 
 /// The nouns and verbs with which a command reports its items.
-pub(super) struct Words {
+pub(super) struct ReportWords {
     /// The verb for an item of a plan.
     would: &'static str,
     /// The verb for an item that was done.
@@ -37,7 +37,7 @@ pub(super) struct Words {
     has_paths: bool,
 }
 
-impl Words {
+impl ReportWords {
     pub(super) fn of(verb: &str) -> Self {
         let (would, did, unit) = match verb {
             "archive" => ("archive", "archived", "session"),
@@ -66,7 +66,7 @@ impl Words {
 }
 
 /// A plan or a result for users.
-pub(crate) struct Text<'a> {
+pub(crate) struct ChangeText<'a> {
     /// The document for scripts.
     pub document: ChangeJson<'a>,
     pub is_plan: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Text<'a> {
     pub all_option: &'static str,
     /// Lines that a terminal shows in place of a plan's items.
     pub overview: &'a [String],
-    pub summary: Summary,
+    pub summary: ChangeSummary,
     /// Sentences before the summary, and after it.
     pub notes: Vec<String>,
     pub hints: Vec<String>,
@@ -104,7 +104,7 @@ pub(crate) struct Text<'a> {
 
 /// The last line: "3 sessions (claude 2, kimi 1) moved, 1 failed. Nothing was changed."
 #[derive(Default)]
-pub(crate) struct Summary {
+pub(crate) struct ChangeSummary {
     /// The subject, after which a terminal names the sessions of each agent.
     pub subject: String,
     /// The counts; nothing happened if there are none.
@@ -112,7 +112,7 @@ pub(crate) struct Summary {
     pub tail: String,
 }
 
-impl Summary {
+impl ChangeSummary {
     /// Adds a count of items that were not done.
     pub(super) fn add(&mut self, count: usize, what: &str) {
         if count > 0 {
@@ -140,7 +140,7 @@ fn item_text(
     out: &mut impl Write,
     (env, styles): (&Env, &Styles),
     item: &ItemJson<'_>,
-    words: &Words,
+    words: &ReportWords,
     short: Option<&str>,
 ) -> io::Result<()> {
     let is_whole = short.is_none();
@@ -208,12 +208,12 @@ fn steps(shown: &ShownItem<'_>, env: &Env) -> Vec<String> {
     steps.iter().filter(|step| !shown.contains(&step.path())).map(line).collect()
 }
 
-impl<'a> Text<'a> {
+impl<'a> ChangeText<'a> {
     /// Makes the text of a document, with a summary of its totals.
     pub(crate) fn new(document: ChangeJson<'a>, is_plan: bool) -> Self {
         let (words, Totals { planned, done, skipped, refused, failed, .. }) =
-            (Words::of(document.verb), document.totals);
-        let mut summary = Summary::default();
+            (ReportWords::of(document.verb), document.totals);
+        let mut summary = ChangeSummary::default();
         if document.items.len() > 0 {
             summary.subject = text::count(if is_plan { planned } else { done }, words.unit);
             summary.parts.push(format!("{}{}", if is_plan { "would be " } else { "" }, words.did));
@@ -245,7 +245,7 @@ impl<'a> Text<'a> {
 
     /// Writes one item.
     fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize) -> io::Result<()> {
-        item_text(out, (env, styles), &self.document.items.item(at), &Words::of(self.document.verb), None)
+        item_text(out, (env, styles), &self.document.items.item(at), &ReportWords::of(self.document.verb), None)
     }
 
     /// Writes one item in a line; a failed one has its whole id.
@@ -255,7 +255,7 @@ impl<'a> Text<'a> {
         let id = item.id.unwrap_or_default();
         let others = (0..items.len()).filter_map(|other| items.item(other).id);
         let short = if item.error.is_some() { id } else { short_among(id, others) };
-        item_text(out, (env, styles), &item, &Words::of(self.document.verb), Some(short))
+        item_text(out, (env, styles), &item, &ReportWords::of(self.document.verb), Some(short))
     }
 
     /// Writes the items, what stays, and the summary.
@@ -397,7 +397,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl Answer for Text<'_> {
+impl Answer for ChangeText<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         (if self.is_plan { "change-plan" } else { "change-outcome" }, &self.document)
     }

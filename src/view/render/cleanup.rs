@@ -14,9 +14,9 @@ use crate::format::path_json::PathJson;
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::system::env::Env;
-use crate::view::render::change::{Summary, Text};
-use crate::view::render::json::change::Report as ChangeReport;
-use crate::view::render::json::details::{CleanupDetails, Details, KeptJson, LeftToAgent};
+use crate::view::render::change::{ChangeSummary, ChangeText};
+use crate::view::render::json::change::ChangeReport;
+use crate::view::render::json::details::{CleanupDetails, CommandMembers, KeptJson, LeftToAgent};
 use changes::trash::Purged;
 
 /// The sessions that were archived before their removal.
@@ -30,7 +30,7 @@ pub(crate) struct Archived {
 
 /// The answer of a cleanup.
 #[derive(Debug)]
-pub(crate) struct Report<'a> {
+pub(crate) struct CleanupReport<'a> {
     /// The change, and its outcome.
     pub change: ChangeReport<'a>,
     /// The archive into which sessions are copied before they are removed.
@@ -55,7 +55,7 @@ pub(crate) struct Report<'a> {
     pub is_locked: bool,
 }
 
-impl<'a> Report<'a> {
+impl<'a> CleanupReport<'a> {
     /// Counts the items with a code that are or would be removed.
     fn items(&self, code: &str) -> usize {
         let goes = |done: Option<&ItemResult>| done.is_none_or(|done| *done == ItemResult::Done);
@@ -86,10 +86,10 @@ impl<'a> Report<'a> {
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> CleanupReport<'a> {
     /// Returns the answer.
-    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
-        let details = Details::Cleanup(Box::new(self.details()));
+    pub(crate) fn answer(&self, env: &Env) -> ChangeText<'a> {
+        let details = CommandMembers::Cleanup(Box::new(self.details()));
         let mut text = self.change.text(Some(details), self.unplanned, env);
         let kept: Vec<String> = self.kept.iter().map(|(keep, count)| keep.words(*count, &self.filters)).collect();
         if !kept.is_empty() {
@@ -106,9 +106,9 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Report<'_> {
+impl CleanupReport<'_> {
     /// Adds to the summary of a removal what only a cleanup does.
-    fn summary(&self, Summary { mut subject, mut parts, tail }: Summary, is_plan: bool) -> Summary {
+    fn summary(&self, ChangeSummary { mut subject, mut parts, tail }: ChangeSummary, is_plan: bool) -> ChangeSummary {
         let would = if is_plan { "would be " } else { "" };
         let (debris, records) = (self.items(DEBRIS), self.items(CWD_RECORD));
         if is_plan && self.subagents() > 0 {
@@ -141,7 +141,7 @@ impl Report<'_> {
                 if is_plan { String::new() } else { format!(", {} freed", text::size(self.purged.freed_bytes)) };
             parts.push(format!("the trash of {runs} {would}deleted permanently{freed}"));
         }
-        let mut summary = Summary { subject, parts, tail };
+        let mut summary = ChangeSummary { subject, parts, tail };
         summary.add_left(self.unplanned.len());
         summary
     }

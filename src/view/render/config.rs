@@ -34,7 +34,7 @@ pub(crate) struct Holding {
 /// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
+pub(crate) enum SettingSource {
     File,
     Environment,
     Default,
@@ -51,7 +51,7 @@ pub(crate) struct Setting {
     #[serde(skip)]
     pub words: String,
     /// The source: `file`, `environment` or `default`.
-    pub source: Source,
+    pub source: SettingSource,
     /// The line in the file.
     pub line: Option<usize>,
 }
@@ -61,7 +61,7 @@ impl Setting {
     fn cells(&self) -> [String; 3] {
         let from = match (self.source, self.line) {
             (_, Some(line)) => format!("line {line}"),
-            (Source::Environment, _) => "environment".to_owned(),
+            (SettingSource::Environment, _) => "environment".to_owned(),
             _ => "default".to_owned(),
         };
         [self.key.clone(), self.words.clone(), from]

@@ -8,9 +8,9 @@ use crate::session::Session;
 use crate::session::fields::Field;
 use crate::session::select::{ShortIds, short_among};
 use crate::system::env::Env;
-use crate::view::render::table::{self, Look};
+use crate::view::render::table::{self, TableLayout};
 use crate::view::ui::Styles;
-use changes::journal::{ItemRecord, Run, State};
+use changes::journal::{ItemRecord, ItemState, Run};
 
 /// Maximum sessions that are named before a question.
 const NAMED: usize = 10;
@@ -23,7 +23,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     newest.sort_by_key(|session| Reverse(session.recency()));
     let named: Vec<Session> = newest.into_iter().take(NAMED).cloned().collect();
     let fields = Field::OF_TABLES.into_iter().filter(|field| *field != Field::Marks).collect();
-    let look = Look {
+    let look = TableLayout {
         short: ShortIds::of(&named),
         fields: Some(fields),
         is_of_running: false,
@@ -71,7 +71,7 @@ fn totals(sessions: &[&Session], name: impl Fn(&Session) -> String) -> Vec<Strin
 pub(crate) fn undo(run: &Run, env: &Env) -> Vec<String> {
     /// Maximum items of a run that are named.
     const ITEMS: usize = 5;
-    let done: Vec<_> = run.items.iter().filter(|(_, state)| *state == State::Done).collect();
+    let done: Vec<_> = run.items.iter().filter(|(_, state)| *state == ItemState::Done).collect();
     let when = text::ago(Some(run.at), env.clock.now);
     let what = text::count(done.len(), "change");
     let mut lines = vec![format!("Run {} (rejoin {}), {when}: {what}", run.id, run.verb)];

@@ -14,7 +14,7 @@ use crate::session::select::short_among;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::items::List;
+use crate::view::render::items::ItemList;
 use crate::view::render::json::doctor::{CheckJson, ChecksJson, DoctorCountsJson, DoctorJson, FindingJson};
 use crate::view::ui::Styles;
 
@@ -29,7 +29,7 @@ const MAX_PATHS: usize = 6;
 
 /// The answer of `doctor`.
 #[derive(Debug)]
-pub(crate) struct Report<'a> {
+pub(crate) struct DoctorReport<'a> {
     /// The findings, in order.
     pub findings: &'a [Finding],
     /// Number of sessions that were checked.
@@ -55,7 +55,7 @@ pub(crate) enum Detail {
     All,
 }
 
-impl Report<'_> {
+impl DoctorReport<'_> {
     fn counts(&self) -> DoctorCountsJson {
         let of = |severity| self.findings.iter().filter(|finding| finding.severity == severity).count();
         DoctorCountsJson {
@@ -70,9 +70,9 @@ impl Report<'_> {
     }
 }
 
-impl Answer for Report<'_> {
+impl Answer for DoctorReport<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let findings = List::of(self.findings, FindingJson::from);
+        let findings = ItemList::of(self.findings, FindingJson::from);
         ("doctor-report", DoctorJson { findings, counts: self.counts() })
     }
 
@@ -240,7 +240,7 @@ fn remedy_text(
     writeln!(out, "{:indent$}{strong}{command}{strong:#}  {faint}{effect}{faint:#}", "")
 }
 
-fn summary(report: &Report<'_>, env: &Env) -> String {
+fn summary(report: &DoctorReport<'_>, env: &Env) -> String {
     let counts = report.counts();
     let mut sessions = text::count(counts.sessions - report.unlisted, "session");
     if report.unlisted > 0 {
@@ -282,7 +282,7 @@ impl Answer for Checks {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        ("doctor-checks", ChecksJson { checks: List::of(Code::ALL, CheckJson::from) })
+        ("doctor-checks", ChecksJson { checks: ItemList::of(Code::ALL, CheckJson::from) })
     }
 
     fn is_list(&self) -> bool {

@@ -12,14 +12,14 @@ const FORMAT_VERSION: &str = "1.0";
 
 /// The common fields of every answer.
 #[derive(Debug, Serialize)]
-pub(super) struct Document<T> {
+pub(super) struct AnswerDocument<T> {
     format_version: &'static str,
     kind: &'static str,
     #[serde(flatten)]
     fields: T,
 }
 
-impl<T> Document<T> {
+impl<T> AnswerDocument<T> {
     pub(super) fn new(kind: &'static str, fields: T) -> Self {
         Self { format_version: FORMAT_VERSION, kind, fields }
     }
@@ -27,7 +27,7 @@ impl<T> Document<T> {
 
 /// Writes one object, on a line.
 pub(crate) fn write_object(out: &mut impl Write, kind: &'static str, fields: impl Serialize) -> io::Result<()> {
-    write_line(out, &Document::new(kind, fields))
+    write_line(out, &AnswerDocument::new(kind, fields))
 }
 
 /// Writes the first line of an ndjson answer whose items follow one by one.
@@ -45,12 +45,12 @@ pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Re
 /// Writes the last line of an ndjson answer.
 pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Summary<T> {
+    struct SummaryLine<T> {
         kind: &'static str,
         #[serde(flatten)]
         fields: T,
     }
-    write_line(out, &Summary { kind: "summary", fields })
+    write_line(out, &SummaryLine { kind: "summary", fields })
 }
 
 /// Writes a value as one line of JSON.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::cli::Format;
 use crate::format::text;
 use crate::session::Session;
-use crate::session::facts::Value;
+use crate::session::facts::FieldValue;
 use crate::session::fields::Field;
 use crate::system::env::Env;
 use crate::view::render::{rows, write_lines};
@@ -20,11 +20,11 @@ pub(super) fn heading(field: Field) -> String {
 }
 
 /// Formats a value on one line for users.
-pub(super) fn words(value: &Value<'_>, env: &Env) -> String {
+pub(super) fn words(value: &FieldValue<'_>, env: &Env) -> String {
     match value {
-        Value::Path(path) => text::unbroken(&text::of_path(path)).into_owned(),
-        Value::Time(at) => env.clock.shown(*at),
-        Value::Cost(cost) => cost.to_string(),
+        FieldValue::Path(path) => text::unbroken(&text::of_path(path)).into_owned(),
+        FieldValue::Time(at) => env.clock.shown(*at),
+        FieldValue::Cost(cost) => cost.to_string(),
         value => text::one_line(&value.to_string()).into_owned(),
     }
 }
@@ -36,8 +36,8 @@ pub(super) fn lines(out: &mut impl Write, sessions: &[Session], fields: &[Field]
         for (column, field) in fields.iter().enumerate() {
             line.extend_from_slice(if column > 0 { b"\t" } else { b"" });
             match field.value(session) {
-                Some(Value::Text(text)) => line.extend_from_slice(text::field(&text).as_bytes()),
-                Some(Value::Path(path)) => line.extend_from_slice(text::field(&text::of_path(path)).as_bytes()),
+                Some(FieldValue::Text(text)) => line.extend_from_slice(text::field(&text).as_bytes()),
+                Some(FieldValue::Path(path)) => line.extend_from_slice(text::field(&text::of_path(path)).as_bytes()),
                 plain => plain.iter().try_for_each(|value| write!(line, "{value}"))?,
             }
         }

@@ -13,15 +13,15 @@ use crate::hook::settings::EVENTS;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{Summary, Text};
-use crate::view::render::items::List;
+use crate::view::render::change::{ChangeSummary, ChangeText};
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson};
-use crate::view::render::json::details::{Details, HookDetails};
+use crate::view::render::json::details::{CommandMembers, HookDetails};
 use crate::view::ui::Styles;
 
 /// A change of a settings.json.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change<'a> {
+pub(crate) struct SettingsChange<'a> {
     /// Set if the hooks were added, not removed.
     pub is_install: bool,
     /// Set if nothing was written.
@@ -72,9 +72,9 @@ pub(crate) struct HookScopeJson {
     pub problem: Option<String>,
 }
 
-impl<'a> Change<'a> {
+impl<'a> SettingsChange<'a> {
     /// Returns the answer; a dry run shows the changed lines.
-    pub(crate) fn answer(self) -> Text<'a> {
+    pub(crate) fn answer(self) -> ChangeText<'a> {
         let Self { is_install, is_dry_run, scope, path, old, new, command, run } = self;
         let action = match (old == new, new.is_some()) {
             (true, _) => None,
@@ -98,14 +98,14 @@ impl<'a> Change<'a> {
             (false, false) => ("hook uninstall", "Removed the hooks from"),
         };
         let path = path.to_string_lossy().into_owned();
-        let summary = Summary { parts: vec![format!("{sentence} {path}")], ..Summary::default() };
+        let summary = ChangeSummary { parts: vec![format!("{sentence} {path}")], ..ChangeSummary::default() };
         let document = ChangeJson {
             run,
-            details: Some(Details::Hook(HookDetails { scope: scope.into(), path, command, diff })),
-            ..ChangeJson::new(verb, is_dry_run, List::counted(1, item), [result])
+            details: Some(CommandMembers::Hook(HookDetails { scope: scope.into(), path, command, diff })),
+            ..ChangeJson::new(verb, is_dry_run, ItemList::counted(1, item), [result])
         };
-        let text = Text::new(document, is_dry_run);
-        Text { summary, difference, has_hidden_items: true, is_no_news: true, is_literal: is_dry_run, ..text }
+        let text = ChangeText::new(document, is_dry_run);
+        ChangeText { summary, difference, has_hidden_items: true, is_no_news: true, is_literal: is_dry_run, ..text }
     }
 }
 

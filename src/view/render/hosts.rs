@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::Format;
 use crate::fleet::row;
-use crate::fleet::rows::Report;
+use crate::fleet::rows::HostReport;
 use crate::format::json_writer::Harmless;
 use crate::format::text;
 use crate::view::render::document::{begin_list, write_header, write_summary};
@@ -23,14 +23,14 @@ pub(crate) fn head(ui: &mut Ui, host: &str, at: usize) -> io::Result<()> {
 }
 
 /// A document that is written while the rows arrive: each with its host, and at the end the counts of all hosts.
-pub(crate) struct Document {
+pub(crate) struct HostsDocument {
     format: Format,
     /// The name of the list of rows.
     list: &'static str,
     rows: usize,
 }
 
-impl Document {
+impl HostsDocument {
     /// Writes its beginning.
     pub(crate) fn begin(
         out: &mut impl Write,
@@ -58,7 +58,7 @@ impl Document {
     }
 
     /// Writes the end: the sums of the hosts' counts, and the result of each host. `beyond` more rows were not written.
-    pub(crate) fn end(&self, out: &mut impl Write, reports: &[Report], beyond: usize) -> io::Result<()> {
+    pub(crate) fn end(&self, out: &mut impl Write, reports: &[HostReport], beyond: usize) -> io::Result<()> {
         let mut fields = sums(reports);
         if let Some(is_limited) = fields.get_mut("limit_reached") {
             *is_limited = (beyond > 0 || *is_limited == Value::Bool(true)).into();
@@ -84,7 +84,7 @@ impl Document {
 const OWN: [&str; 4] = ["format_version", "kind", "host", "hosts"];
 
 /// Adds up the hosts' counts, and joins their lists, each item with its host.
-fn sums(reports: &[Report]) -> Map<String, Value> {
+fn sums(reports: &[HostReport]) -> Map<String, Value> {
     let mut sums = Map::new();
     for report in reports {
         // A host cannot set the document's own fields.
@@ -116,7 +116,7 @@ fn of_host(value: &Value, host: &str) -> Value {
 }
 
 /// Returns the notes on a terminal about rows that a table leaves out.
-pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<String> {
+pub(crate) fn notes(reports: &[HostReport], shown: usize, beyond: usize) -> Vec<String> {
     let sum = |name: &str| {
         let sum: u64 = reports.iter().filter_map(|it| it.summary.get(name)?.as_u64()).sum();
         usize::try_from(sum).unwrap_or(usize::MAX)
@@ -132,7 +132,7 @@ pub(crate) fn notes(reports: &[Report], shown: usize, beyond: usize) -> Vec<Stri
 }
 
 /// Reports that no message on any host matches.
-pub(crate) fn nothing_has(wanted: &str, reports: &[Report]) -> String {
+pub(crate) fn nothing_has(wanted: &str, reports: &[HostReport]) -> String {
     let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
     let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
     let sessions = text::count(usize::try_from(searched).unwrap_or(usize::MAX), "session");
@@ -183,9 +183,9 @@ mod tests {
 
     use super::*;
 
-    fn report(host: &str, summary: Value) -> Report {
+    fn report(host: &str, summary: Value) -> HostReport {
         let Value::Object(summary) = summary else { panic!("an object") };
-        Report { host: host.to_owned(), status: Some(0), summary, ..Report::default() }
+        HostReport { host: host.to_owned(), status: Some(0), summary, ..HostReport::default() }
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         let reports = [report("a", json!({ "sessions": 1, "hidden": 0, "beyond_limit": 1 }))];
         let written = |format, rows: &[&str]| {
             let mut out = Vec::new();
-            let mut document = Document::begin(&mut out, "session-list", "sessions", format).expect("written");
+            let mut document = HostsDocument::begin(&mut out, "session-list", "sessions", format).expect("written");
             rows.iter().for_each(|row| document.row(&mut out, row, "a").expect("written"));
             document.end(&mut out, &reports, 2).expect("written");
             String::from_utf8(out).expect("text")

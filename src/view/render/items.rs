@@ -11,12 +11,12 @@ use serde_json::ser::Formatter;
 use crate::system::in_order::in_order;
 
 /// The items of an answer. They are written by a serializer whose formatter writes bytes as they are.
-pub(crate) struct List<'a, T> {
+pub(crate) struct ItemList<'a, T> {
     count: usize,
     item: Box<dyn Fn(usize) -> T + Sync + 'a>,
 }
 
-impl<'a, T> List<'a, T> {
+impl<'a, T> ItemList<'a, T> {
     /// Creates an item from each of these.
     pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
         Self::counted(items.len(), move |at| item(&items[at]))
@@ -28,7 +28,7 @@ impl<'a, T> List<'a, T> {
     }
 }
 
-impl<T> List<'_, T> {
+impl<T> ItemList<'_, T> {
     /// Returns the number of items.
     pub(crate) fn len(&self) -> usize {
         self.count
@@ -40,7 +40,7 @@ impl<T> List<'_, T> {
     }
 }
 
-impl<T: Serialize> Serialize for List<'_, T> {
+impl<T: Serialize> Serialize for ItemList<'_, T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         /// Number of items that one thread formats at a time; fewer are not worth another thread.
         const CHUNK: usize = 32;
@@ -52,7 +52,7 @@ impl<T: Serialize> Serialize for List<'_, T> {
         let mut list = to.serialize_seq(Some(self.count))?;
         let words = |chunk: usize| {
             let start = chunk * CHUNK;
-            Words::of((start..self.count.min(start + CHUNK)).map(&self.item))
+            JsonItems::of((start..self.count.min(start + CHUNK)).map(&self.item))
         };
         in_order(
             self.count.div_ceil(CHUNK),
@@ -71,13 +71,13 @@ impl<T: Serialize> Serialize for List<'_, T> {
 
 /// Items as JSON, one after the other.
 #[derive(Default)]
-struct Words {
+struct JsonItems {
     json: Vec<u8>,
     /// End offset of each.
     ends: Vec<usize>,
 }
 
-impl Words {
+impl JsonItems {
     fn of(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
         let mut words = Self::default();
         for item in items {
@@ -94,7 +94,7 @@ impl Words {
 }
 
 /// Half of a serializer's writes are a single quote, colon or comma, for which a call is slower than the copy.
-impl Write for Words {
+impl Write for JsonItems {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())

@@ -2,8 +2,8 @@
 
 use crate::change::outcome::ItemResult;
 use crate::session::AgentKind;
-use crate::view::render::change::Text;
-use crate::view::render::items::List;
+use crate::view::render::change::ChangeText;
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson};
 
 /// The command that removes pins.
@@ -18,10 +18,10 @@ pub(crate) struct Labelled<'a> {
 }
 
 /// Returns the answer of `pin` or of [`REMOVE`]: one line per session, and nothing with `--quiet`.
-pub(crate) fn answer<'a>(verb: &'static str, sessions: &'a [Labelled<'a>]) -> Text<'a> {
+pub(crate) fn answer<'a>(verb: &'static str, sessions: &'a [Labelled<'a>]) -> ChangeText<'a> {
     let code = if verb == REMOVE { "unpin" } else { verb };
     let item = move |one: &'a Labelled<'a>| ItemJson::new(Some((one.agent, one.id)), code, &one.result, false);
     let results = sessions.iter().map(|session| &session.result);
-    let document = ChangeJson::new(verb, false, List::of(sessions, item), results);
-    Text { is_list: true, is_no_news: true, ..Text::new(document, false) }
+    let document = ChangeJson::new(verb, false, ItemList::of(sessions, item), results);
+    ChangeText { is_list: true, is_no_news: true, ..ChangeText::new(document, false) }
 }

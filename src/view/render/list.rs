@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 
-use crate::agent::command::Request;
+use crate::agent::command::LaunchRequest;
 use crate::format::text;
 use crate::launch;
 use crate::session::fields::Field;
@@ -13,17 +13,17 @@ use crate::session::{Pointer, Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
 use crate::view::render::fields;
-use crate::view::render::items::List;
+use crate::view::render::items::ItemList;
 use crate::view::render::json::SessionJson;
 use crate::view::render::table;
-use crate::view::render::table::Look;
+use crate::view::render::table::TableLayout;
 use crate::view::ui::Styles;
 
 /// The layout of sessions in formats other than JSON.
 #[derive(Debug)]
-pub(crate) enum Layout {
+pub(crate) enum ListLayout {
     /// For users.
-    Table(Look),
+    Table(TableLayout),
     /// One line per session, its fields separated by tabs.
     Lines(Vec<Field>),
     /// For spreadsheets.
@@ -35,7 +35,7 @@ pub(crate) enum Layout {
     },
 }
 
-impl Layout {
+impl ListLayout {
     /// Writes the sessions.
     pub(crate) fn write(
         &self,
@@ -57,7 +57,7 @@ pub(crate) struct Listing<'a> {
     /// The environment, in which agents' programs are searched for.
     pub env: &'a Env,
     /// The layout.
-    pub layout: Layout,
+    pub layout: ListLayout,
     /// The sessions in the requested order.
     pub sessions: &'a [Session],
     /// The number of sessions in the stores, as far as their kind is shown.
@@ -78,13 +78,13 @@ pub(crate) struct Listing<'a> {
 pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -> Vec<String> {
     let Listing { env, layout, sessions, read, hidden, beyond_limit, dangling, .. } = listing;
     let mut notes = match layout {
-        Layout::Table(look) => table::legend(sessions, look, env),
+        ListLayout::Table(look) => table::legend(sessions, look, env),
         _ => Vec::new(),
     };
     if sessions.is_empty() && *hidden == 0 && !listing.is_explained {
         let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(match layout {
-            Layout::Table(look) if look.is_of_running => {
+            ListLayout::Table(look) if look.is_of_running => {
                 "No session is in use, as far as the agents show it.".to_owned()
             }
             _ if *read == 0 => {
@@ -130,7 +130,7 @@ pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
 #[derive(Serialize)]
 pub(crate) struct SessionListJson<'a> {
     /// The sessions in the order that was asked for.
-    pub sessions: List<'a, Planned<'a>>,
+    pub sessions: ItemList<'a, SessionWithPlan<'a>>,
     /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
     /// Number of sessions cut off by `--limit`.
@@ -142,11 +142,11 @@ pub(crate) struct SessionListJson<'a> {
 }
 
 /// A session that is formatted together with its resume plan.
-pub(crate) struct Planned<'a>(&'a Session, &'a Env);
+pub(crate) struct SessionWithPlan<'a>(&'a Session, &'a Env);
 
-impl Serialize for Planned<'_> {
+impl Serialize for SessionWithPlan<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let plan = launch::plan(self.0, &Request::default(), self.1).ok();
+        let plan = launch::plan(self.0, &LaunchRequest::default(), self.1).ok();
         SessionJson::new(self.0, plan.as_ref()).serialize(to)
     }
 }
@@ -157,7 +157,7 @@ impl Answer for Listing<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { env, sessions, hidden, beyond_limit, dangling, problems, .. } = self;
         let fields = SessionListJson {
-            sessions: List::of(sessions, |session| Planned(session, env)),
+            sessions: ItemList::of(sessions, |session| SessionWithPlan(session, env)),
             hidden: *hidden,
             beyond_limit: *beyond_limit,
             dangling_pointers: dangling,

@@ -11,7 +11,7 @@ use super::items::Compact;
 /// Writes an object in lines; with `counts`, the last line has the number of items.
 pub(super) fn write(out: &mut impl Write, object: &impl Serialize, counts: bool) -> io::Result<()> {
     let is_muted = Cell::new(false);
-    let lines = Lines::new(counts, &is_muted);
+    let lines = NdjsonWriter::new(counts, &is_muted);
     let mut to = serde_json::Serializer::with_formatter(Muted { out: &mut *out, is_muted: &is_muted }, lines);
     object.serialize(&mut to)?;
     writeln!(out)
@@ -19,12 +19,12 @@ pub(super) fn write(out: &mut impl Write, object: &impl Serialize, counts: bool)
 
 /// Divides the one object into lines while it is written: a header of its first two fields, the items of its first
 /// list, and a summary of the following fields.
-struct Lines<'a> {
+struct NdjsonWriter<'a> {
     is_muted: &'a Cell<bool>,
     counts: bool,
     /// Number of open objects and lists.
     depth: usize,
-    part: Part,
+    part: NdjsonPart,
     fields: usize,
     items: usize,
     /// The name of the field that is written, and whether it is still being written.
@@ -33,19 +33,19 @@ struct Lines<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum NdjsonPart {
     Header,
     Items,
     Summary,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> NdjsonWriter<'a> {
     fn new(counts: bool, is_muted: &'a Cell<bool>) -> Self {
         Self {
             is_muted,
             counts,
             depth: 0,
-            part: Part::Header,
+            part: NdjsonPart::Header,
             fields: 0,
             items: 0,
             name: String::new(),
@@ -54,11 +54,11 @@ impl<'a> Lines<'a> {
     }
 
     fn is_at_item(&self) -> bool {
-        self.part == Part::Items && self.depth == 2
+        self.part == NdjsonPart::Items && self.depth == 2
     }
 }
 
-impl Formatter for Lines<'_> {
+impl Formatter for NdjsonWriter<'_> {
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         out.write_all(b"{")
@@ -72,7 +72,7 @@ impl Formatter for Lines<'_> {
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         if self.depth == 1 {
             self.fields += 1;
-            self.is_muted.set(self.part == Part::Header && self.fields > 2);
+            self.is_muted.set(self.part == NdjsonPart::Header && self.fields > 2);
             self.is_name = true;
             self.name.clear();
         }
@@ -97,8 +97,8 @@ impl Formatter for Lines<'_> {
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if (self.part, self.depth) == (Part::Header, 2) {
-            self.part = Part::Items;
+        if (self.part, self.depth) == (NdjsonPart::Header, 2) {
+            self.part = NdjsonPart::Items;
             self.is_muted.set(false);
             return out.write_all(b"}\n");
         }
@@ -111,7 +111,7 @@ impl Formatter for Lines<'_> {
         if !ends_items {
             return out.write_all(b"]");
         }
-        self.part = Part::Summary;
+        self.part = NdjsonPart::Summary;
         out.write_all(br#"{"kind":"summary""#)?;
         if self.counts { write!(out, r#","{}":{}"#, self.name, self.items) } else { Ok(()) }
     }

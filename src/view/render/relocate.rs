@@ -15,15 +15,15 @@ use crate::session::AgentKind;
 use crate::session::mapping::Mapping;
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{MANY, Text};
-use crate::view::render::json::change::Report;
-use crate::view::render::json::details::{Details, DirectoryJson, MoveDetails};
+use crate::view::render::change::{ChangeText, MANY};
+use crate::view::render::json::change::ChangeReport;
+use crate::view::render::json::details::{CommandMembers, DirectoryJson, MoveDetails};
 use crate::view::ui::Styles;
 
 /// A move, and its outcome.
 pub(crate) struct MoveReport<'a> {
     /// The change.
-    pub report: Report<'a>,
+    pub report: ChangeReport<'a>,
     /// The old and the new directories.
     pub mapping: &'a Mapping,
     /// Sessions that stay where they are, each with the reason.
@@ -71,11 +71,11 @@ impl Answer for MoveMap {
 
 impl<'a> MoveReport<'a> {
     /// Returns the answer.
-    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
+    pub(crate) fn answer(&self, env: &Env) -> ChangeText<'a> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let pairs = self.mapping.pairs().iter();
         let directories = pairs.map(|(from, to)| DirectoryJson { from: text(from), to: text(to) }).collect();
-        let mut text = self.report.text(Some(Details::Move(MoveDetails { directories })), self.left, env);
+        let mut text = self.report.text(Some(CommandMembers::Move(MoveDetails { directories })), self.left, env);
         text.summary.add_left(self.left.len());
         text
     }

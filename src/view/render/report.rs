@@ -1,7 +1,7 @@
 //! The text of a plan of files, and of its outcome.
 
 use crate::change::outcome::ItemResult;
-use crate::change::plan::change::{About, Change, Item, Step, Unplanned};
+use crate::change::plan::change::{Change, ChangeItem, ItemSubject, Step, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::change::removal::is_session;
 use crate::doctor::check::Finding;
@@ -9,36 +9,37 @@ use crate::format::text;
 use crate::session::select::short_among;
 use crate::session::when::When;
 use crate::system::env::Env;
-use crate::view::render::change::{Text, Words};
-use crate::view::render::json::change::{ChangeJson, Report};
-use crate::view::render::json::details::{Details, FixDetails, RestoreDetails};
+use crate::view::render::change::{ChangeText, ReportWords};
+use crate::view::render::json::change::{ChangeJson, ChangeReport};
+use crate::view::render::json::details::{CommandMembers, FixDetails, RestoreDetails};
 use crate::view::render::json::doctor::FindingJson;
 
-impl<'a> Report<'a> {
+impl<'a> ChangeReport<'a> {
     /// Returns the answer of a command without details.
-    pub(crate) fn answer(self, env: &Env) -> Text<'a> {
-        self.text(self.followed.map(|followed| Details::Restore(RestoreDetails { followed })), &[], env)
+    pub(crate) fn answer(self, env: &Env) -> ChangeText<'a> {
+        self.text(self.followed.map(|followed| CommandMembers::Restore(RestoreDetails { followed })), &[], env)
     }
 
     /// Returns the text that the reports of all commands share.
-    pub(super) fn text(self, details: Option<Details<'a>>, left: &[Unplanned], env: &Env) -> Text<'a> {
+    pub(super) fn text(self, details: Option<CommandMembers<'a>>, left: &[Unplanned], env: &Env) -> ChangeText<'a> {
         let document = ChangeJson { not_planned: left.to_vec(), ..self.document(details) };
         let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
         let doubt = doubt.map(|why| format!("A loss of power may still take this back: {why}."));
         // The old versions of moved files are not worth a word.
         let freed = if self.change.verb == "move" { String::new() } else { self.freed(document.totals.freed_bytes) };
         let free = self.free(document.totals.freed_bytes, env);
-        let text = Text::new(document, self.outcome.is_none());
-        let Text { mut summary, .. } = text;
+        let text = ChangeText::new(document, self.outcome.is_none());
+        let ChangeText { mut summary, .. } = text;
         if let Some(first) = summary.parts.first_mut().filter(|_| !self.change.is_empty()) {
-            let words = Words::of(self.change.verb);
-            let is_of_copies = matches!(self.change.items.first(), Some(Item { about: About::Part("a copy", ..), .. }));
+            let words = ReportWords::of(self.change.verb);
+            let is_of_copies =
+                matches!(self.change.items.first(), Some(ChangeItem { about: ItemSubject::Part("a copy", ..), .. }));
             let unit = if is_of_copies && self.is_removal() { "copy" } else { words.unit };
             summary.subject = text::count(self.goes(), unit);
             *first =
                 first.replace(words.did, if self.is_permanent { "deleted permanently" } else { words.did }) + &freed;
         }
-        Text {
+        ChangeText {
             is_whole: self.look.is_whole,
             is_said_by_item: !self.is_permanent,
             overview: self.look.overview,
@@ -65,7 +66,7 @@ impl<'a> Report<'a> {
 
     /// Counts the sessions, or other subjects, that are or would be changed.
     pub(super) fn goes(&self) -> usize {
-        let is_counted = |item: &Item| match self.change.verb {
+        let is_counted = |item: &ChangeItem| match self.change.verb {
             "move" => item.code == MOVED,
             _ => !self.is_removal() || is_session(item.code),
         };
@@ -76,7 +77,7 @@ impl<'a> Report<'a> {
 
     /// Describes the freed bytes; empty for a change that removes nothing.
     pub(super) fn freed(&self, bytes: u64) -> String {
-        let trashes = |item: &Item| item.steps.iter().any(|step| matches!(step, Step::Trash { .. }));
+        let trashes = |item: &ChangeItem| item.steps.iter().any(|step| matches!(step, Step::Trash { .. }));
         match self.change.items.iter().any(trashes) {
             _ if bytes == 0 => String::new(),
             false => String::new(),
@@ -109,7 +110,7 @@ pub(crate) fn repairs(change: &Change, env: &Env) -> Vec<String> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fix<'a> {
     /// The change.
-    pub report: Report<'a>,
+    pub report: ChangeReport<'a>,
     /// Repairs that could not be planned, each with the reason.
     pub unplanned: &'a [Unplanned],
     /// Findings that need a decision.
@@ -118,9 +119,9 @@ pub(crate) struct Fix<'a> {
 
 impl<'a> Fix<'a> {
     /// Returns the answer.
-    pub(crate) fn answer(&self, env: &Env) -> Text<'a> {
+    pub(crate) fn answer(&self, env: &Env) -> ChangeText<'a> {
         let undecided = self.undecided.iter().map(FindingJson::from).collect();
-        let mut text = self.report.text(Some(Details::Fix(FixDetails { undecided })), self.unplanned, env);
+        let mut text = self.report.text(Some(CommandMembers::Fix(FixDetails { undecided })), self.unplanned, env);
         text.all_option = "--all-findings";
         let count = self.undecided.len();
         if count > 0 {

@@ -58,7 +58,7 @@ pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
 }
 
 /// The answer of `resume --json`: the plan.
-pub(crate) struct Planned<'a> {
+pub(crate) struct ResumeAnswer<'a> {
     /// The planned resume.
     pub resume: &'a Resume,
     /// The refusals that it would get.
@@ -67,7 +67,7 @@ pub(crate) struct Planned<'a> {
     pub env: &'a Env,
 }
 
-impl Answer for Planned<'_> {
+impl Answer for ResumeAnswer<'_> {
     const HAS_ITEMS: bool = false;
 
     fn object(&self) -> (&'static str, impl Serialize) {

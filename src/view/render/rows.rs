@@ -41,44 +41,44 @@ pub(crate) fn head(
 /// Converts ndjson to rows while it is written: one row per item, one column per field.
 ///
 /// An answer without items is one row of the fields in its header.
-pub(crate) struct Rows<W> {
+pub(crate) struct RowWriter<W> {
     out: W,
     format: Format,
     line: Vec<u8>,
     /// The fields of the header, until an item follows.
-    header: Option<Fields>,
+    header: Option<RowFields>,
     /// The last complete line, which is the summary if no other follows.
-    last: Option<Fields>,
+    last: Option<RowFields>,
     names: Vec<String>,
 }
 
 /// The fields of an object in their order.
-struct Fields(Vec<(String, Box<RawValue>)>);
+struct RowFields(Vec<(String, Box<RawValue>)>);
 
-impl<W: Write> Rows<W> {
+impl<W: Write> RowWriter<W> {
     pub(crate) fn new(out: W, format: Format) -> Self {
         Self { out, format, line: Vec::new(), header: None, last: None, names: Vec::new() }
     }
 
     /// Writes the remaining rows when the ndjson is complete.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        let Some(Fields(fields)) = self.header.take() else { return Ok(()) };
+        let Some(RowFields(fields)) = self.header.take() else { return Ok(()) };
         // The version and the kind begin every header. An object in it is the answer itself if no field is there already.
         let mut all: Vec<(String, Box<RawValue>)> = Vec::new();
         for (name, value) in fields.into_iter().skip(2) {
-            let is_new = |Fields(inner): &Fields| {
+            let is_new = |RowFields(inner): &RowFields| {
                 !is_path(inner) && inner.iter().all(|(name, _)| all.iter().all(|(known, _)| known != name))
             };
             match serde_json::from_str(value.get()).ok().filter(is_new) {
-                Some(Fields(inner)) => all.extend(inner),
+                Some(RowFields(inner)) => all.extend(inner),
                 None => all.push((name, value)),
             }
         }
-        if all.is_empty() { Ok(()) } else { self.item(&Fields(all)) }
+        if all.is_empty() { Ok(()) } else { self.item(&RowFields(all)) }
     }
 
     fn end_line(&mut self) -> io::Result<()> {
-        let fields: Fields = serde_json::from_slice(&std::mem::take(&mut self.line))?;
+        let fields: RowFields = serde_json::from_slice(&std::mem::take(&mut self.line))?;
         if self.header.is_none() && self.names.is_empty() {
             self.header = Some(fields);
         } else if let Some(item) = self.last.replace(fields) {
@@ -88,7 +88,7 @@ impl<W: Write> Rows<W> {
         Ok(())
     }
 
-    fn item(&mut self, Fields(fields): &Fields) -> io::Result<()> {
+    fn item(&mut self, RowFields(fields): &RowFields) -> io::Result<()> {
         if self.names.is_empty() {
             self.names = fields.iter().map(|(name, _)| name.clone()).collect();
             head(&mut self.out, self.format, &self.names)?;
@@ -98,7 +98,7 @@ impl<W: Write> Rows<W> {
     }
 }
 
-impl<W: Write> Write for Rows<W> {
+impl<W: Write> Write for RowWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
@@ -138,26 +138,26 @@ fn cell(value: &RawValue) -> String {
 /// Returns the text of a string or of a path.
 fn text_of(value: &RawValue) -> Option<String> {
     let text = serde_json::from_str::<String>(value.get());
-    let path = || serde_json::from_str(value.get()).ok().filter(|Fields(fields)| is_path(fields));
+    let path = || serde_json::from_str(value.get()).ok().filter(|RowFields(fields)| is_path(fields));
     text.ok().or_else(|| serde_json::from_str(path()?.0.first()?.1.get()).ok())
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for RowFields {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
+            type Value = RowFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RowFields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(RowFields(fields))
             }
         }
         from.deserialize_map(InOrder)
@@ -170,7 +170,7 @@ mod tests {
 
     fn converted(format: Format, ndjson: &str) -> String {
         let mut out = Vec::new();
-        let mut rows = Rows::new(&mut out, format);
+        let mut rows = RowWriter::new(&mut out, format);
         // Writers pass pieces of lines.
         ndjson.as_bytes().chunks(7).for_each(|piece| rows.write_all(piece).expect("written"));
         rows.finish().expect("finished");

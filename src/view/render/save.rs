@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use crate::change::outcome::ItemResult;
 use crate::format::text;
-use crate::save::transcript::Counts;
-use crate::view::render::change::Text;
-use crate::view::render::items::List;
+use crate::save::transcript::MessageCounts;
+use crate::view::render::change::ChangeText;
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson, StepJson};
 use crate::view::render::json::details::{ItemDetails, SaveItem};
 
@@ -20,7 +20,7 @@ pub(crate) struct Saved {
     /// Set if it was written; `false` if it was already equal.
     pub is_written: bool,
     /// Numbers of messages, if it has messages.
-    pub counts: Option<Counts>,
+    pub counts: Option<MessageCounts>,
 }
 
 impl Saved {
@@ -31,16 +31,16 @@ impl Saved {
 }
 
 /// Returns the answer for scripts.
-pub(crate) fn answer(saved: &Saved) -> Text<'_> {
+pub(crate) fn answer(saved: &Saved) -> ChangeText<'_> {
     let result = if saved.is_written { &ItemResult::Done } else { &ItemResult::Unchanged };
     let item = move |_| ItemJson {
         steps: vec![StepJson::new("write", &saved.path)],
         details: saved
             .counts
-            .map(|Counts { messages, left_out, .. }| ItemDetails::Save(SaveItem { messages, left_out })),
+            .map(|MessageCounts { messages, left_out, .. }| ItemDetails::Save(SaveItem { messages, left_out })),
         ..ItemJson::new(None, saved.what, result, false)
     };
-    Text::new(ChangeJson::new("save", false, List::counted(1, item), [result]), false)
+    ChangeText::new(ChangeJson::new("save", false, ItemList::counted(1, item), [result]), false)
 }
 
 /// Describes the outcome in a sentence.

@@ -11,8 +11,8 @@ use crate::cli::{Format, SearchArgs};
 use crate::format::text;
 use crate::scan::deleted::Deleted;
 use crate::scan::pattern::Pattern;
-use crate::scan::search::{Found, Hit};
-use crate::session::terms::Words;
+use crate::scan::search::{Hit, SessionMatches};
+use crate::session::terms::SearchWords;
 use crate::session::{Problem, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::document::{write_header, write_line, write_object, write_summary};
@@ -32,20 +32,20 @@ const WIDEST_TITLE: usize = 60;
 
 /// A session that contains the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Match<'a> {
+pub(crate) struct MatchingSession<'a> {
     /// The session.
     pub session: &'a Session,
     /// The number of its state in the archive, if that was searched.
     pub state: Option<u64>,
     /// The matches.
-    pub found: Found,
+    pub found: SessionMatches,
     /// Its rank; `None` in a search for a literal text.
-    pub rank: Option<Rank>,
+    pub rank: Option<ResultRank>,
 }
 
 /// Rank of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Rank {
+pub(crate) struct ResultRank {
     /// The higher, the better; comparable within one answer.
     pub score: f64,
     /// The words that it has.
@@ -54,14 +54,14 @@ pub(crate) struct Rank {
 
 /// The text or the words of a search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum SearchFor<'a> {
     /// A literal text, or a regular expression.
     Pattern(&'a Pattern),
     /// Words in any form.
-    Words(&'a Words),
+    Words(&'a SearchWords),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SearchFor<'a> {
     /// Finds the first match in a text.
     pub(crate) fn find(self, text: &str) -> Option<Range<usize>> {
         match self {
@@ -96,7 +96,7 @@ pub(crate) struct Replaced {
 
 /// The numbers that are reported after a search.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Summary<'a> {
+pub(crate) struct SearchSummary<'a> {
     /// Number of sessions that were searched.
     pub searched: usize,
     /// Number of sessions that passed the filters, but are searched only with `--all`.
@@ -117,7 +117,7 @@ pub(crate) struct Summary<'a> {
     pub problems: &'a [Problem],
 }
 
-impl<'a> Summary<'a> {
+impl<'a> SearchSummary<'a> {
     /// Creates the summary of a search for a literal text.
     pub(crate) fn for_pattern(
         searched: usize,
@@ -142,7 +142,7 @@ pub(crate) struct SearchJson<'a> {
     /// The sessions that have it, in the order that was asked for.
     pub sessions: Vec<MatchJson<'a>>,
     #[serde(flatten)]
-    pub summary: &'a Summary<'a>,
+    pub summary: &'a SearchSummary<'a>,
 }
 
 /// A session that has the text.
@@ -179,9 +179,9 @@ pub(crate) struct HitJson {
     pub branch: Option<u16>,
 }
 
-impl<'a> From<&'a Match<'a>> for MatchJson<'a> {
-    fn from(one: &'a Match<'a>) -> Self {
-        let Match { session, state, found, rank } = one;
+impl<'a> From<&'a MatchingSession<'a>> for MatchJson<'a> {
+    fn from(one: &'a MatchingSession<'a>) -> Self {
+        let MatchingSession { session, state, found, rank } = one;
         Self {
             facts: FactsJson(session, Of::Match),
             state: *state,
@@ -237,12 +237,12 @@ pub(crate) fn text(
     env: &Env,
     styles: &Styles,
     id: &str,
-    one: &Match<'_>,
+    one: &MatchingSession<'_>,
     form: Form,
-    wanted: Wanted<'_>,
+    wanted: SearchFor<'_>,
 ) -> io::Result<()> {
     let Styles { header, found: highlight, faint, .. } = styles;
-    let Match { session, found, .. } = one;
+    let MatchingSession { session, found, .. } = one;
     let width = env.terminal.columns();
     let id = text::one_line(id);
     let (title, active) = (table::title(session), table::active(session, env));
@@ -307,9 +307,9 @@ pub(crate) fn deleted(
 }
 
 /// Highlights the words of a search in a part of a message.
-fn highlighted(part: &str, wanted: Wanted<'_>, styles: &Styles) -> String {
+fn highlighted(part: &str, wanted: SearchFor<'_>, styles: &Styles) -> String {
     let Styles { found: highlight, .. } = styles;
-    let Wanted::Words(words) = wanted else { return part.to_owned() };
+    let SearchFor::Words(words) = wanted else { return part.to_owned() };
     let mut ranges = Vec::new();
     words.each_place(part, &mut |place| ranges.push(place.range));
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -369,12 +369,12 @@ pub(crate) fn head(out: &mut impl Write, form: Form, format: Format, has_host: b
 /// Writes a session as tsv or csv: one row per message, or one row for a session that matches only in its title.
 pub(crate) fn rows(
     out: &mut impl Write,
-    one: &Match<'_>,
+    one: &MatchingSession<'_>,
     form: Form,
     format: Format,
     host: Option<&str>,
 ) -> io::Result<()> {
-    let Match { session, found, .. } = one;
+    let MatchingSession { session, found, .. } = one;
     let mut row = |rest: &[&str]| {
         let session = [session.agent.name(), session.id()];
         rows::row(out, format, host.iter().chain(&session).chain(rest))
@@ -407,15 +407,15 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Writes one object.
 pub(crate) fn json(
     out: &mut impl Write,
-    wanted: Wanted<'_>,
-    matches: &[Match<'_>],
-    summary: &Summary<'_>,
+    wanted: SearchFor<'_>,
+    matches: &[MatchingSession<'_>],
+    summary: &SearchSummary<'_>,
 ) -> io::Result<()> {
     let sessions = matches.iter().map(MatchJson::from).collect();
     let text = wanted.text();
     let (regex, case_sensitive) = match wanted {
-        Wanted::Pattern(pattern) => (pattern.is_regex(), pattern.is_exact),
-        Wanted::Words(_) => (false, false),
+        SearchFor::Pattern(pattern) => (pattern.is_regex(), pattern.is_exact),
+        SearchFor::Words(_) => (false, false),
     };
     let answer = SearchJson { text, regex, case_sensitive, sessions, summary };
     write_object(out, KIND, answer)
@@ -427,23 +427,23 @@ pub(crate) fn ndjson_header(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes a session as a line of an ndjson answer.
-pub(crate) fn ndjson(out: &mut impl Write, one: &Match<'_>) -> io::Result<()> {
+pub(crate) fn ndjson(out: &mut impl Write, one: &MatchingSession<'_>) -> io::Result<()> {
     write_line(out, &MatchJson::from(one))
 }
 
 /// Writes the last line of an ndjson answer: the number of matching sessions, and the summary.
-pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Summary<'_>) -> io::Result<()> {
+pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &SearchSummary<'_>) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Counted<'a> {
+    struct SummaryWithSessions<'a> {
         sessions: usize,
         #[serde(flatten)]
-        rest: &'a Summary<'a>,
+        rest: &'a SearchSummary<'a>,
     }
-    write_summary(out, Counted { sessions, rest: summary })
+    write_summary(out, SummaryWithSessions { sessions, rest: summary })
 }
 
 /// Returns the notes on a terminal about omitted parts of the answer.
-pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) -> Vec<String> {
+pub(crate) fn notes(wanted: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 && summary.searched > 0 {
         notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
@@ -457,7 +457,7 @@ pub(crate) fn notes(wanted: Wanted<'_>, matching: usize, summary: &Summary<'_>) 
 }
 
 /// Returns the notes on words that no session has, or not together.
-pub(crate) fn notes_on_words(matching: usize, summary: &Summary<'_>) -> Vec<String> {
+pub(crate) fn notes_on_words(matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let replaced = summary.replaced.iter().map(|Replaced { typed, used }| {
         if used.contains(' ') {
             format!("Nothing has {typed:?}; showing the words {used}.")

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::agent;
-use crate::agent::command::Plan;
+use crate::agent::command::LaunchPlan;
 use crate::error::Refusal;
 use crate::format::command_line::{all_in_home, in_home};
 use crate::format::{shell, text, wrap};
 use crate::scan::LONG_TO_COUNT;
 use crate::session::branches::Branch;
-use crate::session::facts::Value;
+use crate::session::facts::FieldValue;
 use crate::session::fields::Field;
 use crate::session::marks::Mark;
 use crate::session::tag::Tag;
@@ -27,10 +27,10 @@ const MAX_PROMPT: usize = 300;
 const NARROWEST: usize = 20;
 
 /// Formats the value of a field for users; a long text is cut.
-pub(super) fn words(value: &Value<'_>, env: &Env) -> String {
+pub(super) fn words(value: &FieldValue<'_>, env: &Env) -> String {
     match value {
-        Value::Text(text) => text::truncated(&text::one_line(text), env.terminal.room(MAX_PROMPT)).into_owned(),
-        Value::Time(at) => table::moment(*at, env),
+        FieldValue::Text(text) => text::truncated(&text::one_line(text), env.terminal.room(MAX_PROMPT)).into_owned(),
+        FieldValue::Time(at) => table::moment(*at, env),
         value => fields::words(value, env),
     }
 }
@@ -41,10 +41,10 @@ pub(crate) fn session(
     env: &Env,
     styles: &Styles,
     session: &Session,
-    ready: &Result<Plan, Refusal>,
+    ready: &Result<LaunchPlan, Refusal>,
 ) -> io::Result<()> {
     let copy = session.copy();
-    let mut page = Page { out, env, styles };
+    let mut page = ShowPage { out, env, styles };
     let Styles { strong, .. } = styles;
     writeln!(page.out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
     page.fact("title", session, Field::OwnTitle)?;
@@ -198,13 +198,13 @@ fn wrapped(line: &str, env: &Env) -> Vec<String> {
     room.map_or_else(|| vec![line.to_owned()], |room| wrap::broken(line, room.max(NARROWEST), 0))
 }
 
-struct Page<'a, W> {
+struct ShowPage<'a, W> {
     out: &'a mut W,
     env: &'a Env,
     styles: &'a Styles,
 }
 
-impl<W: Write> Page<'_, W> {
+impl<W: Write> ShowPage<'_, W> {
     fn line(&mut self, name: &str, value: &str) -> io::Result<()> {
         let header = self.styles.header;
         writeln!(self.out, "  {header}{name:<12}{header:#}  {value}")

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::Format;
 use crate::format::text;
-use crate::session::stats::{StatsKey, Tally};
+use crate::session::stats::{SessionTally, StatsKey};
 use crate::session::usage::Tokens;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
@@ -29,7 +29,7 @@ pub(crate) struct Stats {
     /// The sessions by each key that was asked for.
     pub rows: Vec<StatsRow>,
     /// All of them together.
-    pub total: Tally,
+    pub total: SessionTally,
     /// Set to show every row to users.
     #[serde(skip)]
     pub is_whole: bool,
@@ -44,7 +44,7 @@ pub(crate) struct StatsRow {
     pub key: Option<String>,
     /// Their numbers.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: SessionTally,
     /// The short id and the title of a session for users.
     #[serde(skip)]
     pub label: Option<(String, String)>,
@@ -67,7 +67,7 @@ const COLUMNS: [&str; 11] = [
 
 impl StatsRow {
     fn cells(&self) -> [String; 11] {
-        let Tally { sessions, prompts, replies, size_bytes, days, tokens, cost, .. } = &self.tally;
+        let SessionTally { sessions, prompts, replies, size_bytes, days, tokens, cost, .. } = &self.tally;
         let number = |of: fn(&Tokens) -> u64| tokens.as_ref().map(|it| of(it).to_string()).unwrap_or_default();
         [
             self.by.name().to_owned(),
@@ -88,7 +88,7 @@ impl StatsRow {
 impl Stats {
     fn text(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let width = env.terminal.columns();
-        let Tally { sessions, prompts, replies, size_bytes, output_bytes, days, tokens, cost, cost_sessions } =
+        let SessionTally { sessions, prompts, replies, size_bytes, output_bytes, days, tokens, cost, cost_sessions } =
             &self.total;
         let mut said = vec![
             text::count(*sessions, "session"),
@@ -146,7 +146,7 @@ impl Stats {
             ));
         }
         if self.total.cost.is_some() {
-            let cost = |tally: &Tally| tally.cost.map(|cost| cost.to_string()).unwrap_or_default();
+            let cost = |tally: &SessionTally| tally.cost.map(|cost| cost.to_string()).unwrap_or_default();
             columns.push(Column::new("COST", Fit::Number, tallies.map(cost)));
         }
         while columns.len() > 2 && grid::needed(&columns, [LEAST_NAME; 2]) > width {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::archive::Archive;
 use crate::archive::chunks::digest;
-use crate::archive::sync::{IN_DATABASE, IN_USE, Left};
-use crate::archive::write::Item;
+use crate::archive::sync::{IN_DATABASE, IN_USE, SkipReason};
+use crate::archive::write::ArchivedItem;
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Unplanned;
 use crate::format::path_json::PathJson;
@@ -13,10 +13,10 @@ use crate::format::{shell, text};
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::render::archive::item_json;
-use crate::view::render::change::{Summary, Text};
-use crate::view::render::items::List;
-use crate::view::render::json::change::{ChangeJson, ItemJson, Report, ShownItem, Totals};
-use crate::view::render::json::details::{Details, SyncDetails};
+use crate::view::render::change::{ChangeSummary, ChangeText};
+use crate::view::render::items::ItemList;
+use crate::view::render::json::change::{ChangeJson, ChangeReport, ItemJson, ShownItem, Totals};
+use crate::view::render::json::details::{CommandMembers, SyncDetails};
 use crate::view::render::table;
 
 /// Maximum columns of a title.
@@ -58,14 +58,14 @@ pub(crate) struct LeftRow {
     /// Set if this machine has it.
     pub is_here: bool,
     /// The reason.
-    pub left: Left,
+    pub left: SkipReason,
     /// Set if an earlier sync has reported it.
     pub is_known: bool,
 }
 
 impl LeftRow {
     /// Makes the row of a session that is here.
-    pub(crate) fn of(session: &Session, left: Left) -> Self {
+    pub(crate) fn of(session: &Session, left: SkipReason) -> Self {
         Self {
             agent: session.agent,
             id: session.id().to_owned(),
@@ -78,7 +78,7 @@ impl LeftRow {
 
     /// Returns a digest of the reason, which is another one if the other state is.
     pub(crate) fn digest(&self) -> String {
-        let Left { code, reason, state, .. } = &self.left;
+        let SkipReason { code, reason, state, .. } = &self.left;
         let state = state.as_ref().map(ToString::to_string).unwrap_or_default();
         digest(format!("{code}\n{reason}\n{state}").as_bytes())
     }
@@ -104,9 +104,9 @@ pub(crate) struct Syncing<'a> {
     /// The archive's directory.
     pub dir: &'a Path,
     /// The sessions that are archived.
-    pub sent: &'a [Item<'a>],
+    pub sent: &'a [ArchivedItem<'a>],
     /// The files that are restored here, and the result.
-    pub report: Report<'a>,
+    pub report: ChangeReport<'a>,
     /// The session of each item of `report`.
     pub brought: &'a [BroughtRow],
     /// The sessions that are left unchanged.
@@ -121,15 +121,15 @@ pub(crate) struct Syncing<'a> {
 
 impl<'a> Syncing<'a> {
     /// Returns the answer.
-    pub(crate) fn answer(&'a self, env: &Env) -> Text<'a> {
-        let is_news = |item: &Item<'_>| item.done != ItemResult::Unchanged;
+    pub(crate) fn answer(&'a self, env: &Env) -> ChangeText<'a> {
+        let is_news = |item: &ArchivedItem<'_>| item.done != ItemResult::Unchanged;
         let is_no_news = !self.sent.iter().any(is_news) && self.brought.is_empty() && self.faults().next().is_none();
         let left = self.left.iter().filter(|row| !self.is_quiet || row.is_usual() || !row.is_known);
         let left = left.map(|row| Unplanned { about: row.label(), reason: row.left.reason.clone() }).collect();
         let mut own = self.report.text(None, &[], env);
         own.hints.extend(self.hint(env));
         let (document, summary) = (self.document(), self.summary(env));
-        Text { document, left, is_no_news, is_said_by_item: false, summary, ..own }
+        ChangeText { document, left, is_no_news, is_said_by_item: false, summary, ..own }
     }
 
     fn document(&'a self) -> ChangeJson<'a> {
@@ -145,11 +145,11 @@ impl<'a> Syncing<'a> {
             followed: self.report.followed,
             left: self.left.len(),
         };
-        let brought = self.report.document(Some(Details::Sync(details)));
+        let brought = self.report.document(Some(CommandMembers::Sync(details)));
         let (sent, items) = (self.sent, brought.items);
         let came = items.len();
         let totals = Totals::of(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
-        let items = List::counted(came + sent.len(), move |at| match at.checked_sub(came) {
+        let items = ItemList::counted(came + sent.len(), move |at| match at.checked_sub(came) {
             None => ItemJson { shown: self.brought[at].shown(is_plan), ..items.item(at) },
             Some(at) => item_json(&sent[at], is_plan),
         });
@@ -178,7 +178,7 @@ impl Syncing<'_> {
     }
 
     /// Summarizes the plan or the outcome.
-    fn summary(&self, env: &Env) -> Summary {
+    fn summary(&self, env: &Env) -> ChangeSummary {
         let is_plan = self.report.outcome.is_none();
         let count = |is_new: bool| {
             let rows = self.brought.iter().enumerate().filter(|(_, row)| row.is_new == is_new);
@@ -189,7 +189,7 @@ impl Syncing<'_> {
         let words = if is_plan { ["to archive", "to bring", "to update"] } else { ["archived", "brought", "updated"] };
         let counts = [sent, count(true), count(false)];
         let parts = words.iter().zip(counts).map(|(what, count)| format!("{count} {what}")).collect();
-        let mut summary = Summary { parts, ..Summary::default() };
+        let mut summary = ChangeSummary { parts, ..ChangeSummary::default() };
         summary.add_left(self.left.len());
         summary.add(undone.filter(|done| done.why().is_some()).count(), "not done");
         summary.parts.push(format!("{} unchanged, with {}", self.unchanged, env.tilde(self.dir)));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::format::text;
-use crate::session::facts::Value;
+use crate::session::facts::FieldValue;
 use crate::session::fields::Field;
 use crate::session::select::{ShortIds, list_number};
 use crate::session::{Health, Session, marks};
@@ -19,7 +19,7 @@ use crate::view::ui::Styles;
 
 /// The layout of a table.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct TableLayout {
     /// The shortened ids.
     pub short: ShortIds,
     /// The requested columns; `None` for as many of the usual ones as fit.
@@ -36,7 +36,7 @@ pub(crate) struct Look {
     pub is_by_size: bool,
 }
 
-impl Look {
+impl TableLayout {
     /// Narrower tables have a letter for each mark.
     const LEAST_FOR_WORDS: usize = 100;
 
@@ -59,7 +59,7 @@ pub(crate) fn sessions(
     env: &Env,
     styles: &Styles,
     sessions: &[Session],
-    look: &Look,
+    look: &TableLayout,
 ) -> io::Result<()> {
     if sessions.is_empty() {
         return Ok(());
@@ -136,16 +136,16 @@ pub(crate) fn holder(session: &Session, pid: u32, now: Timestamp) -> String {
 }
 
 /// Returns the text of a cell, before it is cut.
-fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
+fn cell(field: Field, session: &Session, env: &Env, look: &TableLayout) -> String {
     match field {
         Field::Id => text::one_line(look.short.get(session)).into_owned(),
         Field::Title => title(session),
         Field::Marks if !look.has_words(env.terminal.columns()) => marks::letters(session),
         field => match field.value(session) {
-            Some(Value::Time(at)) => text::ago(Some(at), env.clock.now),
-            Some(Value::Path(path)) => shown_dir(path, env),
-            Some(Value::Number(bytes)) if field == Field::Size => text::size(bytes),
-            Some(Value::Tokens(tokens)) => text::short(tokens.total()),
+            Some(FieldValue::Time(at)) => text::ago(Some(at), env.clock.now),
+            Some(FieldValue::Path(path)) => shown_dir(path, env),
+            Some(FieldValue::Number(bytes)) if field == Field::Size => text::size(bytes),
+            Some(FieldValue::Tokens(tokens)) => text::short(tokens.total()),
             Some(value) => fields::words(&value, env),
             None if field == Field::Dir => "?".to_owned(),
             None if matches!(field, Field::Active | Field::Created) => text::ago(None, env.clock.now),
@@ -155,7 +155,7 @@ fn cell(field: Field, session: &Session, env: &Env, look: &Look) -> String {
 }
 
 /// Explains the letters in a table of these sessions, in lines of at most this width.
-pub(crate) fn legend(sessions: &[Session], look: &Look, env: &Env) -> Vec<String> {
+pub(crate) fn legend(sessions: &[Session], look: &TableLayout, env: &Env) -> Vec<String> {
     let width = env.terminal.columns();
     if !look.has_letters(width) {
         return Vec::new();
@@ -179,7 +179,7 @@ const MARKS: [usize; 2] = [14, 30];
 const LEAST_FOR_PLACES: usize = 80;
 
 /// Returns the columns of a table for which there is room.
-fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: usize) -> Vec<Column> {
+fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &TableLayout, width: usize) -> Vec<Column> {
     let shown = look.fields.clone().unwrap_or_else(|| usual(sessions, env, look));
     let mut columns = Vec::with_capacity(shown.len() + 1);
     if look.has_places && width >= LEAST_FOR_PLACES {
@@ -225,7 +225,7 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &Look, width: 
 }
 
 /// Returns the default columns of a table.
-fn usual(sessions: &[Session], env: &Env, look: &Look) -> Vec<Field> {
+fn usual(sessions: &[Session], env: &Env, look: &TableLayout) -> Vec<Field> {
     let counts = Field::COUNTS.into_iter().filter(|_| sessions.iter().any(|it| it.copy().prompts.is_some()));
     let usage = Field::USAGE.into_iter().filter(|field| sessions.iter().any(|it| field.value(it).is_some()));
     let usual: &[Field] = if look.is_of_running { &Field::OF_RUNNING } else { &Field::OF_TABLES };
@@ -256,7 +256,7 @@ fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
         let Some(column) = find(columns, field) else { continue };
         for (cell, session) in column.cells.iter_mut().zip(sessions) {
             match field.value(session) {
-                Some(Value::Time(at)) => *cell = text::short_ago(Some(at), env.clock.now),
+                Some(FieldValue::Time(at)) => *cell = text::short_ago(Some(at), env.clock.now),
                 _ if field == Field::Since => {}
                 _ => *cell = text::short_ago(None, env.clock.now),
             }

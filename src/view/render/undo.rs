@@ -12,15 +12,15 @@ use crate::format::text;
 use crate::system::env::Env;
 use crate::view::grid::{self, Column, Fit};
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{Summary, Text, Words};
-use crate::view::render::items::List;
+use crate::view::render::change::{ChangeSummary, ChangeText, ReportWords};
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, StepJson, Totals, typed};
-use crate::view::render::json::details::{Details, ItemDetails, PurgeItem, UndoDetails};
+use crate::view::render::json::details::{CommandMembers, ItemDetails, PurgeItem, UndoDetails};
 use crate::view::ui::Styles;
 use changes::history::History;
-use changes::journal::{ItemRecord, Run, State};
+use changes::journal::{ItemRecord, ItemState, Run};
 use changes::trash::Purged;
-use changes::undo::Report;
+use changes::undo::UndoReport;
 
 fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> ItemJson<'a> {
     let record: &ItemRecord = &run.items[at].0;
@@ -39,37 +39,38 @@ fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> I
 }
 
 /// Returns the answer of `undo`; the caller adds its overview and hints.
-pub(crate) fn answer(report: &Report) -> Text<'_> {
-    Text { summary: summary(report), ..Text::new(document(report), report.is_dry_run) }
+pub(crate) fn answer(report: &UndoReport) -> ChangeText<'_> {
+    ChangeText { summary: summary(report), ..ChangeText::new(document(report), report.is_dry_run) }
 }
 
-fn document(report: &Report) -> ChangeJson<'_> {
-    let Report { run, items: results, recovered, is_dry_run, warnings, .. } = report;
-    let items = List::counted(results.len(), |at| item(run, at, &results[at], *is_dry_run));
+fn document(report: &UndoReport) -> ChangeJson<'_> {
+    let UndoReport { run, items: results, recovered, is_dry_run, warnings, .. } = report;
+    let items = ItemList::counted(results.len(), |at| item(run, at, &results[at], *is_dry_run));
     let details = UndoDetails { run: &run.id, verb: &run.verb, at: run.at, mended: recovered };
     ChangeJson {
         warnings: warnings.clone(),
-        details: Some(Details::Undo(details)),
+        details: Some(CommandMembers::Undo(details)),
         ..ChangeJson::new("undo", *is_dry_run, items, results)
     }
 }
 
 /// Returns the words for undoing a run: only what was removed is restored.
-fn words(verb: &str) -> Words {
-    Words::of(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
+fn words(verb: &str) -> ReportWords {
+    ReportWords::of(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
 }
 
 /// Summarizes the restored items, or those that would be restored.
-fn summary(report: &Report) -> Summary {
+fn summary(report: &UndoReport) -> ChangeSummary {
     let Totals { done, refused, failed, .. } = Totals::of(&report.items, false);
     let (run, verb) = (&report.run.id, &report.run.verb);
     if (done, refused, failed) == (0, 0, 0) {
         let parts = vec!["has nothing left to undo".to_owned()];
-        return Summary { subject: format!("Run {run} ({verb})"), parts, ..Summary::default() };
+        return ChangeSummary { subject: format!("Run {run} ({verb})"), parts, ..ChangeSummary::default() };
     }
     let would = if report.is_dry_run { "would be " } else { "" };
     let parts = vec![format!("{would}{}", words(verb).did)];
-    let mut summary = Summary { subject: format!("Run {run} ({verb}): {done}"), parts, ..Summary::default() };
+    let mut summary =
+        ChangeSummary { subject: format!("Run {run} ({verb}): {done}"), parts, ..ChangeSummary::default() };
     summary.add(failed, "undone in part");
     summary.add(refused, "refused");
     summary
@@ -79,7 +80,7 @@ fn summary(report: &Report) -> Summary {
 #[derive(Serialize)]
 pub(crate) struct RunListJson<'a> {
     /// The runs, newest first.
-    pub runs: List<'a, RunJson<'a>>,
+    pub runs: ItemList<'a, RunJson<'a>>,
 }
 
 /// One run.
@@ -107,7 +108,7 @@ pub(crate) struct RunJson<'a> {
 
 /// Converts a run to the JSON contract.
 fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
-    let (done, undone) = (run.count(|state| *state == State::Done), run.count(|state| *state == State::Undone));
+    let (done, undone) = (run.count(|state| *state == ItemState::Done), run.count(|state| *state == ItemState::Undone));
     RunJson {
         run: &run.id,
         verb: &run.verb,
@@ -125,8 +126,8 @@ fn run_json(run: &Run, is_busy: bool) -> RunJson<'_> {
         },
         done,
         undone,
-        left: run.count(|state| matches!(state, State::Left(_) | State::Planned)),
-        stuck: run.count(|state| matches!(state, State::Stuck(_) | State::Begun)),
+        left: run.count(|state| matches!(state, ItemState::Left(_) | ItemState::Planned)),
+        stuck: run.count(|state| matches!(state, ItemState::Stuck(_) | ItemState::Begun)),
         undoable: run.is_undoable(),
     }
 }
@@ -150,7 +151,7 @@ impl Answer for Runs<'_> {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        ("run-list", RunListJson { runs: List::counted(self.history.runs.len(), |at| self.json(at)) })
+        ("run-list", RunListJson { runs: ItemList::counted(self.history.runs.len(), |at| self.json(at)) })
     }
 
     fn is_list(&self) -> bool {
@@ -179,17 +180,17 @@ impl Answer for Runs<'_> {
 }
 
 /// Returns the answer of `undo --purge`.
-pub(crate) fn purge(purged: &Purged) -> Text<'_> {
+pub(crate) fn purge(purged: &Purged) -> ChangeText<'_> {
     let is_plan = purged.is_dry_run;
     let item = move |at: usize| ItemJson {
         details: Some(ItemDetails::Purge(PurgeItem { run: &purged.runs[at] })),
         ..ItemJson::new(None, "purge", &ItemResult::Done, is_plan)
     };
     let results = purged.runs.iter().map(|_| &ItemResult::Done);
-    let document = ChangeJson::new("undo --purge", is_plan, List::counted(purged.runs.len(), item), results);
+    let document = ChangeJson::new("undo --purge", is_plan, ItemList::counted(purged.runs.len(), item), results);
     let totals = Totals { freed_bytes: purged.freed_bytes, ..document.totals };
     let document = ChangeJson { totals, warnings: purged.failed.clone(), ..document };
-    let mut summary = Summary::default();
+    let mut summary = ChangeSummary::default();
     if !purged.runs.is_empty() {
         let would = if is_plan { "would be " } else { "" };
         summary.subject = format!("The trash of {}", text::count(purged.runs.len(), "run"));
@@ -197,5 +198,5 @@ pub(crate) fn purge(purged: &Purged) -> Text<'_> {
     }
     let left = purged.failed.iter().map(|why| Unplanned { about: "trash".to_owned(), reason: why.clone() });
     let left = left.collect();
-    Text { summary, left, has_hidden_items: true, is_whole: true, ..Text::new(document, is_plan) }
+    ChangeText { summary, left, has_hidden_items: true, is_whole: true, ..ChangeText::new(document, is_plan) }
 }

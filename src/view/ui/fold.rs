@@ -6,14 +6,14 @@ use crate::format::wrap;
 
 /// A stream whose lines are at most as wide as the terminal, if a width is set.
 #[derive(Debug)]
-pub(super) struct Fold<W> {
+pub(super) struct FoldingStream<W> {
     out: W,
     width: Option<usize>,
     /// The beginning of a line whose end is not written yet.
     line: Vec<u8>,
 }
 
-impl<W: Write> Fold<W> {
+impl<W: Write> FoldingStream<W> {
     pub(super) fn new(out: W) -> Self {
         Self { out, width: None, line: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl<W: Write> Fold<W> {
     }
 }
 
-impl<W: Write> Write for Fold<W> {
+impl<W: Write> Write for FoldingStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.width.is_none() {
             // A partial write could end inside a character.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn fold_wraps_lines_only_while_width_is_set() {
-        let mut fold = Fold::new(Vec::new());
+        let mut fold = FoldingStream::new(Vec::new());
         fold.write_all(b"one two three\n").expect("a write");
         fold.set_width(Some(8)).expect("a width");
         fold.write_all(b"one two ").and_then(|()| fold.write_all("three\ndéjà vu\nfour".as_bytes())).expect("a write");

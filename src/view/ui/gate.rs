@@ -12,12 +12,12 @@ const OWN_CODES: [&str; 7] = ["", "0", "1", "2", "4", "7", "38;5;163"];
 ///
 /// Each write must be whole characters, as those of `write!` are.
 #[derive(Debug)]
-pub(super) struct Gate<W> {
+pub(super) struct OutputFilter<W> {
     out: W,
     has_colors: bool,
 }
 
-impl<W: Write> Gate<W> {
+impl<W: Write> OutputFilter<W> {
     pub(super) fn new(out: W, has_colors: bool) -> Self {
         Self { out, has_colors }
     }
@@ -27,7 +27,7 @@ impl<W: Write> Gate<W> {
     }
 }
 
-impl<W: Write> Write for Gate<W> {
+impl<W: Write> Write for OutputFilter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if shown::is_only_shown(bytes) {
             // A partial write could end inside a character.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn through(text: &str, has_colors: bool) -> String {
-        let mut gate = Gate::new(Vec::new(), has_colors);
+        let mut gate = OutputFilter::new(Vec::new(), has_colors);
         gate.write_all(text.as_bytes()).expect("a write");
         String::from_utf8(gate.out).expect("text")
     }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_partial_write_splits_no_character() {
-        let mut gate = Gate::new(Little(Vec::new()), false);
+        let mut gate = OutputFilter::new(Little(Vec::new()), false);
         gate.write_all("日本語x".as_bytes()).expect("a text");
         assert_eq!(gate.out.0, "日本語x".as_bytes());
     }

@@ -16,13 +16,13 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::ColorWhen;
 use crate::cli::colors::HIGHLIGHT;
-use crate::error::{Candidate, Refusal, RefusalCode};
+use crate::error::{Refusal, RefusalCandidate, RefusalCode};
 use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Streams, Terminal};
 use crate::view::grid::{self, Column, Fit};
 pub(crate) use bug::tell_of_bugs;
-use fold::Fold;
-use gate::{Gate, guarded};
+use fold::FoldingStream;
+use gate::{OutputFilter, guarded};
 pub(crate) use pager::Pager;
 use pages::Pages;
 use progress::{Pauses, Progress, Showing};
@@ -30,7 +30,7 @@ use progress::{Pauses, Progress, Showing};
 /// The streams of a run.
 pub(crate) struct Ui {
     streams: Streams,
-    out: Fold<Gate<BufWriter<Pages>>>,
+    out: FoldingStream<OutputFilter<BufWriter<Pages>>>,
     err: Box<dyn Write + Send>,
     quiet: bool,
     columns: usize,
@@ -103,7 +103,10 @@ impl Ui {
         let is_colored = wants(is_out);
         Self {
             streams: streams.clone(),
-            out: Fold::new(Gate::new(BufWriter::with_capacity(64 * 1024, Pages::new(streams.out())), is_colored)),
+            out: FoldingStream::new(OutputFilter::new(
+                BufWriter::with_capacity(64 * 1024, Pages::new(streams.out())),
+                is_colored,
+            )),
             err: streams.err(),
             quiet,
             columns: env.map_or(&Terminal::default(), |env| &env.terminal).columns(),
@@ -356,9 +359,9 @@ fn indented(text: &str) -> String {
 const WIDEST_DIR: usize = 30;
 
 /// Returns one line per session: agent, the word to type for it, title, directory and the last activity.
-fn candidates(candidates: &[Candidate], width: usize) -> Vec<String> {
-    let title = |one: &Candidate| one.title.as_deref().map(text::one_line).unwrap_or_default().into_owned();
-    let dir = |one: &Candidate| text::truncated_path(&text::one_line(&one.row.dir), WIDEST_DIR).into_owned();
+fn candidates(candidates: &[RefusalCandidate], width: usize) -> Vec<String> {
+    let title = |one: &RefusalCandidate| one.title.as_deref().map(text::one_line).unwrap_or_default().into_owned();
+    let dir = |one: &RefusalCandidate| text::truncated_path(&text::one_line(&one.row.dir), WIDEST_DIR).into_owned();
     let columns = vec![
         Column::new("", Fit::Whole, candidates.iter().map(|one| one.agent.as_str())),
         Column::new("", Fit::Whole, candidates.iter().map(|one| text::one_line(&one.select))),
@@ -378,12 +381,12 @@ mod tests {
 
     #[test]
     fn candidate_line_identifies_session_and_fits() {
-        let one = |id: &str, title: &str| Candidate {
+        let one = |id: &str, title: &str| RefusalCandidate {
             agent: "claude".to_owned(),
             select: id.to_owned(),
             title: Some(title.to_owned()),
             row: CandidateTexts { dir: "~/app".to_owned(), active: "yesterday".to_owned() },
-            ..Candidate::default()
+            ..RefusalCandidate::default()
         };
         let candidates = [one("5d1f", "Fix the parser of the\nconfiguration"), one("6a\x1b[2J", "x")];
         assert_eq!(

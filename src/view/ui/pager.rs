@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::system::env::{Env, Program};
+use crate::system::env::{Env, ProgramSearch};
 
 /// A program that can be started.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Pager {
     fn installed(env: &Env, words: &str) -> Option<Self> {
         let chosen: Vec<&str> = words.split_whitespace().collect();
         [chosen.as_slice(), &["less"], &["more"]].iter().find_map(|words| match env.find_program(words.first()?) {
-            Program::Found(program) => Some(Self {
+            ProgramSearch::Found(program) => Some(Self {
                 program,
                 args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
                 has_flags: env.variable("LESS").is_some(),

@@ -14,22 +14,22 @@ const FLAGS: &str = "FRX";
 /// Standard output, and the pager between it and the answer.
 pub(super) struct Pages {
     stdout: Box<dyn Write + Send>,
-    state: State,
+    state: PagerState,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum PagerState {
     /// Writes to standard output.
     #[default]
     Off,
     /// Text is held until it is longer than the screen.
-    Holding(Held),
+    Holding(HeldText),
     /// Writes to the pager.
-    Running(Running),
+    Running(RunningPager),
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldText {
     pager: Pager,
     text: Vec<u8>,
     columns: usize,
@@ -38,39 +38,39 @@ struct Held {
 
 /// A running pager. The keys that end programs are meant for it.
 #[derive(Debug)]
-struct Running {
+struct RunningPager {
     child: Child,
     signals: Option<Signals>,
 }
 
 impl Pages {
     pub(super) fn new(stdout: Box<dyn Write + Send>) -> Self {
-        Self { stdout, state: State::Off }
+        Self { stdout, state: PagerState::Off }
     }
 
     /// Starts to hold text for a screen of this size.
     pub(super) fn hold(&mut self, pager: Pager, columns: usize, rows: usize) {
-        if matches!(self.state, State::Off) {
-            self.state = State::Holding(Held { pager, text: Vec::new(), columns, rows });
+        if matches!(self.state, PagerState::Off) {
+            self.state = PagerState::Holding(HeldText { pager, text: Vec::new(), columns, rows });
         }
     }
 
     /// Returns whether text is held or a pager runs.
     pub(super) fn is_on(&self) -> bool {
-        !matches!(self.state, State::Off)
+        !matches!(self.state, PagerState::Off)
     }
 
     /// Returns whether a pager has the screen.
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.state, State::Running(_))
+        matches!(self.state, PagerState::Running(_))
     }
 
     /// Writes held text, or waits until the pager ends.
     pub(super) fn end(&mut self) -> io::Result<()> {
         match mem::take(&mut self.state) {
-            State::Off => {}
-            State::Holding(held) => self.stdout.write_all(&held.text)?,
-            State::Running(mut running) => {
+            PagerState::Off => {}
+            PagerState::Holding(held) => self.stdout.write_all(&held.text)?,
+            PagerState::Running(mut running) => {
                 drop(running.child.stdin.take());
                 running.child.wait()?;
                 if let Some(signals) = running.signals.take() {
@@ -83,12 +83,12 @@ impl Pages {
 
     /// Starts the pager with the held text. If it cannot be started, text goes directly to standard output.
     fn start(&mut self) -> io::Result<()> {
-        let State::Holding(held) = mem::take(&mut self.state) else { return Ok(()) };
+        let PagerState::Holding(held) = mem::take(&mut self.state) else { return Ok(()) };
         let signals = Signals::catch().ok();
         match held.pager.start(FLAGS) {
             Err(_) => self.stdout.write_all(&held.text),
             Ok(child) => {
-                self.state = State::Running(Running { child, signals });
+                self.state = PagerState::Running(RunningPager { child, signals });
                 self.write_all(&held.text)
             }
         }
@@ -98,12 +98,12 @@ impl Pages {
 impl Write for Pages {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.state {
-            State::Off => self.stdout.write(bytes),
-            State::Running(running) => match &mut running.child.stdin {
+            PagerState::Off => self.stdout.write(bytes),
+            PagerState::Running(running) => match &mut running.child.stdin {
                 Some(stdin) => stdin.write(bytes),
                 None => Err(io::ErrorKind::BrokenPipe.into()),
             },
-            State::Holding(held) => {
+            PagerState::Holding(held) => {
                 held.text.extend_from_slice(bytes);
                 // Reserve a line for the next shell prompt.
                 if height(&String::from_utf8_lossy(&held.text), held.columns) >= held.rows {
@@ -116,9 +116,9 @@ impl Write for Pages {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.state {
-            State::Off => self.stdout.flush(),
-            State::Holding(_) => Ok(()),
-            State::Running(running) => running.child.stdin.as_mut().map_or(Ok(()), Write::flush),
+            PagerState::Off => self.stdout.flush(),
+            PagerState::Holding(_) => Ok(()),
+            PagerState::Running(running) => running.child.stdin.as_mut().map_or(Ok(()), Write::flush),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::system::env::{Elsewhere, Env};
 use crate::system::signals;
-use crate::system::watch::{Watch, Watcher};
+use crate::system::watch::{ProgressObserver, Watcher};
 
 /// Characters of the bar.
 const WIDTH: usize = 30;
@@ -46,9 +46,9 @@ static ON_INTERRUPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Work that is shown while this value lives: Ctrl-C stops it with a message.
 #[derive(Debug)]
-struct Work;
+struct ShownWork;
 
-impl Work {
+impl ShownWork {
     fn begin(message: String) -> Self {
         signals::before_interrupt(report_interrupt);
         messages().push(message);
@@ -56,7 +56,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for ShownWork {
     fn drop(&mut self) {
         messages().pop();
     }
@@ -78,8 +78,8 @@ fn report_interrupt() {
 #[derive(Debug)]
 pub(crate) struct Progress {
     total: usize,
-    _work: Option<Work>,
-    line: Option<Line<Stderr>>,
+    _work: Option<ShownWork>,
+    line: Option<ProgressLine<Stderr>>,
 }
 
 impl Progress {
@@ -100,8 +100,8 @@ impl Progress {
             }
             _ => "Stopped. What was written stays.".to_owned(),
         };
-        let work = is_watched.then(|| Work::begin(message));
-        Self { total, _work: work, line: is_watched.then(|| Line::new(what, pauses, width, terminal())) }
+        let work = is_watched.then(|| ShownWork::begin(message));
+        Self { total, _work: work, line: is_watched.then(|| ProgressLine::new(what, pauses, width, terminal())) }
     }
 
     /// Shows the number of completed items.
@@ -115,19 +115,19 @@ impl Progress {
 /// The progress of threads that report to the watcher; dropping it removes the line, even if threads still report.
 #[derive(Debug)]
 pub(crate) struct Showing {
-    tally: Option<Arc<Tally<Stderr>>>,
-    _work: Option<Work>,
+    tally: Option<Arc<ItemCounter<Stderr>>>,
+    _work: Option<ShownWork>,
 }
 
 impl Showing {
     pub(super) fn new(what: &'static str, pauses: Pauses, is_watched: bool, width: Option<usize>) -> Self {
-        let tally = is_watched.then(|| Arc::new(Tally::new(Line::new(what, pauses, width, terminal()))));
-        Self { tally, _work: is_watched.then(|| Work::begin("Stopped.".to_owned())) }
+        let tally = is_watched.then(|| Arc::new(ItemCounter::new(ProgressLine::new(what, pauses, width, terminal()))));
+        Self { tally, _work: is_watched.then(|| ShownWork::begin("Stopped.".to_owned())) }
     }
 
     /// Returns the watcher to report to.
     pub(crate) fn watcher(&self) -> Watcher {
-        self.tally.as_ref().map(|tally| Watcher::new(Arc::<Tally<Stderr>>::clone(tally))).unwrap_or_default()
+        self.tally.as_ref().map(|tally| Watcher::new(Arc::<ItemCounter<Stderr>>::clone(tally))).unwrap_or_default()
     }
 
     /// Removes the line; it is not shown again.
@@ -153,16 +153,16 @@ impl Drop for Showing {
 
 /// Counts completed items across threads. A thread that finds another one drawing skips the redraw.
 #[derive(Debug)]
-struct Tally<W: Write> {
+struct ItemCounter<W: Write> {
     total: AtomicUsize,
     done: AtomicUsize,
     found: Mutex<Option<FoundSoFar>>,
     /// `None` once it has ended.
-    line: Mutex<Option<Line<W>>>,
+    line: Mutex<Option<ProgressLine<W>>>,
 }
 
-impl<W: Write> Tally<W> {
-    fn new(line: Line<W>) -> Self {
+impl<W: Write> ItemCounter<W> {
+    fn new(line: ProgressLine<W>) -> Self {
         let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Self { total, done, found: Mutex::new(None), line: Mutex::new(Some(line)) }
     }
@@ -195,7 +195,7 @@ impl<W: Write> Tally<W> {
     }
 }
 
-impl<W: Write + Debug + Send> Watch for Tally<W> {
+impl<W: Write + Debug + Send> ProgressObserver for ItemCounter<W> {
     fn turn_to(&self, what: &'static str) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = line.as_mut().filter(|line| line.what != what) {
@@ -228,7 +228,7 @@ impl<W: Write + Debug + Send> Watch for Tally<W> {
 
 /// The line on the terminal.
 #[derive(Debug)]
-struct Line<W: Write> {
+struct ProgressLine<W: Write> {
     what: &'static str,
     /// Time without output from now on.
     pause: Duration,
@@ -248,7 +248,7 @@ struct FoundSoFar {
     title: String,
 }
 
-impl<W: Write> Line<W> {
+impl<W: Write> ProgressLine<W> {
     fn new(what: &'static str, pauses: Pauses, width: Option<usize>, out: W) -> Self {
         let Pauses { first: pause, next } = pauses;
         Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
@@ -282,7 +282,7 @@ impl<W: Write> Line<W> {
     }
 }
 
-impl<W: Write> Drop for Line<W> {
+impl<W: Write> Drop for ProgressLine<W> {
     fn drop(&mut self) {
         self.clear();
     }
@@ -334,13 +334,13 @@ mod tests {
         }
     }
 
-    fn tally(pauses: Pauses) -> (Tally<Paper>, Paper) {
+    fn tally(pauses: Pauses) -> (ItemCounter<Paper>, Paper) {
         tally_on(80, pauses)
     }
 
-    fn tally_on(width: usize, pauses: Pauses) -> (Tally<Paper>, Paper) {
+    fn tally_on(width: usize, pauses: Pauses) -> (ItemCounter<Paper>, Paper) {
         let paper = Paper::default();
-        (Tally::new(Line::new("Reading", pauses, Some(width), paper.clone())), paper)
+        (ItemCounter::new(ProgressLine::new("Reading", pauses, Some(width), paper.clone())), paper)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 
-use super::{At, Disk, For, Handle};
+use super::{Disk, For, Handle, NameInDir};
 
 /// Maximum number of open directories. Those above are reopened with `..` and checked by their identity.
 const HELD: usize = 16;
@@ -23,7 +23,7 @@ enum Level {
 
 impl<'d> Descent<'d> {
     /// Begins in a directory.
-    pub fn new(disk: &'d dyn Disk, first: At<'_>) -> io::Result<Self> {
+    pub fn new(disk: &'d dyn Disk, first: NameInDir<'_>) -> io::Result<Self> {
         Ok(Self { disk, levels: vec![Level::Open(disk.open(first, For::Dir)?)] })
     }
 

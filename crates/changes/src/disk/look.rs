@@ -10,7 +10,7 @@ use rustix::path::Arg;
 
 /// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
@@ -23,7 +23,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl EntryKind {
     fn of(mode: u32) -> Self {
         use rustix::fs::FileType;
         match FileType::from_raw_mode(mode as _) {
@@ -38,9 +38,9 @@ impl Kind {
 
 /// The metadata of an entry; links are not followed.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct EntryMetadata {
     /// The type of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Device and inode.
     pub identity: (u64, u64),
     /// Size in bytes.
@@ -57,7 +57,7 @@ pub struct Look {
     pub is_mount_point: bool,
 }
 
-impl Look {
+impl EntryMetadata {
     /// Reads the metadata of a path.
     pub fn at(path: &Path) -> io::Result<Self> {
         Self::of(CWD, path)
@@ -79,12 +79,12 @@ impl Look {
         use rustix::fs::{StatxAttributes, StatxFlags, makedev, statx};
         let name = name.into_c_str()?;
         let found = statx(&dir, &*name, flags | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS)?;
-        let kind = Kind::of(found.stx_mode.into());
+        let kind = EntryKind::of(found.stx_mode.into());
         let device = makedev(found.stx_dev_major, found.stx_dev_minor);
         let is_mount_point = if found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
             found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
         } else {
-            kind == Kind::Dir && has_other_device_above(dir, &name, device)?
+            kind == EntryKind::Dir && has_other_device_above(dir, &name, device)?
         };
         Ok(Self {
             kind,
@@ -113,7 +113,7 @@ impl Look {
 
     #[cfg(not(target_os = "linux"))]
     fn found(found: &rustix::fs::Stat, dir: impl AsFd, name: &CStr) -> io::Result<Self> {
-        let kind = Kind::of(found.st_mode.into());
+        let kind = EntryKind::of(found.st_mode.into());
         let device = found.st_dev as u64;
         Ok(Self {
             kind,
@@ -123,7 +123,7 @@ impl Look {
             accessed: (found.st_atime, found.st_atime_nsec),
             mode: u32::from(found.st_mode) & 0o7777,
             owner: (found.st_uid, found.st_gid),
-            is_mount_point: kind == Kind::Dir && has_other_device_above(dir, name, device)?,
+            is_mount_point: kind == EntryKind::Dir && has_other_device_above(dir, name, device)?,
         })
     }
 }
@@ -149,9 +149,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("plain")).expect("a directory");
         let root = std::fs::File::open(dir.path()).expect("a directory");
-        let look = Look::of(&root, c"plain").expect("a look");
+        let look = EntryMetadata::of(&root, c"plain").expect("a look");
         assert!(!look.is_mount_point);
-        assert!(!Look::open(&root).expect("a look").is_mount_point);
+        assert!(!EntryMetadata::open(&root).expect("a look").is_mount_point);
         for name in [c"plain", c""] {
             let is_below = |device| has_other_device_above(&root, name, device).expect("an answer");
             assert!(!is_below(look.identity.0));
@@ -160,7 +160,7 @@ mod tests {
         // Every system has a mount point there, but a container may lack it.
         let device = |path: &str| Path::new(path).metadata().map(|metadata| metadata.dev()).ok();
         if let Some(dev) = device("/dev") {
-            assert_eq!(Look::at(Path::new("/dev")).expect("a look").is_mount_point, Some(dev) != device("/"));
+            assert_eq!(EntryMetadata::at(Path::new("/dev")).expect("a look").is_mount_point, Some(dev) != device("/"));
         }
     }
 }

@@ -26,8 +26,8 @@ use crate::links;
 pub use buffer::{BufReader, Buffer, PAGE, PIECE};
 pub use descent::Descent;
 use extended::copy_extended;
-pub use look::{Kind, Look};
-pub use saving::{Saving, Update, replace, save, save_new};
+pub use look::{EntryKind, EntryMetadata};
+pub use saving::{FileUpdate, Saving, replace, save, save_new};
 pub use sparse::Sparse;
 use sync::sync;
 pub use system::{Faults, System};
@@ -46,10 +46,10 @@ pub enum Handle {
 const ITSELF: &str = ".";
 
 /// A name in an open directory.
-pub type At<'a> = (&'a Handle, &'a OsStr);
+pub type NameInDir<'a> = (&'a Handle, &'a OsStr);
 
 /// Access and modification time, each as seconds since 1970 and nanoseconds.
-pub type Times = ((i64, i64), (i64, i64));
+pub type FileTimes = ((i64, i64), (i64, i64));
 
 /// Permissions of a new file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,46 +91,46 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Returns the path with all links resolved.
     fn real_path(&self, path: &Path) -> io::Result<PathBuf>;
     /// Opens an entry of a directory.
-    fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle>;
+    fn open(&self, at: NameInDir<'_>, purpose: For) -> io::Result<Handle>;
     /// Reads the metadata of an entry of a directory.
-    fn look(&self, at: At<'_>) -> io::Result<Look>;
+    fn look(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata>;
     /// Reads the metadata of an open file or directory.
-    fn look_at(&self, open: &Handle) -> io::Result<Look>;
+    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata>;
     /// Returns the names in a directory, in byte order.
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>>;
     /// Returns the target of a link.
-    fn read_link(&self, at: At<'_>) -> io::Result<PathBuf>;
+    fn read_link(&self, at: NameInDir<'_>) -> io::Result<PathBuf>;
     /// Reads from an offset of a file. Returns the number of bytes; 0 at its end.
     fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Makes a directory.
-    fn make_dir(&self, at: At<'_>, access: Access) -> io::Result<()>;
+    fn make_dir(&self, at: NameInDir<'_>, access: Access) -> io::Result<()>;
     /// Makes a symbolic link.
-    fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()>;
+    fn make_link(&self, at: NameInDir<'_>, target: &Path) -> io::Result<()>;
     /// Appends to a file; a failed call may have appended a part.
     fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()>;
     /// Truncates a file, or appends a hole, which reads as zeros.
     fn set_length(&self, file: &Handle, length: u64) -> io::Result<()>;
     /// Creates a hard link to a file; the new name must be free.
-    fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    fn link(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()>;
     /// Moves an entry, replacing the target.
-    fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    fn rename(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()>;
     /// Moves an entry to a free name.
-    fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()>;
+    fn rename_to_free(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()>;
     /// Exchanges two entries.
-    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()>;
+    fn exchange(&self, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<()>;
     /// Removes a name of anything but a directory.
-    fn unlink(&self, at: At<'_>) -> io::Result<()>;
+    fn unlink(&self, at: NameInDir<'_>) -> io::Result<()>;
     /// Removes an empty directory.
-    fn remove_dir(&self, at: At<'_>) -> io::Result<()>;
+    fn remove_dir(&self, at: NameInDir<'_>) -> io::Result<()>;
     /// Changes the owner.
-    fn set_owner(&self, at: At<'_>, owner: (u32, u32)) -> io::Result<()>;
+    fn set_owner(&self, at: NameInDir<'_>, owner: (u32, u32)) -> io::Result<()>;
     /// Sets the permissions of anything but a link.
-    fn set_mode(&self, at: At<'_>, mode: u32) -> io::Result<()>;
+    fn set_mode(&self, at: NameInDir<'_>, mode: u32) -> io::Result<()>;
     /// Copies the extended attributes of an open file or directory to another one; on Linux these include the ACL.
     fn copy_extended(&self, from: &Handle, to: &Handle) -> io::Result<()>;
     /// Sets the times; for a link, those of the link itself.
-    fn set_times(&self, at: At<'_>, times: Times) -> io::Result<()>;
+    fn set_times(&self, at: NameInDir<'_>, times: FileTimes) -> io::Result<()>;
     /// Flushes the bytes of a file, or the names in a directory, to the disk.
     fn sync(&self, open: &Handle) -> io::Result<()>;
     /// Tries to lock a file or directory without waiting. Returns `false` if another handle holds the lock. The lock is
@@ -157,7 +157,7 @@ pub fn real_dir(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Reads the metadata of an entry of a directory; `None` if it does not exist.
-pub fn look_if_present(disk: &dyn Disk, at: At<'_>) -> io::Result<Option<Look>> {
+pub fn look_if_present(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<EntryMetadata>> {
     match disk.look(at) {
         Ok(look) => Ok(Some(look)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -171,7 +171,7 @@ pub fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<O
     let read = || {
         let (mut dir, mut name) = open_parent(disk, path)?;
         let look = disk.look((&dir, &name))?;
-        if look.kind == Kind::Symlink {
+        if look.kind == EntryKind::Symlink {
             let real = disk.real_path(path).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => io::Error::other("it is a link that leads nowhere"),
                 _ => error,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Access, Disk, For, Handle, ITSELF, look_if_present, open_parent};
-use crate::disk::{Buffer, Kind, Look, PIECE, is_absent};
+use crate::disk::{Buffer, EntryKind, EntryMetadata, PIECE, is_absent};
 use crate::error::PathError;
 
 /// A file that is being written: readers see the old one, or none, until it is committed.
@@ -18,9 +18,9 @@ pub struct Saving<'d> {
     path: PathBuf,
     dir: Handle,
     /// The directory's metadata before the temporary file was created.
-    dir_before: Look,
+    dir_before: EntryMetadata,
     name: OsString,
-    old: Option<Look>,
+    old: Option<EntryMetadata>,
     file: Handle,
     /// The temporary name; `None` after the rename.
     temporary: Option<OsString>,
@@ -36,7 +36,7 @@ impl<'d> Saving<'d> {
             parent.and_then(|(dir, name)| Ok((disk.open_for_writing(dir)?, name.to_owned()))).map_err(fail("write"))?;
         let dir_before = disk.look_at(&dir).map_err(fail("write"))?;
         let old = look_if_present(disk, (&dir, &name)).map_err(fail("replace"))?;
-        if old.is_some_and(|old| old.kind != Kind::File) {
+        if old.is_some_and(|old| old.kind != EntryKind::File) {
             return Err(fail("replace")(io::Error::other("it is not a regular file")));
         }
         let old = old.filter(|_| access != Access::Private);
@@ -88,7 +88,7 @@ impl<'d> Saving<'d> {
             }
             self.put(true)?;
             // The new file is in place; failing to restore the directory's times is not an error.
-            let Look { accessed, modified, .. } = self.dir_before;
+            let EntryMetadata { accessed, modified, .. } = self.dir_before;
             let _ = self.disk.set_times((&self.dir, ITSELF.as_ref()), (accessed, modified));
             Ok(())
         });
@@ -186,23 +186,23 @@ pub fn replace(disk: &dyn Disk, path: &Path, contents: &[u8]) -> Result<(), Path
 /// As long as the pieces equal the old file, nothing is written; at the first difference the equal part is copied. So
 /// the memory used does not depend on the size of the file.
 #[derive(Debug)]
-pub struct Update<'d> {
+pub struct FileUpdate<'d> {
     disk: &'d dyn Disk,
     path: PathBuf,
-    state: State<'d>,
+    state: UpdateState<'d>,
 }
 
 #[derive(Debug)]
-enum State<'d> {
+enum UpdateState<'d> {
     /// The old file begins with the pieces so far.
-    Same(Old),
+    Same(OldFile),
     /// The pieces differ from the old file, or there is no old file.
     Different(Box<Saving<'d>>),
 }
 
 /// The existing file, compared with the pieces.
 #[derive(Debug)]
-struct Old {
+struct OldFile {
     file: Handle,
     /// Number of equal bytes.
     bytes: u64,
@@ -212,7 +212,7 @@ struct Old {
     end: usize,
 }
 
-impl Old {
+impl OldFile {
     /// Returns the next bytes; empty at the end of the file.
     fn next(&mut self, disk: &dyn Disk) -> io::Result<&[u8]> {
         if self.at == self.end {
@@ -222,14 +222,14 @@ impl Old {
     }
 }
 
-impl<'d> Update<'d> {
+impl<'d> FileUpdate<'d> {
     /// Begins the new contents of a file; its directory must exist.
     pub fn begin(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let opened = open_parent(disk, path).and_then(|(dir, name)| disk.open((&dir, &name), For::Reading));
         let state = match opened {
-            Ok(file) => State::Same(Old { file, bytes: 0, buffer: Buffer::new(PIECE), at: 0, end: 0 }),
+            Ok(file) => UpdateState::Same(OldFile { file, bytes: 0, buffer: Buffer::new(PIECE), at: 0, end: 0 }),
             Err(error) if is_absent(error.kind()) => {
-                State::Different(Box::new(Saving::begin(disk, path, Access::Kept)?))
+                UpdateState::Different(Box::new(Saving::begin(disk, path, Access::Kept)?))
             }
             Err(error) => return Err(PathError::new("read", path, error)),
         };
@@ -240,8 +240,8 @@ impl<'d> Update<'d> {
     pub fn write(&mut self, mut piece: &[u8]) -> Result<(), PathError> {
         while !piece.is_empty() {
             match &mut self.state {
-                State::Different(saving) => return saving.write_all(piece).map_err(|error| saving.failed(error)),
-                State::Same(old) => {
+                UpdateState::Different(saving) => return saving.write_all(piece).map_err(|error| saving.failed(error)),
+                UpdateState::Same(old) => {
                     let next = old.next(self.disk).map_err(|error| PathError::new("read", &self.path, error))?;
                     let common = next.iter().zip(piece).take_while(|(a, b)| a == b).count();
                     let is_different = common < next.len().min(piece.len()) || next.is_empty();
@@ -259,7 +259,7 @@ impl<'d> Update<'d> {
 
     /// Moves the file into place if it differs from the existing one, and returns whether it does.
     pub fn commit(mut self) -> Result<bool, PathError> {
-        if let State::Same(old) = &mut self.state {
+        if let UpdateState::Same(old) = &mut self.state {
             let rest = old.next(self.disk).map_err(|error| PathError::new("read", &self.path, error))?;
             if rest.is_empty() {
                 return Ok(false);
@@ -267,13 +267,13 @@ impl<'d> Update<'d> {
             self.part_ways()?;
         }
         match self.state {
-            State::Different(saving) => saving.commit().map(|()| true),
-            State::Same(_) => Ok(false),
+            UpdateState::Different(saving) => saving.commit().map(|()| true),
+            UpdateState::Same(_) => Ok(false),
         }
     }
 
     fn part_ways(&mut self) -> Result<(), PathError> {
-        let State::Same(Old { file: old, bytes, .. }) = &self.state else { return Ok(()) };
+        let UpdateState::Same(OldFile { file: old, bytes, .. }) = &self.state else { return Ok(()) };
         let fail = |error| PathError::new("read", &self.path, error);
         let mut saving = Saving::begin(self.disk, &self.path, Access::Kept)?;
         let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
@@ -286,7 +286,7 @@ impl<'d> Update<'d> {
             saving.write_all(&buffer[..count]).map_err(|error| saving.failed(error))?;
             offset += count as u64;
         }
-        self.state = State::Different(Box::new(saving));
+        self.state = UpdateState::Different(Box::new(saving));
         Ok(())
     }
 }
@@ -303,7 +303,7 @@ mod tests {
 
     /// Writes contents in pieces of `piece` bytes and returns whether the file was written.
     fn update(path: &Path, contents: &[u8], piece: usize) -> bool {
-        let mut update = Update::begin(&SYSTEM, path).expect("a beginning");
+        let mut update = FileUpdate::begin(&SYSTEM, path).expect("a beginning");
         contents.chunks(piece).for_each(|piece| update.write(piece).expect("a piece"));
         update.commit().expect("an end")
     }
@@ -331,7 +331,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         std::fs::write(&path, "old").expect("a file");
-        let mut update = Update::begin(&SYSTEM, &path).expect("a beginning");
+        let mut update = FileUpdate::begin(&SYSTEM, &path).expect("a beginning");
         update.write(b"new").expect("a piece");
         assert_eq!(std::fs::read_dir(dir.path()).expect("a listing").count(), 2);
         drop(update);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, Uid, flock};
 use rustix::io::Errno;
 
-use super::{Access, At, Disk, For, Handle, Kind, Look, Times, copy_extended, sync};
+use super::{Access, Disk, EntryKind, EntryMetadata, FileTimes, For, Handle, NameInDir, copy_extended, sync};
 use crate::links::{self, MayTouch};
 
 /// Faults that a test injects into the calls of [`System`].
@@ -114,7 +114,11 @@ fn open_real_dir(path: &Path, may_touch: MayTouch) -> io::Result<OwnedFd> {
     }
     let opened = rustix::fs::open(path, flags, Mode::empty())?;
     let is_real = path.canonicalize()? == path;
-    if is_real && Look::open(&opened)?.identity == Look::at(path)?.identity { Ok(opened) } else { Err(is_linked()) }
+    if is_real && EntryMetadata::open(&opened)?.identity == EntryMetadata::at(path)?.identity {
+        Ok(opened)
+    } else {
+        Err(is_linked())
+    }
 }
 
 fn is_linked() -> io::Error {
@@ -129,7 +133,7 @@ fn is_unknown(error: Errno) -> bool {
 #[expect(clippy::disallowed_methods, reason = "this is part of the one place that changes files")]
 fn inherit_owner(dir: &OwnedFd, name: &OsStr) {
     if rustix::process::geteuid().is_root()
-        && let Ok(Look { owner: (user, group), .. }) = Look::open(dir)
+        && let Ok(EntryMetadata { owner: (user, group), .. }) = EntryMetadata::open(dir)
         && (user, group) != (0, 0)
     {
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
@@ -167,7 +171,7 @@ impl Disk for System {
         path.canonicalize()
     }
 
-    fn open(&self, (dir, name): At<'_>, purpose: For) -> io::Result<Handle> {
+    fn open(&self, (dir, name): NameInDir<'_>, purpose: For) -> io::Result<Handle> {
         let flags = match purpose {
             For::Dir => OFlags::RDONLY | OFlags::DIRECTORY,
             // Opening a FIFO or a device must not block, nor make it the controlling terminal.
@@ -186,7 +190,7 @@ impl Disk for System {
             Errno::NXIO => io::Error::other("it is not a regular file"),
             error => error.into(),
         })?);
-        if purpose != For::Dir && self.look_at(&handle)?.kind != Kind::File {
+        if purpose != For::Dir && self.look_at(&handle)?.kind != EntryKind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
         if matches!(purpose, For::New(_) | For::Locking) {
@@ -195,12 +199,12 @@ impl Disk for System {
         Ok(handle)
     }
 
-    fn look(&self, (dir, name): At<'_>) -> io::Result<Look> {
-        Look::of(fd(dir)?, name)
+    fn look(&self, (dir, name): NameInDir<'_>) -> io::Result<EntryMetadata> {
+        EntryMetadata::of(fd(dir)?, name)
     }
 
-    fn look_at(&self, open: &Handle) -> io::Result<Look> {
-        Look::open(fd(open)?)
+    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {
+        EntryMetadata::open(fd(open)?)
     }
 
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>> {
@@ -211,7 +215,7 @@ impl Disk for System {
         Ok(names)
     }
 
-    fn read_link(&self, (dir, name): At<'_>) -> io::Result<PathBuf> {
+    fn read_link(&self, (dir, name): NameInDir<'_>) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(fd(dir)?, name, Vec::new())?;
         Ok(OsStr::from_bytes(target.to_bytes()).into())
     }
@@ -225,7 +229,7 @@ impl Disk for System {
         }
     }
 
-    fn make_dir(&self, (dir, name): At<'_>, access: Access) -> io::Result<()> {
+    fn make_dir(&self, (dir, name): NameInDir<'_>, access: Access) -> io::Result<()> {
         self.point()?;
         let mode = Mode::from_raw_mode(if access == Access::Usual { 0o777 } else { 0o700 });
         rustix::fs::mkdirat(fd(dir)?, name, mode)?;
@@ -233,7 +237,7 @@ impl Disk for System {
         Ok(())
     }
 
-    fn make_link(&self, (dir, name): At<'_>, target: &Path) -> io::Result<()> {
+    fn make_link(&self, (dir, name): NameInDir<'_>, target: &Path) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::symlinkat(target, fd(dir)?, name)?)
     }
@@ -256,17 +260,17 @@ impl Disk for System {
         Ok(rustix::fs::ftruncate(fd(file)?, length)?)
     }
 
-    fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn link(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::linkat(fd(from.0)?, from.1, fd(to.0)?, to.1, AtFlags::empty())?)
     }
 
-    fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn rename(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::renameat(fd(from.0)?, from.1, fd(to.0)?, to.1)?)
     }
 
-    fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn rename_to_free(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         let (from_dir, to_dir) = (fd(from.0)?, fd(to.0)?);
         match rustix::fs::renameat_with(from_dir, from.1, to_dir, to.1, RenameFlags::NOREPLACE) {
@@ -280,28 +284,28 @@ impl Disk for System {
         }
     }
 
-    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()> {
+    fn exchange(&self, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::renameat_with(fd(one.0)?, one.1, fd(other.0)?, other.1, RenameFlags::EXCHANGE)?)
     }
 
-    fn unlink(&self, (dir, name): At<'_>) -> io::Result<()> {
+    fn unlink(&self, (dir, name): NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::empty())?)
     }
 
-    fn remove_dir(&self, (dir, name): At<'_>) -> io::Result<()> {
+    fn remove_dir(&self, (dir, name): NameInDir<'_>) -> io::Result<()> {
         self.point()?;
         Ok(rustix::fs::unlinkat(fd(dir)?, name, AtFlags::REMOVEDIR)?)
     }
 
-    fn set_owner(&self, (dir, name): At<'_>, (user, group): (u32, u32)) -> io::Result<()> {
+    fn set_owner(&self, (dir, name): NameInDir<'_>, (user, group): (u32, u32)) -> io::Result<()> {
         self.point()?;
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         Ok(rustix::fs::chownat(fd(dir)?, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    fn set_mode(&self, (dir, name): At<'_>, mode: u32) -> io::Result<()> {
+    fn set_mode(&self, (dir, name): NameInDir<'_>, mode: u32) -> io::Result<()> {
         self.point()?;
         let mode = Mode::from_raw_mode((mode & 0o7777) as _);
         change_mode(fd(dir)?, name, mode)
@@ -312,7 +316,7 @@ impl Disk for System {
         copy_extended(fd(from)?, fd(to)?)
     }
 
-    fn set_times(&self, (dir, name): At<'_>, (accessed, modified): Times) -> io::Result<()> {
+    fn set_times(&self, (dir, name): NameInDir<'_>, (accessed, modified): FileTimes) -> io::Result<()> {
         self.point()?;
         let times = Timestamps { last_access: timespec(accessed), last_modification: timespec(modified) };
         Ok(rustix::fs::utimensat(fd(dir)?, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
@@ -323,7 +327,7 @@ impl Disk for System {
         match sync(fd(open)?) {
             // Some file systems cannot sync directories, and do not need it.
             Err(error)
-                if Errno::from_io_error(&error) == Some(Errno::INVAL) && self.look_at(open)?.kind == Kind::Dir =>
+                if Errno::from_io_error(&error) == Some(Errno::INVAL) && self.look_at(open)?.kind == EntryKind::Dir =>
             {
                 Ok(())
             }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::Times;
+use crate::disk::FileTimes;
 use crate::path_text;
 use crate::stamp::Stamp;
 
 /// One line of a journal.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub(crate) enum Event {
+pub(crate) enum JournalEvent {
     /// The run begins.
     Begin { format_version: u32, run: String, verb: String, at: Timestamp, pid: u32 },
     /// An item to be done.
@@ -22,7 +22,7 @@ pub(crate) enum Event {
         item: usize,
         step: usize,
         /// Access and modification times of the directory before the step.
-        dir_times: Option<Times>,
+        dir_times: Option<FileTimes>,
     },
     /// Device and inode of an entry that a step is about to rename into place.
     Made { kept: String, device: u64, inode: u64 },
@@ -43,7 +43,7 @@ pub(crate) enum Event {
     Undoing {
         item: usize,
         /// Times of each step's directory before the undo.
-        dir_times: Vec<Option<Times>>,
+        dir_times: Vec<Option<FileTimes>>,
     },
     /// An item was undone.
     Undone { item: usize, at: Timestamp },
@@ -153,7 +153,7 @@ pub enum StepRecord {
         /// Stamp when it was planned.
         stamp: Stamp,
         /// Times of the old directory; the journal's `start` has those of the new one.
-        from_times: Option<Times>,
+        from_times: Option<FileTimes>,
     },
 }
 

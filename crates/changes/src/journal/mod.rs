@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::disk::{Access, At, Disk, For, Handle};
+use crate::disk::{Access, Disk, For, Handle, NameInDir};
 use crate::error::PathError;
 use crate::state_dir::{StateDir, journal_name};
-pub(super) use event::Event;
+pub(super) use event::JournalEvent;
 pub use event::{ItemRecord, StepRecord};
-pub use run::{Run, State};
+pub use run::{ItemState, Run};
 
 mod event;
 mod run;
@@ -59,7 +59,7 @@ impl<'a> Journal<'a> {
         let mut begin = || {
             disk.make_dir(place, Access::Private).map_err(|error| PathError::new("create", &trash, error))?;
             let (format_version, verb, pid) = (VERSION, verb.to_owned(), std::process::id());
-            journal.write(&Event::Begin { format_version, run: run.clone(), verb, at, pid })?;
+            journal.write(&JournalEvent::Begin { format_version, run: run.clone(), verb, at, pid })?;
             disk.open(place, For::Dir).map_err(|error| PathError::new("read", &trash, error))
         };
         let begun = begin();
@@ -85,7 +85,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Adds a line.
-    pub(super) fn write(&mut self, event: &Event) -> Result<(), PathError> {
+    pub(super) fn write(&mut self, event: &JournalEvent) -> Result<(), PathError> {
         let mut line = serde_json::to_vec(event).map_err(|error| PathError::new("write", &self.path, error.into()))?;
         line.push(b'\n');
         self.line(&line)
@@ -140,7 +140,7 @@ fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Ve
 }
 
 /// Checks by its last line whether a journal's run ended without a stuck item.
-pub(super) fn is_settled(disk: &dyn Disk, at: At<'_>) -> bool {
+pub(super) fn is_settled(disk: &dyn Disk, at: NameInDir<'_>) -> bool {
     let last = || {
         let file = disk.open(at, For::Reading)?;
         let length = disk.look_at(&file)?.size;
@@ -148,6 +148,6 @@ pub(super) fn is_settled(disk: &dyn Disk, at: At<'_>) -> bool {
         Ok::<_, io::Error>(Some(line).filter(|_| whole == length))
     };
     last().is_ok_and(|line| {
-        line.is_some_and(|line| matches!(serde_json::from_slice(&line), Ok(Event::End { stuck: false, .. })))
+        line.is_some_and(|line| matches!(serde_json::from_slice(&line), Ok(JournalEvent::End { stuck: false, .. })))
     })
 }

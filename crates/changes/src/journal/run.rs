@@ -7,15 +7,15 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Event, ItemRecord, StepRecord, VERSION};
+use super::{ItemRecord, JournalEvent, StepRecord, VERSION};
 use crate::bounds::IsKnown;
-use crate::disk::{At, Disk, For, Handle, Times};
 use crate::disk::{Buffer, PIECE};
+use crate::disk::{Disk, FileTimes, For, Handle, NameInDir};
 use crate::error::PathError;
 
 /// Progress of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ItemState {
     /// Not begun.
     Planned,
     /// Begun, without a record of the end.
@@ -43,17 +43,17 @@ pub struct Run {
     /// the future, which no age purges.
     pub kept_since: Option<Timestamp>,
     /// Items with their progress.
-    pub items: Vec<(ItemRecord, State)>,
+    pub items: Vec<(ItemRecord, ItemState)>,
     /// Set if the run ended.
     pub has_ended: bool,
     /// Set if its trash was deleted.
     pub is_purged: bool,
     /// Times of directories before each step, by item and step.
-    pub(crate) dir_times: BTreeMap<(usize, usize), Times>,
+    pub(crate) dir_times: BTreeMap<(usize, usize), FileTimes>,
     /// Device and inode of each step's new entry, by its name in the run.
     pub(crate) made: BTreeMap<String, (u64, u64)>,
     /// Times of directories before the undo of each step, if that was begun.
-    pub(crate) undo_times: BTreeMap<(usize, usize), Times>,
+    pub(crate) undo_times: BTreeMap<(usize, usize), FileTimes>,
 }
 
 impl Run {
@@ -61,7 +61,7 @@ impl Run {
     ///
     /// An invalid line may be the one that records where something is. So a journal with one, one of another version,
     /// and one with a program that is not known, is an error: everything in the run's trash is left alone.
-    pub fn read(disk: &dyn Disk, at: At<'_>, path: &Path, is_known: IsKnown) -> Result<Option<Self>, PathError> {
+    pub fn read(disk: &dyn Disk, at: NameInDir<'_>, path: &Path, is_known: IsKnown) -> Result<Option<Self>, PathError> {
         let fail = |error| PathError::new("read", path, error);
         let file = match disk.open(at, For::Reading) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -73,20 +73,20 @@ impl Run {
             if line.is_empty() {
                 return Ok(());
             }
-            if let (None, Ok(Version { format_version })) = (&run, serde_json::from_slice(line))
+            if let (None, Ok(JournalVersion { format_version })) = (&run, serde_json::from_slice(line))
                 && format_version != VERSION
             {
                 let why = format!("it is of version {format_version}, and this rejoin knows only version {VERSION}");
                 return Err(io::Error::other(why));
             }
-            let event = serde_json::from_slice::<Event>(line).map_err(|_| damaged("is damaged"))?;
-            if let Event::Item(ItemRecord { agent: Some(agent), .. }) = &event
+            let event = serde_json::from_slice::<JournalEvent>(line).map_err(|_| damaged("is damaged"))?;
+            if let JournalEvent::Item(ItemRecord { agent: Some(agent), .. }) = &event
                 && !is_known(agent)
             {
                 return Err(damaged("is damaged"));
             }
             match (event, &mut run) {
-                (Event::Begin { run: id, verb, at, .. }, None) => {
+                (JournalEvent::Begin { run: id, verb, at, .. }, None) => {
                     if path.file_stem() != Some(id.as_ref()) {
                         return Err(damaged("is that of another run"));
                     }
@@ -113,10 +113,10 @@ impl Run {
     }
 
     /// Checks whether an event refers to a planned item and step, with the names that this program gives.
-    fn knows(&self, event: &Event) -> bool {
+    fn knows(&self, event: &JournalEvent) -> bool {
         match event {
-            Event::Begin { .. } => false,
-            Event::Item(record) => {
+            JournalEvent::Begin { .. } => false,
+            JournalEvent::Item(record) => {
                 let is_own = |(number, step): (usize, &StepRecord)| {
                     step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
                 };
@@ -124,52 +124,54 @@ impl Run {
                     && record.needs.is_none_or(|needed| needed < record.item)
                     && record.steps.iter().enumerate().all(is_own)
             }
-            Event::Start { item, step, .. } => self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len()),
-            Event::Made { kept, .. } => {
+            JournalEvent::Start { item, step, .. } => {
+                self.items.get(*item).is_some_and(|(it, _)| *step < it.steps.len())
+            }
+            JournalEvent::Made { kept, .. } => {
                 let number = kept.split_once('-').and_then(|(item, _)| item.parse().ok());
                 let record = number.and_then(|item: usize| self.items.get(item));
                 record.is_some_and(|(record, _)| record.steps.iter().any(|step| step.kept() == kept))
             }
-            Event::Done { item }
-            | Event::Left { item, .. }
-            | Event::Stuck { item, .. }
-            | Event::Undoing { item, .. }
-            | Event::Undone { item, .. } => *item < self.items.len(),
-            Event::End { .. } | Event::Purged { .. } => true,
+            JournalEvent::Done { item }
+            | JournalEvent::Left { item, .. }
+            | JournalEvent::Stuck { item, .. }
+            | JournalEvent::Undoing { item, .. }
+            | JournalEvent::Undone { item, .. } => *item < self.items.len(),
+            JournalEvent::End { .. } | JournalEvent::Purged { .. } => true,
         }
     }
 
-    fn add(&mut self, event: Event) {
+    fn add(&mut self, event: JournalEvent) {
         let mut set = |item: usize, state| {
             if let Some((_, old)) = self.items.get_mut(item) {
                 *old = state;
             }
         };
         match event {
-            Event::Begin { .. } => {}
-            Event::Item(record) => self.items.push((record, State::Planned)),
-            Event::Start { item, step, dir_times } => {
-                set(item, State::Begun);
+            JournalEvent::Begin { .. } => {}
+            JournalEvent::Item(record) => self.items.push((record, ItemState::Planned)),
+            JournalEvent::Start { item, step, dir_times } => {
+                set(item, ItemState::Begun);
                 if let Some(times) = dir_times {
                     self.dir_times.entry((item, step)).or_insert(times);
                 }
             }
-            Event::Made { kept, device, inode } => {
+            JournalEvent::Made { kept, device, inode } => {
                 self.made.insert(kept, (device, inode));
             }
-            Event::Done { item } => set(item, State::Done),
-            Event::Left { item, reason } => set(item, State::Left(reason)),
-            Event::Stuck { item, reason } => set(item, State::Stuck(reason)),
-            Event::End { .. } => self.has_ended = true,
-            Event::Undoing { item, dir_times } => {
+            JournalEvent::Done { item } => set(item, ItemState::Done),
+            JournalEvent::Left { item, reason } => set(item, ItemState::Left(reason)),
+            JournalEvent::Stuck { item, reason } => set(item, ItemState::Stuck(reason)),
+            JournalEvent::End { .. } => self.has_ended = true,
+            JournalEvent::Undoing { item, dir_times } => {
                 for (step, times) in dir_times.into_iter().enumerate() {
                     if let Some(times) = times {
                         self.undo_times.entry((item, step)).or_insert(times);
                     }
                 }
             }
-            Event::Undone { item, .. } => set(item, State::Undone),
-            Event::Purged { .. } => self.is_purged = true,
+            JournalEvent::Undone { item, .. } => set(item, ItemState::Undone),
+            JournalEvent::Purged { .. } => self.is_purged = true,
         }
     }
 
@@ -183,13 +185,13 @@ impl Run {
     }
 
     /// Returns the number of items in a state.
-    pub fn count(&self, is_so: impl Fn(&State) -> bool) -> usize {
+    pub fn count(&self, is_so: impl Fn(&ItemState) -> bool) -> usize {
         self.items.iter().filter(|(_, state)| is_so(state)).count()
     }
 
     /// Checks whether an item was done in part and could not be reverted.
     pub fn is_stuck(&self) -> bool {
-        self.count(|state| matches!(state, State::Stuck(_))) > 0
+        self.count(|state| matches!(state, ItemState::Stuck(_))) > 0
     }
 
     /// Checks whether it did not finish.
@@ -199,13 +201,14 @@ impl Run {
 
     /// Checks whether anything that it did can still be undone.
     pub fn is_undoable(&self) -> bool {
-        !self.is_purged && self.count(|state| matches!(state, State::Done | State::Begun | State::Stuck(_))) > 0
+        !self.is_purged
+            && self.count(|state| matches!(state, ItemState::Done | ItemState::Begun | ItemState::Stuck(_))) > 0
     }
 }
 
 /// The version of a journal, checked before everything else.
 #[derive(Deserialize)]
-struct Version {
+struct JournalVersion {
     format_version: u32,
 }
 

@@ -26,7 +26,7 @@ fn begun(state_dir: &StateDir) -> (Journal<'_>, String, PathBuf) {
         needs: None,
         steps,
     };
-    journal.write(&Event::Item(record)).expect("a line");
+    journal.write(&JournalEvent::Item(record)).expect("a line");
     let path = state_dir.journal_of(&id);
     (journal, id, path)
 }
@@ -54,9 +54,9 @@ fn a_journal_round_trips_and_continues_after_a_torn_line() {
     assert_eq!(id, "20260301-120000");
     journal.line(b"{\"event\":\"sta").expect("a part of a line");
     let mut journal = Journal::reopen(&state_dir, &id).expect("a journal");
-    journal.write(&Event::Done { item: 0 }).expect("a line");
+    journal.write(&JournalEvent::Done { item: 0 }).expect("a line");
     let run = read(&state_dir, &path).expect("a journal").expect("a run");
-    assert_eq!((run.items[0].0.steps[0].path(), &run.items[0].1), (odd_path().as_path(), &State::Done));
+    assert_eq!((run.items[0].0.steps[0].path(), &run.items[0].1), (odd_path().as_path(), &ItemState::Done));
     assert!(!run.has_ended && run.is_undoable());
 
     let (_, next, _) = begun(&state_dir);
@@ -83,7 +83,7 @@ fn journal_with_invalid_line_is_an_error() {
     for line in lines {
         let (mut journal, _, path) = begun(&state_dir);
         journal.line(line).expect("a line");
-        journal.write(&Event::Done { item: 0 }).expect("a line");
+        journal.write(&JournalEvent::Done { item: 0 }).expect("a line");
         let error = read(&state_dir, &path).expect_err("a refusal").to_string();
         assert!(error.contains("line 3 of it"), "{error}");
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::disk::At;
+use crate::disk::NameInDir;
 use crate::stamp::Stamp;
 use crate::step::StepContext;
 use crate::step::{StepError, changed, failed, in_the_way, is};
@@ -20,11 +20,11 @@ impl StepContext<'_> {
     /// original that no longer matches its stamp or its copy after its first rename is renamed back.
     pub(super) fn move_to_free(
         &self,
-        from: At<'_>,
-        to: At<'_>,
+        from: NameInDir<'_>,
+        to: NameInDir<'_>,
         (partial, gone, rest): (&str, &str, &str),
         (path, stamp): (&Path, Option<&Stamp>),
-        note: &mut dyn FnMut(At<'_>) -> io::Result<()>,
+        note: &mut dyn FnMut(NameInDir<'_>) -> io::Result<()>,
     ) -> Result<(), StepError> {
         let disk = self.disk;
         let fail = failed("cannot move", path);
@@ -79,7 +79,7 @@ impl StepContext<'_> {
     }
 
     /// Exchanges two files; `false` if the file system cannot, and nothing was done.
-    pub(super) fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<bool> {
+    pub(super) fn exchange(&self, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<bool> {
         match self.disk.exchange(one, other) {
             Err(error) if is(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
             done => done.map(|()| true),
@@ -87,7 +87,7 @@ impl StepContext<'_> {
     }
 
     /// Adds a second name to a file: a hard link, or a copy if that is impossible.
-    pub(super) fn link_or_copy(&self, from: At<'_>, to: At<'_>, partial: &str) -> io::Result<()> {
+    pub(super) fn link_or_copy(&self, from: NameInDir<'_>, to: NameInDir<'_>, partial: &str) -> io::Result<()> {
         match self.disk.link(from, to) {
             Ok(()) => {}
             Err(error) if is(&error, &[Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOTSUP, Errno::ACCESS]) => {

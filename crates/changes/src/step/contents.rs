@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{At, Disk, For};
 use crate::disk::{Buffer, PIECE};
+use crate::disk::{Disk, For, NameInDir};
 use crate::plan::Contents;
 use crate::plan::Edit;
 use crate::stamp::hex;
@@ -47,7 +47,7 @@ pub(super) fn each_piece(
 /// Passes a range of a file, up to the end of the file, to `see`, piece by piece.
 pub(super) fn each_piece_of(
     disk: &dyn Disk,
-    at: At<'_>,
+    at: NameInDir<'_>,
     range: Range<u64>,
     see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::{At, Disk, Handle, look_if_present};
+use crate::disk::{Disk, Handle, NameInDir, look_if_present};
 use crate::stamp::hex;
 use crate::stamp::{self, Stamp};
 use contents::each_piece_of;
@@ -45,14 +45,14 @@ pub(super) struct StepContext<'a> {
 }
 
 /// Records the entry at a place as the one that a step, named by its place in the trash, is about to put in place.
-type NoteMade<'n> = dyn FnMut(&str, At<'_>) -> io::Result<()> + 'n;
+type NoteMade<'n> = dyn FnMut(&str, NameInDir<'_>) -> io::Result<()> + 'n;
 
 /// Records an entry that a step is about to rename into place, so that a later run recognises it.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
 impl StepContext<'_> {
     /// Returns the place of an entry in the trash.
-    fn kept<'k>(&'k self, name: &'k str) -> At<'k> {
+    fn kept<'k>(&'k self, name: &'k str) -> NameInDir<'k> {
         (&self.trash, OsStr::new(name))
     }
 
@@ -67,11 +67,11 @@ impl StepContext<'_> {
     }
 
     /// Returns device and inode of the entry at a place; `None` if the place is free.
-    fn identity(&self, at: At<'_>) -> io::Result<Option<(u64, u64)>> {
+    fn identity(&self, at: NameInDir<'_>) -> io::Result<Option<(u64, u64)>> {
         Ok(look_if_present(self.disk, at)?.map(|look| look.identity))
     }
 
-    fn exists(&self, at: At<'_>) -> io::Result<bool> {
+    fn exists(&self, at: NameInDir<'_>) -> io::Result<bool> {
         Ok(look_if_present(self.disk, at)?.is_some())
     }
 
@@ -81,20 +81,20 @@ impl StepContext<'_> {
     }
 
     /// Checks whether an entry matches its stamp, in any directory.
-    fn is_as(&self, at: At<'_>, stamp: &Stamp) -> bool {
+    fn is_as(&self, at: NameInDir<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found.is_ok_and(|found| Stamp { parent: stamp.parent, ..found } == *stamp)
     }
 
     /// Checks whether an entry has the kind, size and time of a stamp; a copy has another inode.
-    fn is_like(&self, at: At<'_>, stamp: &Stamp) -> bool {
+    fn is_like(&self, at: NameInDir<'_>, stamp: &Stamp) -> bool {
         let found = stamp::take_on(self.disk, at, Path::new(at.1));
         found
             .is_ok_and(|found| (found.is_dir, found.size, found.modified) == (stamp.is_dir, stamp.size, stamp.modified))
     }
 
     /// Checks whether a file is the one that a step has made, with exactly the content that was written to it.
-    fn is_made(&self, at: At<'_>, kept: &str, sha256: &str) -> io::Result<bool> {
+    fn is_made(&self, at: NameInDir<'_>, kept: &str, sha256: &str) -> io::Result<bool> {
         if self.made(kept).is_none() || self.identity(at)? != self.made(kept) {
             return Ok(false);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::disk::{Access, At, For, Sparse};
+use crate::disk::{Access, For, NameInDir, Sparse};
 use crate::journal::StepRecord;
 use crate::plan::{Contents, Step};
 use crate::stamp::Stamp;
@@ -18,7 +18,7 @@ use crate::tree;
 impl StepContext<'_> {
     /// Carries out a step; calls `note` before a new entry is renamed into place.
     pub(crate) fn perform(&self, step: &Step, record: &StepRecord, note: &mut Note<'_>) -> Result<(), StepError> {
-        let mut note = |kept: &str, at: At<'_>| {
+        let mut note = |kept: &str, at: NameInDir<'_>| {
             let identity = self.disk.look(at)?.identity;
             note(identity)?;
             self.made.borrow_mut().insert(kept.to_owned(), identity);
@@ -134,7 +134,7 @@ impl StepContext<'_> {
     }
 
     /// Renames a prepared entry to its path, which must be free.
-    fn put_in_place(&self, temporary: At<'_>, step_dir: &StepDir<'_>) -> Result<(), StepError> {
+    fn put_in_place(&self, temporary: NameInDir<'_>, step_dir: &StepDir<'_>) -> Result<(), StepError> {
         let taken = |error: io::Error| {
             if is(&error, &[Errno::EXIST]) {
                 changed(step_dir.path)

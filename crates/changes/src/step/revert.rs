@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::disk::{At, look_if_present};
+use crate::disk::{NameInDir, look_if_present};
 use crate::journal::StepRecord;
 use crate::stamp::Stamp;
 use crate::step::StepContext;
@@ -334,7 +334,7 @@ impl StepContext<'_> {
     }
 
     /// Removes a `gone` entry. Renames it to `rest` first, because a part of it would no longer match its copy.
-    fn remove_in_parts(&self, (dir, name): At<'_>) -> io::Result<()> {
+    fn remove_in_parts(&self, (dir, name): NameInDir<'_>) -> io::Result<()> {
         let text = name.to_string_lossy();
         let Some(stem) = text.strip_suffix(".gone") else { return tree::remove(self.disk, (dir, name)) };
         let rest = OsString::from(format!("{stem}.rest"));
@@ -344,7 +344,7 @@ impl StepContext<'_> {
     }
 
     /// Removes an entry that has a copy at one of these places; any other may be the only copy.
-    pub(super) fn remove_copied(&self, at: At<'_>, copies: [At<'_>; 2], path: &Path) -> io::Result<bool> {
+    pub(super) fn remove_copied(&self, at: NameInDir<'_>, copies: [NameInDir<'_>; 2], path: &Path) -> io::Result<bool> {
         if !self.exists(at)? {
             return Ok(false);
         }
@@ -358,7 +358,7 @@ impl StepContext<'_> {
     }
 }
 
-fn newer(at: At<'_>, path: &Path) -> io::Error {
+fn newer(at: NameInDir<'_>, path: &Path) -> io::Error {
     let name = at.1.display();
     io::Error::other(format!("{name}, next to {}, holds something newer; move it there first", path.display()))
 }

@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::Look;
-use crate::disk::{self, Access, At, Disk, Handle, Times};
+use crate::disk::EntryMetadata;
+use crate::disk::{self, Access, Disk, FileTimes, Handle, NameInDir};
 use crate::journal::StepRecord;
 use crate::step::StepContext;
 use crate::step::{StepError, failed};
@@ -14,7 +14,7 @@ use crate::step::{StepError, failed};
 pub(super) struct StepDir<'p> {
     pub(super) dir: Handle,
     /// Metadata of the directory when it was opened.
-    pub(super) look: Look,
+    pub(super) look: EntryMetadata,
     pub(super) name: OsString,
     pub(super) path: &'p Path,
 }
@@ -26,11 +26,11 @@ impl<'p> StepDir<'p> {
         Ok(Self { dir, look, name, path })
     }
 
-    pub(super) fn at(&self) -> At<'_> {
+    pub(super) fn at(&self) -> NameInDir<'_> {
         (&self.dir, &self.name)
     }
 
-    pub(super) fn next_to<'a>(&'a self, name: &'a str) -> At<'a> {
+    pub(super) fn next_to<'a>(&'a self, name: &'a str) -> NameInDir<'a> {
         (&self.dir, OsStr::new(name))
     }
 
@@ -40,7 +40,7 @@ impl<'p> StepDir<'p> {
         self.set_times(disk, (self.look.accessed, self.look.modified))
     }
 
-    fn set_times(&self, disk: &dyn Disk, times: Times) -> io::Result<()> {
+    fn set_times(&self, disk: &dyn Disk, times: FileTimes) -> io::Result<()> {
         match disk.set_times(self.next_to("."), times) {
             // It was not changed, as on a file system that is read-only.
             Err(_) if disk.look_at(&self.dir).is_ok_and(|now| now.modified == times.1) => Ok(()),
@@ -88,20 +88,20 @@ impl StepContext<'_> {
     }
 
     /// Returns the times of the directory that a step changes; `None` if it cannot be opened.
-    pub(crate) fn dir_times(&self, path: &Path) -> Option<Times> {
+    pub(crate) fn dir_times(&self, path: &Path) -> Option<FileTimes> {
         let look = self.step_dir(path).ok()?.look;
         Some((look.accessed, look.modified))
     }
 
     /// Restores the times of the directories of an incomplete step; `times` are those of its path's directory.
-    pub(crate) fn restore_dir_times(&self, record: &StepRecord, times: Times) -> Result<(), StepError> {
+    pub(crate) fn restore_dir_times(&self, record: &StepRecord, times: FileTimes) -> Result<(), StepError> {
         if let StepRecord::Move { from, from_times: Some(times), .. } = record {
             self.restore_times_of_dir(from, *times)?;
         }
         self.restore_times_of_dir(record.path(), times)
     }
 
-    fn restore_times_of_dir(&self, path: &Path, times: Times) -> Result<(), StepError> {
+    fn restore_times_of_dir(&self, path: &Path, times: FileTimes) -> Result<(), StepError> {
         let fail = failed("cannot restore the times of the directory of", path);
         // The directory may be gone, and its times with it.
         let Some(step_dir) = self.step_dir_if_present(path).map_err(&fail)? else { return Ok(()) };

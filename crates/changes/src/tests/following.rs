@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bounds::Bounds;
 use crate::disk::memory::Memory;
 use crate::outcome::ItemResult;
-use crate::plan::{Item, Step};
+use crate::plan::{RunItem, Step};
 use crate::state_dir::StateDir;
 use crate::tests::scenarios::now;
 use crate::undo::{self, Which};
@@ -22,8 +22,10 @@ fn remove_both(memory: &Memory, look: &dyn Fn(usize) -> Option<String>) -> (Stat
         [Step::Trash { path: Path::new(path).into(), stamp }]
     };
     let (one, other) = (trash("/home/a"), trash("/home/b"));
-    let items =
-        [Item::new(&"one", "named", &one), Item { after: Some(0), ..Item::new(&"the other", "it follows", &other) }];
+    let items = [
+        RunItem::new(&"one", "named", &one),
+        RunItem { after: Some(0), ..RunItem::new(&"the other", "it follows", &other) },
+    ];
     let bounds = ("/home/state".into(), Bounds::everything());
     let state_dir =
         StateDir::open(memory.shared(), bounds, now(), "delete", Duration::ZERO).expect("a state directory");

@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::bounds::Bounds;
-use crate::disk::Kind;
-use crate::disk::memory::{Memory, Node, Verdict};
+use crate::disk::EntryKind;
+use crate::disk::memory::{ActorNode, HookVerdict, Memory};
 use crate::disk::{self, Access, Disk, For, System};
 use crate::error::{Error, PathError};
 use crate::journal::{ItemRecord, StepRecord};
-use crate::outcome::{ItemResult, Outcome};
-use crate::plan::{Contents, Edit, Item, Step};
+use crate::outcome::{ItemResult, RunOutcome};
+use crate::plan::{Contents, Edit, RunItem, Step};
 use crate::run;
 use crate::stamp::{self, Stamp};
 use crate::state_dir::{READY, StateDir};
 use crate::trash::{Purge, purge};
 use crate::tree;
-use crate::undo::{self, Hindrance, Report, Which};
+use crate::undo::{self, Hindrance, UndoReport, Which};
 
 /// A store and a state directory on some disk.
-pub(super) struct Place {
+pub(super) struct ScenarioDirs {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) base: PathBuf,
     pub(super) is_held: IsHeld,
@@ -33,11 +33,11 @@ pub(super) struct Place {
 pub(super) type IsHeld = Box<dyn Fn(&[&Path]) -> bool>;
 
 /// The steps of each item of a change.
-pub(super) type Change = Vec<Vec<Step>>;
+pub(super) type StepsPerItem = Vec<Vec<Step>>;
 
-pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
+pub(super) type FileContents = BTreeMap<PathBuf, Vec<u8>>;
 
-impl Place {
+impl ScenarioDirs {
     /// Lays out a store; with `apart` the state directory is on another file system, if possible.
     fn new(disk: Arc<dyn Disk>, base: PathBuf) -> Self {
         let place = Self { disk, base, is_held: Box::new(|_| false) };
@@ -86,13 +86,13 @@ impl Place {
     }
 
     /// Returns every file below a directory with its content.
-    pub(super) fn files(&self, below: &str) -> Files {
-        let mut files = Files::new();
+    pub(super) fn files(&self, below: &str) -> FileContents {
+        let mut files = FileContents::new();
         let root = self.base.join(below);
         let (dir, name) = disk::open_parent(&*self.disk, &root).expect("a directory");
         let mut paths = Vec::new();
         let walked = stamp::each_below(&*self.disk, (&dir, &name), &mut |path, look| {
-            paths.extend((look.kind == Kind::File).then(|| path.to_owned()));
+            paths.extend((look.kind == EntryKind::File).then(|| path.to_owned()));
             Ok(())
         });
         walked.expect("a walk");
@@ -115,7 +115,7 @@ impl Place {
     }
 
     /// A change with every kind of step.
-    pub(super) fn change(&self) -> Change {
+    pub(super) fn change(&self) -> StepsPerItem {
         let trash = |path| {
             let (path, stamp) = self.stamp(path);
             Step::Trash { path: path.into(), stamp }
@@ -163,14 +163,14 @@ impl Place {
         self.disk.sync(&file)
     }
 
-    pub(super) fn run(&self, change: &Change) -> Result<Outcome, Error> {
+    pub(super) fn run(&self, change: &StepsPerItem) -> Result<RunOutcome, Error> {
         let state_dir = self.state("delete")?;
         self.prepare().map_err(|error| PathError::new("prepare", &self.base, error))?;
         let look = |number: usize| {
             let paths: Vec<&Path> = change[number].iter().map(Step::path).collect();
             (self.is_held)(&paths).then(|| HELD.to_owned())
         };
-        let items: Vec<_> = change.iter().map(|steps| Item::new(&"something", "named", steps)).collect();
+        let items: Vec<_> = change.iter().map(|steps| RunItem::new(&"something", "named", steps)).collect();
         Ok(run::run(&state_dir, ("delete", &items), now(), &look, &mut |_| {})?)
     }
 
@@ -180,7 +180,7 @@ impl Place {
     }
 
     /// Recovers interrupted runs, and undoes the newest run; `None` if that fails.
-    pub(super) fn try_undo_all(&self) -> Option<Report> {
+    pub(super) fn try_undo_all(&self) -> Option<UndoReport> {
         let state_dir = self.state("undo").ok()?;
         undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).ok()?;
         undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record)).ok()
@@ -219,7 +219,7 @@ pub(super) fn now() -> jiff::Timestamp {
 }
 
 #[track_caller]
-fn nothing_is_lost(before: &Files, place: &Place, when: &str) {
+fn nothing_is_lost(before: &FileContents, place: &ScenarioDirs, when: &str) {
     let everything: BTreeSet<Vec<u8>> = place.files("").into_values().collect();
     for (path, bytes) in before {
         assert!(everything.contains(bytes), "{when}: {} is lost", path.display());
@@ -228,7 +228,7 @@ fn nothing_is_lost(before: &Files, place: &Place, when: &str) {
 
 #[test]
 fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
-    Place::on_both(|place| {
+    ScenarioDirs::on_both(|place| {
         let before = place.files("store");
         let outcome = place.run(&place.change()).expect("a run");
         assert_eq!(outcome.done, vec![ItemResult::Done; 4]);
@@ -260,7 +260,7 @@ fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
 
 #[test]
 fn run_skips_items_changed_by_other_programs() {
-    Place::on_both(|place| {
+    ScenarioDirs::on_both(|place| {
         let change = place.change();
         for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
             place.put(path, "mine");
@@ -275,7 +275,7 @@ fn run_skips_items_changed_by_other_programs() {
 
 #[test]
 fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
-    Place::on_both(|place| {
+    ScenarioDirs::on_both(|place| {
         let disk = &*place.disk;
         let before = place.files("store");
         place.run(&place.change()).expect("a run");
@@ -295,7 +295,7 @@ fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
 
 #[test]
 fn deep_trees_need_few_open_handles() {
-    Place::on_both(|place| {
+    ScenarioDirs::on_both(|place| {
         let disk = &*place.disk;
         let (root, _) = disk::open_parent(disk, &place.base.join("x")).expect("a directory");
         disk.make_dir((&root, "deep".as_ref()), Access::Private).expect("a directory");
@@ -321,7 +321,7 @@ fn deep_trees_need_few_open_handles() {
 fn concurrent_writes_at_any_call_are_kept() {
     for at in 1..400 {
         for act in 0..4 {
-            let (place, memory) = Place::in_memory(at % 2 == 0);
+            let (place, memory) = ScenarioDirs::in_memory(at % 2 == 0);
             let (before, change) = (place.files("store"), place.change());
             memory.before_each(move |call, actor| {
                 if call.number == at {
@@ -335,7 +335,7 @@ fn concurrent_writes_at_any_call_are_kept() {
                         }
                     }
                 }
-                Verdict::Go
+                HookVerdict::Go
             });
             let _ = place.run(&change);
             let has_acted = memory.calls() >= at;
@@ -364,7 +364,7 @@ fn actor_changes_memory_disk_like_another_process() {
     actor.symlink("/a/l", "/a/b");
     actor.rename("/a/b/f", "/a/b/g");
     assert_eq!(actor.read("/a/l/g").as_deref(), Some(&b"onetwo"[..]));
-    assert_eq!(actor.files().get(Path::new("/a/l")), Some(&Node::Link("/a/b".into())));
+    assert_eq!(actor.files().get(Path::new("/a/l")), Some(&ActorNode::Link("/a/b".into())));
     let held = actor.lock("/a/b/g").expect("a lock");
     assert!(actor.lock("/a/b/g").is_none());
     drop(held);
@@ -379,7 +379,7 @@ fn actor_changes_memory_disk_like_another_process() {
                 u64::from(call.name == "open_dir" && !call.changes && call.about == "/a"),
                 Ordering::Relaxed,
             );
-            Verdict::Go
+            HookVerdict::Go
         }
     });
     let dir = memory.open_dir(Path::new("/a")).expect("a directory");

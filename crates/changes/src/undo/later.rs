@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::path::Path;
 
 use crate::history::History;
-use crate::journal::{ItemRecord, Run, State, StepRecord};
+use crate::journal::{ItemRecord, ItemState, Run, StepRecord};
 use crate::state_dir::order;
 
 /// The changes of later runs that are not undone, each with the newest run that made it.
@@ -22,7 +22,7 @@ impl<'h> Later<'h> {
     pub(super) fn than(run: &Run, history: &'h History) -> Self {
         let mut found = Self { entries: BTreeMap::new(), put: HashMap::new() };
         for later in history.runs.iter().filter(|later| order(&later.id) > order(&run.id)) {
-            let stays = |state: &State| matches!(state, State::Begun | State::Done | State::Stuck(_));
+            let stays = |state: &ItemState| matches!(state, ItemState::Begun | ItemState::Done | ItemState::Stuck(_));
             for (record, _) in later.items.iter().filter(|(_, state)| stays(state)) {
                 for step in record.steps.iter().filter(|step| !matches!(step, StepRecord::MakeDir { .. })) {
                     let from = if let StepRecord::Move { from, .. } = step { Some(from.as_path()) } else { None };

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::error::Error;
 use crate::error::Problem;
 use crate::history::History;
-use crate::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::journal::{ItemRecord, ItemState, Journal, JournalEvent, Run};
 use crate::outcome::ItemResult;
 use crate::state_dir::{StateDir, order};
 use crate::step::StepContext;
@@ -24,7 +24,7 @@ use recover::recover_run;
 
 /// Result of undoing a run.
 #[derive(Debug)]
-pub struct Report {
+pub struct UndoReport {
     /// The run.
     pub run: Run,
     /// Results of the items, in the run's order.
@@ -51,7 +51,7 @@ pub fn undo(
     is_dry_run: bool,
     now: Timestamp,
     look: &mut LookAgain<'_>,
-) -> Result<Report, Error> {
+) -> Result<UndoReport, Error> {
     let mut history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     let run = match find(&history, which) {
         Ok(run) => run.clone(),
@@ -91,7 +91,7 @@ pub fn undo(
             (Some(why), _) => Err(ItemResult::Refused(why)),
             (None, None) => is_free(&context, record).map_err(ItemResult::Refused),
             (None, Some(journal)) => put_back(&context, &run, record, Some(journal)).map(|()| {
-                let written = journal.write(&Event::Undone { item: record.item, at: now });
+                let written = journal.write(&JournalEvent::Undone { item: record.item, at: now });
                 doubt = written.err().map(|error| error.to_string());
             }),
         };
@@ -108,11 +108,11 @@ pub fn undo(
     let is_whole = items.iter().all(|item| item.why().is_none());
     if let Some(journal) = &mut journal {
         if doubt.is_none() && (run.has_ended || is_whole) {
-            let is_left = |((_, state), now): (&(_, State), &ItemResult)| {
-                matches!(state, State::Begun | State::Stuck(_)) && *now != ItemResult::Done
+            let is_left = |((_, state), now): (&(_, ItemState), &ItemResult)| {
+                matches!(state, ItemState::Begun | ItemState::Stuck(_)) && *now != ItemResult::Done
             };
             let stuck = run.items.iter().zip(&items).any(is_left);
-            doubt = journal.write(&Event::End { at: now, stuck }).err().map(|error| error.to_string());
+            doubt = journal.write(&JournalEvent::End { at: now, stuck }).err().map(|error| error.to_string());
         }
         doubt = doubt.or_else(|| journal.sync().err().map(|error| error.to_string()));
     }
@@ -121,7 +121,7 @@ pub fn undo(
         state_dir.remove_if_empty(&run.id);
     }
     let doubt = doubt.filter(|_| items.contains(&ItemResult::Done));
-    Ok(Report { run, items, recovered, is_dry_run, warnings: Vec::new(), doubt })
+    Ok(UndoReport { run, items, recovered, is_dry_run, warnings: Vec::new(), doubt })
 }
 
 /// Decides which items of a run can be undone.
@@ -133,14 +133,14 @@ struct Judge<'j, 'l> {
 
 impl Judge<'_, '_> {
     /// Checks whether an item is selected and has steps left to undo.
-    fn is_pending(&self, record: &ItemRecord, state: &State, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
-        let is_settled = matches!(state, State::Undone | State::Left(_));
-        !is_settled && wanted(record) && (*state != State::Planned || is_touched(self.context, record))
+    fn is_pending(&self, record: &ItemRecord, state: &ItemState, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
+        let is_settled = matches!(state, ItemState::Undone | ItemState::Left(_));
+        !is_settled && wanted(record) && (*state != ItemState::Planned || is_touched(self.context, record))
     }
 
     /// Returns the reason to leave an item alone, apart from entries in the way.
-    fn hindrance(&mut self, record: &ItemRecord, state: &State) -> Option<String> {
-        if *state == State::Done && record.steps.iter().any(|step| self.context.has_lost(step)) {
+    fn hindrance(&mut self, record: &ItemRecord, state: &ItemState) -> Option<String> {
+        if *state == ItemState::Done && record.steps.iter().any(|step| self.context.has_lost(step)) {
             return Some(LOST.to_owned());
         }
         self.later.why(record).or_else(|| (self.look)(record).map(|hindrance| hindrance.why))

@@ -6,7 +6,7 @@ use std::io;
 
 use crate::disk::{Access, For};
 use crate::error::PathError;
-use crate::journal::{Event, ItemRecord, Journal, Run, State, StepRecord};
+use crate::journal::{ItemRecord, ItemState, Journal, JournalEvent, Run, StepRecord};
 use crate::outcome::ItemResult;
 use crate::state_dir::StateDir;
 use crate::step::{StepContext, StepError, StepState};
@@ -63,7 +63,7 @@ pub(super) fn put_back(
     journal: Option<&mut Journal<'_>>,
 ) -> Result<(), ItemResult> {
     is_free(context, record).map_err(ItemResult::Refused)?;
-    let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == State::Done);
+    let is_done = run.items.get(record.item).is_some_and(|(_, state)| *state == ItemState::Done);
     let failed = |error: StepError| {
         let is_back = |step| !matches!(context.standing(step), Ok(StepState::After));
         if is_done && record.steps.iter().any(is_back) {
@@ -74,7 +74,7 @@ pub(super) fn put_back(
     };
     if let Some(journal) = journal {
         let dir_times = record.steps.iter().map(|step| context.dir_times(step.path())).collect();
-        let undoing = Event::Undoing { item: record.item, dir_times };
+        let undoing = JournalEvent::Undoing { item: record.item, dir_times };
         journal.write(&undoing).map_err(|error| ItemResult::Refused(error.to_string()))?;
     }
     for (at, step) in record.steps.iter().enumerate().rev() {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::error::PathError;
 use crate::error::Problem;
 use crate::history::History;
-use crate::journal::{Event, ItemRecord, Journal, Run, State};
+use crate::journal::{ItemRecord, ItemState, Journal, JournalEvent, Run};
 use crate::state_dir::StateDir;
 use crate::undo::hindrance::{Hindrance, LookAgain};
 use crate::undo::put_back::{context, is_touched, put_back};
@@ -42,8 +42,8 @@ pub(super) fn recover_run(state_dir: &StateDir, run: &Run, now: Timestamp, look:
         crate::trash::finish_purge(state_dir, id).map(|()| Vec::new())
     } else if run.has_ended {
         let stuck = run.items.iter().filter_map(|(record, state)| match state {
-            State::Stuck(why) => Some((record, why.as_str())),
-            State::Begun => Some((record, "it began, and nothing says how it ended")),
+            ItemState::Stuck(why) => Some((record, why.as_str())),
+            ItemState::Begun => Some((record, "it began, and nothing says how it ended")),
             _ => None,
         });
         Ok(stuck.map(|(record, why)| stuck_at(run, record, why)).collect())
@@ -69,13 +69,13 @@ fn put_back_cut_off(
     let mut journal = Journal::reopen(state_dir, &run.id)?;
     let (mut recovered, mut stuck, mut is_waiting) = (Vec::new(), run.is_stuck(), false);
     for (record, state) in run.items.iter().rev() {
-        if let State::Stuck(why) = state {
+        if let ItemState::Stuck(why) = state {
             recovered.push(stuck_at(run, record, why));
         }
-        if !matches!(state, State::Begun | State::Planned) {
+        if !matches!(state, ItemState::Begun | ItemState::Planned) {
             continue;
         }
-        if *state == State::Planned && !is_touched(&context, record) {
+        if *state == ItemState::Planned && !is_touched(&context, record) {
             continue;
         }
         let what = format!("run {} ({}) was interrupted at {}", run.id, run.verb, record.label);
@@ -87,7 +87,8 @@ fn put_back_cut_off(
         }
         match put_back(&context, run, record, None) {
             Ok(()) => {
-                journal.write(&Event::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
+                journal
+                    .write(&JournalEvent::Left { item: record.item, reason: "the run was interrupted".to_owned() })?;
                 recovered.push(format!("{what}; that item was undone"));
             }
             Err(left) => {
@@ -95,12 +96,12 @@ fn put_back_cut_off(
                 stuck = true;
                 let again = format!("`rejoin undo {}` tries again", run.id);
                 recovered.push(format!("{what}, which could not be undone: {reason}; {again}"));
-                journal.write(&Event::Stuck { item: record.item, reason })?;
+                journal.write(&JournalEvent::Stuck { item: record.item, reason })?;
             }
         }
     }
     if !is_waiting {
-        journal.write(&Event::End { at: now, stuck })?;
+        journal.write(&JournalEvent::End { at: now, stuck })?;
     }
     journal.sync()?;
     if !stuck && !is_waiting {

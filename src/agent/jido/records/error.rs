@@ -6,7 +6,7 @@ use super::SCHEMA_VERSION;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LoadError {
-    /// The file is larger than [`MAX_FILE_BYTES`].
+    /// The file is larger than [`MAX_FILE_BYTES`](super::MAX_FILE_BYTES).
     #[error("JidoCode refuses it: larger than 10 MiB (file_too_large)")]
     FileTooLarge,
     /// The file is not JSON.

@@ -29,19 +29,19 @@ pub(in crate::agent::jido) fn walk<'a, E: From<LoadError>>(
 ) -> Result<(), E> {
     let mut failure = None;
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let walked = deserializer.deserialize_any(Walk { visit, failure: &mut failure });
+    let walked = deserializer.deserialize_any(JidoVisitor { visit, failure: &mut failure });
     match failure {
         Some(failure) => Err(failure),
         None => walked.map_err(|_| unpaired_surrogate().into()),
     }
 }
 
-struct Walk<'f, V, E> {
+struct JidoVisitor<'f, V, E> {
     visit: V,
     failure: &'f mut Option<E>,
 }
 
-impl<V, E> Walk<'_, V, E> {
+impl<V, E> JidoVisitor<'_, V, E> {
     fn step<'a, S: Error>(&mut self, key: Cow<'a, str>, value: &'a str) -> Result<(), S>
     where
         V: FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
@@ -53,7 +53,7 @@ impl<V, E> Walk<'_, V, E> {
     }
 }
 
-impl<'a, V, E> Visitor<'a> for Walk<'_, V, E>
+impl<'a, V, E> Visitor<'a> for JidoVisitor<'_, V, E>
 where
     V: FnMut(Cow<'a, str>, &'a str) -> Result<(), E>,
 {
@@ -69,7 +69,7 @@ where
         Ok(())
     }
     fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some((Text(key), value)) = map.next_entry::<_, &RawValue>()? {
+        while let Some((JidoText(key), value)) = map.next_entry::<_, &RawValue>()? {
             self.step(key, value.get())?;
         }
         Ok(())
@@ -78,7 +78,7 @@ where
 
 /// A string that is borrowed from the file if it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JidoText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Decodes a JSON value if it is a string.
 pub(in crate::agent::jido) fn string(json: &str) -> Result<Option<Cow<'_, str>>, LoadError> {
@@ -86,7 +86,7 @@ pub(in crate::agent::jido) fn string(json: &str) -> Result<Option<Cow<'_, str>>,
         return Ok(None);
     }
     match serde_json::from_str(json) {
-        Ok(Text(text)) => Ok(Some(text)),
+        Ok(JidoText(text)) => Ok(Some(text)),
         Err(_) => Err(unpaired_surrogate()),
     }
 }

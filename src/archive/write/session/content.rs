@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::Writer;
+use super::SessionWriter;
 use crate::agent::Agent;
 use crate::archive::chunks::{digest, each_chunk, pack};
 use crate::archive::inventory::{InventoryEntry, InventoryError};
 use crate::archive::machine_dir::{BlobFault, MAX_MANIFEST, manifest_name};
-use crate::archive::manifest::{Node, Role};
+use crate::archive::manifest::{EntryContent, EntryRole};
 use crate::archive::rows::{self, RowsError};
 use crate::archive::write::tree;
 use crate::archive::{MachineDir, Manifest};
@@ -21,14 +21,14 @@ use crate::error::PathError;
 use crate::format::text::hex;
 use crate::session::{Located, Session, SessionCopy};
 use crate::system::disk::{self, Access, For};
-use crate::system::fsio::{self, Kind};
+use crate::system::fsio::{self, EntryKind};
 
-impl Writer<'_> {
+impl SessionWriter<'_> {
     /// Stores a file; `size` is its size in bytes when it was listed.
-    pub(super) fn file(&mut self, path: &Path, size: u64) -> Result<Node, InventoryError> {
+    pub(super) fn file(&mut self, path: &Path, size: u64) -> Result<EntryContent, InventoryError> {
         if !self.reads && fsio::is_readable(path) {
             self.stored += size;
-            return Ok(Node::File { size, sha256: String::new(), chunks: Vec::new() });
+            return Ok(EntryContent::File { size, sha256: String::new(), chunks: Vec::new() });
         }
         let fail = |error: PathError| match error.kind() {
             io::ErrorKind::NotFound => InventoryError::Changed,
@@ -42,15 +42,15 @@ impl Writer<'_> {
             chunks.push(self.chunk(chunk)?);
             Ok(())
         })?;
-        Ok(Node::File { size, sha256: hex(&whole.finalize()), chunks })
+        Ok(EntryContent::File { size, sha256: hex(&whole.finalize()), chunks })
     }
 
     /// Stores the rows of a session in a database, from one snapshot of it.
-    pub(super) fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<Node, InventoryError> {
+    pub(super) fn rows(&mut self, place: &Located, agent: &dyn Agent) -> Result<EntryContent, InventoryError> {
         let of_plan = || self.sizes?.get(&(Arc::clone(&place.path), place.id.clone()));
         if let Some(size) = of_plan().filter(|_| !self.reads) {
             self.stored += size;
-            return Ok(Node::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
+            return Ok(EntryContent::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
         }
         let mut chunks = Vec::new();
         let captured = rows::of(place, agent, &mut |chunk, is_first| {
@@ -61,7 +61,7 @@ impl Writer<'_> {
             Ok(())
         });
         match captured {
-            Ok((size, sha256)) => Ok(Node::Rows { size, sha256, chunks }),
+            Ok((size, sha256)) => Ok(EntryContent::Rows { size, sha256, chunks }),
             Err(RowsError::Missing) => Err(InventoryError::Changed),
             Err(RowsError::Refused(error)) => Err(error.into()),
             Err(RowsError::Unread(error)) => Err(InventoryError::Failed(error.to_string())),
@@ -140,21 +140,21 @@ impl Writer<'_> {
 const SETTLED: i64 = 2;
 
 /// Files whose content the archive holds, by their original paths.
-pub(super) type Known<'k> = HashMap<PathBuf, KnownFile<'k>>;
+pub(super) type ArchivedFiles<'k> = HashMap<PathBuf, KnownFile<'k>>;
 
 pub(super) struct KnownFile<'k> {
     modified: (i64, i64),
-    node: &'k Node,
+    node: &'k EntryContent,
 }
 
 /// Returns the files of an archived state that cannot have changed since without a new modification time.
-pub(super) fn known_files(manifest: &Manifest) -> Known<'_> {
+pub(super) fn known_files(manifest: &Manifest) -> ArchivedFiles<'_> {
     let last = manifest.archived_at.as_second() - SETTLED;
     let settled = manifest.files().map(|(entry, ..)| entry).filter(|entry| entry.modified.0 < last);
     settled.map(|it| (manifest.original(it), KnownFile { modified: it.modified, node: &it.node })).collect()
 }
 
-impl Writer<'_> {
+impl SessionWriter<'_> {
     /// Checks whether a session consists only of rows, and a state of it has exactly these rows.
     pub(super) fn has_rows_of(&self, session: &Session, agent: &dyn Agent, state: &Manifest) -> bool {
         let is_same = |copy: &SessionCopy| {
@@ -168,12 +168,17 @@ impl Writer<'_> {
     }
 
     /// Returns the archived node of a file if its size and time show no change since, and its chunks are there.
-    pub(super) fn unchanged<'k>(&self, path: &Path, piece: &InventoryEntry, known: &Known<'k>) -> Option<&'k Node> {
+    pub(super) fn unchanged<'k>(
+        &self,
+        path: &Path,
+        piece: &InventoryEntry,
+        known: &ArchivedFiles<'k>,
+    ) -> Option<&'k EntryContent> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
-        let Node::File { size, chunks, .. } = node else { return None };
+        let EntryContent::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
             let blob = self.own.look(&self.own.blob(name));
-            matches!(blob, Ok(Some(blob)) if blob.kind == Kind::File && blob.size > 0)
+            matches!(blob, Ok(Some(blob)) if blob.kind == EntryKind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
     }
@@ -186,13 +191,13 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, dir: &MachineDir, agent:
         let is_state =
             || entry.path.file_name().and_then(|name| name.to_str()).is_some_and(|name| (agent.about().is_state)(name));
         let newer = || new.file(&old.stores[entry.store].0, &entry.path);
-        if let Node::Rows { .. } = entry.node {
+        if let EntryContent::Rows { .. } = entry.node {
             return newer().is_some_and(|newer| {
                 newer.1 == sha256 || rows::are_within((dir, (sha256, chunks)), (dir, (newer.1, newer.2)))
             });
         }
         size == 0
-            || entry.role == Role::Companion
+            || entry.role == EntryRole::Companion
             || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, dir))
             || is_state()
     })
@@ -211,7 +216,7 @@ mod tests {
     use super::*;
     use crate::archive::Archive;
     use crate::archive::chunks::CHUNK_BYTES;
-    use crate::archive::machine::Notes;
+    use crate::archive::machine::MachineNotes;
     use crate::archive::write::ArchiveOptions;
     use proptest::prelude::*;
 
@@ -235,14 +240,14 @@ mod tests {
             let env = crate::system::env::tests::fixed();
             let archive = Archive::of(&env, Some(dir.path()));
             archive.set_own("laptop-1a2b3c4d".to_owned());
-            let notes = Notes::read(archive.root(), &env).expect("notes");
-            let mut writer = Writer::new(&archive, &notes, ArchiveOptions::default());
+            let notes = MachineNotes::read(archive.root(), &env).expect("notes");
+            let mut writer = SessionWriter::new(&archive, &notes, ArchiveOptions::default());
             let archive = archive.own().expect("a directory");
             let path = dir.path().join("file");
             let mut store = |contents: &[u8]| {
                 disk::replace(&disk::SYSTEM, &path, contents).expect("a file");
                 match writer.file(&path, contents.len() as u64).expect("a node") {
-                    Node::File { size, sha256, chunks } => (size, sha256, chunks),
+                    EntryContent::File { size, sha256, chunks } => (size, sha256, chunks),
                     node => panic!("{node:?} is no file"),
                 }
             };

@@ -6,26 +6,26 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent, Unable};
-use crate::archive::inventory::{Inventory, InventoryError, Kind, look, settled};
-use crate::archive::machine::Notes;
-use crate::archive::manifest::{Entry, Node};
+use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, look, settled};
+use crate::archive::machine::MachineNotes;
+use crate::archive::manifest::{EntryContent, ManifestEntry};
 use crate::archive::rows::Sizes;
 use crate::archive::store::Holdings;
-use crate::archive::write::{ArchiveOptions, Item, tree};
-use crate::archive::{Archive, MachineDir, Manifest, Snapshot};
+use crate::archive::write::{ArchiveOptions, ArchivedItem, tree};
+use crate::archive::{Archive, ArchivedState, MachineDir, Manifest};
 use crate::change::outcome::ItemResult;
 use crate::session::{Belongings, Located, Problem, Session};
 use crate::system::disk;
 use crate::system::env::Env;
 use changes::path_text::PathText;
-use content::{Known, is_within, known_files};
+use content::{ArchivedFiles, is_within, known_files};
 
-pub(super) struct Writer<'a> {
+pub(super) struct SessionWriter<'a> {
     archive: &'a Archive,
     /// The directory of this machine, the only one that is written.
     own: MachineDir,
     /// The states that this machine has archived.
-    notes: &'a Notes,
+    notes: &'a MachineNotes,
     options: ArchiveOptions,
     /// Bytes written for the current session, or those that would be written.
     stored: u64,
@@ -37,8 +37,8 @@ pub(super) struct Writer<'a> {
     sizes: Option<&'a Sizes>,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(archive: &'a Archive, notes: &'a Notes, options: ArchiveOptions) -> Self {
+impl<'a> SessionWriter<'a> {
+    pub(super) fn new(archive: &'a Archive, notes: &'a MachineNotes, options: ArchiveOptions) -> Self {
         // A plan of the first run reads a directory that does not exist.
         let own = archive.own().unwrap_or_else(|| archive.machine_dir(".none"));
         Self { archive, own, notes, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
@@ -56,13 +56,13 @@ impl<'a> Writer<'a> {
         session: &'s Session,
         env: &Env,
         find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
-    ) -> (Item<'s>, Vec<String>) {
+    ) -> (ArchivedItem<'s>, Vec<String>) {
         self.stored = 0;
         let known = self.archive.own_snapshots(session.agent, session.id());
         let warning = |at: &Problem| format!("cannot read {}: {}", at.path.display(), at.reason);
         let warnings = known.problems.iter().map(warning).collect();
         let before = known.newest(session.agent, session.id());
-        let mut item = Item {
+        let mut item = ArchivedItem {
             session,
             done: ItemResult::Unchanged,
             number: before.map(|snapshot| snapshot.manifest.number),
@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
     fn capture(
         &mut self,
         session: &Session,
-        before: Option<&Snapshot>,
+        before: Option<&ArchivedState>,
         env: &Env,
         find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
     ) -> Result<(Manifest, bool), InventoryError> {
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         &mut self,
         session: &Session,
         agent: &dyn Agent,
-        (seen, known): (&Inventory, &Known<'_>),
+        (seen, known): (&Inventory, &ArchivedFiles<'_>),
         manifest: &mut Manifest,
     ) -> Result<(), InventoryError> {
         manifest.stores = seen.stores.iter().cloned().map(PathText).collect();
@@ -164,10 +164,10 @@ impl<'a> Writer<'a> {
         manifest.entries.clear();
         for piece in &seen.pieces {
             let node = match &piece.kind {
-                Kind::Dir => Node::Dir,
-                Kind::Link(target) => Node::Link { target: target.clone() },
-                Kind::Rows(at) => self.rows(&session.copies[*at].place, agent)?,
-                Kind::File => {
+                InventoryKind::Dir => EntryContent::Dir,
+                InventoryKind::Link(target) => EntryContent::Link { target: target.clone() },
+                InventoryKind::Rows(at) => self.rows(&session.copies[*at].place, agent)?,
+                InventoryKind::File => {
                     let path = seen.stores[piece.store].join(&piece.path);
                     match self.unchanged(&path, piece, known) {
                         Some(node) => node.clone(),
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
                     }
                 }
             };
-            manifest.add(Entry {
+            manifest.add(ManifestEntry {
                 store: piece.store,
                 path: piece.path.clone(),
                 role: piece.role,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Candidate, Family, Policy};
+use super::{Family, Policy, RetentionCandidate};
 use crate::session::{AgentKind, SessionKind};
 
 /// A sign that a plan is a mistake.
@@ -38,7 +38,7 @@ impl Guard {
 /// Sub-agents and sessions without a prompt and a reply do not count: they would not be missed.
 pub(crate) fn guards(
     families: &[Family],
-    candidates: &[Candidate<'_>],
+    candidates: &[RetentionCandidate<'_>],
     policy: &Policy,
     archived: &BTreeSet<(AgentKind, String)>,
 ) -> Vec<Guard> {

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 
 use crate::session::{AgentKind, Liveness, SessionKind};
 pub(crate) use guard::{Guard, guards};
-pub(crate) use rules::Rule;
-pub(crate) use verdict::{Go, Keep, Verdict};
+pub(crate) use rules::RetentionRule;
+pub(crate) use verdict::{FamilyVerdict, Go, Keep};
 
 mod guard;
 mod rules;
@@ -34,7 +34,7 @@ pub(crate) struct Policy {
     /// Number of sessions to keep per project, newest first.
     pub keep_last: usize,
     /// Rules that keep sessions regardless of other options.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RetentionRule>,
     /// Maximum total size in bytes; the oldest sessions are removed until the rest fits.
     pub max_total: Option<u64>,
     /// Set if only sessions without a prompt and without a reply are removed.
@@ -47,7 +47,7 @@ pub(crate) struct Policy {
 
 /// Facts about a session that a decision needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct RetentionCandidate<'a> {
     /// The agent of the session.
     pub agent: AgentKind,
     /// The full id.
@@ -97,7 +97,7 @@ pub(crate) struct Family {
     /// Newest time inside any of them.
     pub active_at: Option<Timestamp>,
     /// The decision.
-    pub verdict: Verdict,
+    pub verdict: FamilyVerdict,
 }
 
 impl AsRef<[usize]> for Family {
@@ -114,12 +114,12 @@ impl Family {
 
     /// Checks whether the family is removed.
     pub(crate) fn goes(&self) -> bool {
-        matches!(self.verdict, Verdict::Goes(_))
+        matches!(self.verdict, FamilyVerdict::Goes(_))
     }
 }
 
 /// Decides about every session; families are in the order of their first member.
-pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Family> {
+pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> Vec<Family> {
     let key = |at: usize| (candidates[at].agent, candidates[at].id);
     let mut by_id: Vec<usize> = (0..candidates.len()).collect();
     by_id.sort_by_key(|at| key(*at));
@@ -136,7 +136,7 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         let not_empty = policy.only_empty && family.members.iter().any(|at| !candidates[*at].is_empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
         // A record may be newer than the time in a list.
-        let newest = |time: fn(&Candidate<'_>) -> Option<Timestamp>| {
+        let newest = |time: fn(&RetentionCandidate<'_>) -> Option<Timestamp>| {
             family.members.iter().filter_map(|at| time(&candidates[*at])).max()
         };
         let recorded_at = family.active_at.max(newest(|one| one.recorded_at));
@@ -144,15 +144,15 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
         family.verdict = match (reason, policy.cutoff, recorded_at) {
             // Sessions that rejoin cannot remove may also be too new.
             (Some(Keep::ItsAgents | Keep::OnlyRead), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
-                Verdict::Stays(Keep::Newer)
+                FamilyVerdict::Stays(Keep::Newer)
             }
-            (Some(keep), ..) => Verdict::Stays(keep),
-            (None, ..) if policy.all => Verdict::Goes(Go::All),
+            (Some(keep), ..) => FamilyVerdict::Stays(keep),
+            (None, ..) if policy.all => FamilyVerdict::Goes(Go::All),
             (None, Some(cutoff), Some(at)) if at < cutoff && undated_at.is_some_and(|at| at >= cutoff) => {
-                Verdict::Stays(Keep::NewerFile)
+                FamilyVerdict::Stays(Keep::NewerFile)
             }
-            (None, Some(cutoff), Some(at)) if at < cutoff => Verdict::Goes(Go::Old),
-            _ => Verdict::Stays(Keep::Newer),
+            (None, Some(cutoff), Some(at)) if at < cutoff => FamilyVerdict::Goes(Go::Old),
+            _ => FamilyVerdict::Stays(Keep::Newer),
         };
     }
     rules::keep_last(&mut families, candidates, policy);
@@ -163,7 +163,7 @@ pub(crate) fn decide(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Famil
 }
 
 /// Returns for each candidate the index of the session that it is a sub-agent of, directly or not, or its own.
-fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+fn roots(candidates: &[RetentionCandidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
     let mut roots: Vec<usize> = (0..candidates.len()).collect();
     let mut is_known: Vec<bool> = roots.iter().map(|at| above(*at).is_none()).collect();
@@ -193,12 +193,12 @@ fn roots(candidates: &[Candidate<'_>], parent: impl Fn(usize) -> Option<usize>) 
     roots
 }
 
-fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
+fn families(candidates: &[RetentionCandidate<'_>], roots: &[usize]) -> Vec<Family> {
     let mut order: Vec<usize> = (0..roots.len()).collect();
     order.sort_unstable_by_key(|at| (roots[*at], *at != roots[*at], *at));
     let family = |members: &[usize]| {
         let active_at = members.iter().filter_map(|at| candidates[*at].active_at).max();
-        Family { members: members.into(), active_at, verdict: Verdict::Stays(Keep::Newer) }
+        Family { members: members.into(), active_at, verdict: FamilyVerdict::Stays(Keep::Newer) }
     };
     let mut families = Vec::with_capacity(roots.iter().enumerate().filter(|(at, root)| at == *root).count());
     families.extend(order.chunk_by(|a, b| roots[*a] == roots[*b]).map(family));
@@ -206,7 +206,7 @@ fn families(candidates: &[Candidate<'_>], roots: &[usize]) -> Vec<Family> {
 }
 
 /// Returns the strongest reason for keeping a session, regardless of other sessions.
-fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
+fn own_reason(one: &RetentionCandidate<'_>, policy: &Policy) -> Option<Keep> {
     let times = || [one.active_at, one.recorded_at, one.undated_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
     let reasons = [
@@ -226,15 +226,15 @@ fn own_reason(one: &Candidate<'_>, policy: &Policy) -> Option<Keep> {
 }
 
 /// Marks the oldest sessions for removal until the total size is within the limit.
-fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+fn shrink(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy: &Policy) {
     let Some(most) = policy.max_total else { return };
     let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
     let is_left = |at: &usize| candidates[*at].is_its_agents || candidates[*at].is_only_read;
     let is_left = |family: &Family| family.members.iter().any(is_left);
     let counts = |family: &Family| match family.verdict {
-        Verdict::Goes(_) | Verdict::Stays(Keep::NotAskedFor | Keep::ItsAgents | Keep::OnlyRead) => false,
+        FamilyVerdict::Goes(_) | FamilyVerdict::Stays(Keep::NotAskedFor | Keep::ItsAgents | Keep::OnlyRead) => false,
         verdict if verdict.is_for_age() => !is_left(family),
-        Verdict::Stays(_) => true,
+        FamilyVerdict::Stays(_) => true,
     };
     let mut total: u64 = families.iter().filter(|family| counts(family)).map(size).sum();
     let is_removable = |family: &Family| family.verdict.is_for_age() && !is_left(family);
@@ -245,7 +245,7 @@ fn shrink(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy
             return;
         }
         total -= size(&families[at]);
-        families[at].verdict = Verdict::Goes(Go::OverTotal);
+        families[at].verdict = FamilyVerdict::Goes(Go::OverTotal);
     }
 }
 
@@ -261,7 +261,7 @@ fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usiz
         for member in families[at].members.clone() {
             let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
             if families[above].goes() {
-                families[above].verdict = Verdict::Stays(Keep::Parent);
+                families[above].verdict = FamilyVerdict::Stays(Keep::Parent);
                 staying.push(above);
             }
         }

@@ -5,19 +5,19 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{Candidate, Family, Keep, Policy, Verdict};
+use super::{Family, FamilyVerdict, Keep, Policy, RetentionCandidate};
 use crate::session::{AgentKind, CLOCK_SKEW, SessionKind};
 
 /// Selects sessions to keep.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct RetentionRule {
     /// Keeps those active at this time or later.
     pub since: Option<Timestamp>,
     /// Keeps this number of the newest sessions per project.
     pub last: Option<usize>,
 }
 
-impl Rule {
+impl RetentionRule {
     /// Checks whether it keeps a session by its time; without any condition it keeps every session that it matches.
     fn keeps_by_time(&self, active_at: Option<Timestamp>) -> bool {
         match self.since {
@@ -28,14 +28,14 @@ impl Rule {
 }
 
 /// Keeps the newest sessions of each project.
-pub(super) fn keep_last(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+pub(super) fn keep_last(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy: &Policy) {
     for at in newest(families, candidates, policy, policy.keep_last, |_| true) {
         keep(&mut families[at], Keep::AmongNewest);
     }
 }
 
 /// Keeps the sessions of the rules: a rule that matches one session matches its whole family.
-pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[Candidate<'_>], policy: &Policy) {
+pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy: &Policy) {
     for (place, rule) in policy.rules.iter().enumerate() {
         let is_meant = |family: &Family| {
             family.members.iter().any(|member| candidates[*member].rules.iter().any(|at| usize::from(*at) == place))
@@ -51,14 +51,14 @@ pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[Candidate<'_>
 
 fn keep(family: &mut Family, why: Keep) {
     if family.goes() || family.verdict.is_for_age() {
-        family.verdict = Verdict::Stays(why);
+        family.verdict = FamilyVerdict::Stays(why);
     }
 }
 
 /// Returns the newest families of each project, including those that stay anyway, but no empty ones.
 fn newest(
     families: &[Family],
-    candidates: &[Candidate<'_>],
+    candidates: &[RetentionCandidate<'_>],
     policy: &Policy,
     count: usize,
     is_meant: impl Fn(&Family) -> bool,

@@ -15,8 +15,8 @@ fn before(hours: i64) -> Timestamp {
     now() - SignedDuration::from_hours(hours)
 }
 
-fn candidate(id: &str) -> Candidate<'_> {
-    Candidate {
+fn candidate(id: &str) -> RetentionCandidate<'_> {
+    RetentionCandidate {
         agent: AgentKind::Claude,
         id,
         kind: SessionKind::Main,
@@ -53,13 +53,13 @@ fn policy() -> Policy {
     }
 }
 
-fn verdicts(candidates: &[Candidate<'_>], policy: &Policy) -> Vec<Verdict> {
+fn verdicts(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> Vec<FamilyVerdict> {
     decide(candidates, policy).into_iter().map(|family| family.verdict).collect()
 }
 
 #[test]
 fn recent_sub_agent_keeps_its_session() {
-    let subagent = |at| Candidate {
+    let subagent = |at| RetentionCandidate {
         kind: SessionKind::Subagent,
         parent_id: Some("a"),
         active_at: Some(before(at)),
@@ -68,58 +68,61 @@ fn recent_sub_agent_keeps_its_session() {
     let families = decide(&[candidate("a"), subagent(1000)], &policy());
     assert_eq!((families.len(), families[0].members.as_slice()), (1, &[0, 1][..]));
     assert!(families[0].goes());
-    assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [Verdict::Stays(Keep::Newer)]);
+    assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [FamilyVerdict::Stays(Keep::Newer)]);
     // Without its session it is judged alone.
-    assert_eq!(verdicts(&[subagent(1000)], &policy()), [Verdict::Goes(Go::Old)]);
+    assert_eq!(verdicts(&[subagent(1000)], &policy()), [FamilyVerdict::Goes(Go::Old)]);
 }
 
 #[test]
 fn record_without_timestamp_uses_file_time() {
-    let changed = |hours| Candidate { undated_at: Some(before(hours)), ..candidate("a") };
-    assert_eq!(verdicts(&[changed(800)], &policy()), [Verdict::Goes(Go::Old)]);
-    assert_eq!(verdicts(&[changed(700)], &policy()), [Verdict::Stays(Keep::NewerFile)]);
-    assert_eq!(verdicts(&[changed(0)], &policy()), [Verdict::Stays(Keep::Recent)]);
-    let newer = Candidate { recorded_at: Some(before(700)), ..changed(700) };
-    assert_eq!(verdicts(&[newer], &policy()), [Verdict::Stays(Keep::Newer)]);
+    let changed = |hours| RetentionCandidate { undated_at: Some(before(hours)), ..candidate("a") };
+    assert_eq!(verdicts(&[changed(800)], &policy()), [FamilyVerdict::Goes(Go::Old)]);
+    assert_eq!(verdicts(&[changed(700)], &policy()), [FamilyVerdict::Stays(Keep::NewerFile)]);
+    assert_eq!(verdicts(&[changed(0)], &policy()), [FamilyVerdict::Stays(Keep::Recent)]);
+    let newer = RetentionCandidate { recorded_at: Some(before(700)), ..changed(700) };
+    assert_eq!(verdicts(&[newer], &policy()), [FamilyVerdict::Stays(Keep::Newer)]);
     let all = Policy { all: true, ..policy() };
-    assert_eq!(verdicts(&[changed(700)], &all), [Verdict::Goes(Go::All)]);
+    assert_eq!(verdicts(&[changed(700)], &all), [FamilyVerdict::Goes(Go::All)]);
 }
 
 #[test]
 fn kept_fork_keeps_its_parents_not_reverse() {
-    let fork = |id, of, at| Candidate {
+    let fork = |id, of, at| RetentionCandidate {
         kind: SessionKind::Fork,
         parent_id: Some(of),
         active_at: Some(before(at)),
         ..candidate(id)
     };
     let chain = [candidate("a"), fork("b", "a", 1000), fork("c", "b", 10)];
-    let stays = Verdict::Stays(Keep::Parent);
-    assert_eq!(verdicts(&chain, &policy()), [stays, stays, Verdict::Stays(Keep::Newer)]);
-    let pinned = Candidate { is_pinned: true, ..candidate("a") };
-    let expected = [Verdict::Stays(Keep::Pinned), Verdict::Goes(Go::Old)];
+    let stays = FamilyVerdict::Stays(Keep::Parent);
+    assert_eq!(verdicts(&chain, &policy()), [stays, stays, FamilyVerdict::Stays(Keep::Newer)]);
+    let pinned = RetentionCandidate { is_pinned: true, ..candidate("a") };
+    let expected = [FamilyVerdict::Stays(Keep::Pinned), FamilyVerdict::Goes(Go::Old)];
     assert_eq!(verdicts(&[pinned, fork("b", "a", 1000)], &policy()), expected);
 }
 
 #[test]
 fn size_limit_removes_oldest_sessions_first() {
     let policy = Policy { cutoff: None, max_total: Some(25), ..policy() };
-    let aged = |id, hours| Candidate { active_at: Some(before(hours)), ..candidate(id) };
-    let goes = Verdict::Goes(Go::OverTotal);
-    let stays = Verdict::Stays(Keep::Newer);
+    let aged = |id, hours| RetentionCandidate { active_at: Some(before(hours)), ..candidate(id) };
+    let goes = FamilyVerdict::Goes(Go::OverTotal);
+    let stays = FamilyVerdict::Stays(Keep::Newer);
     let ids = [aged("a", 10), aged("b", 40), aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, goes, goes, stays]);
     assert_eq!(verdicts(&ids, &Policy { max_total: Some(40), ..policy.clone() }), [stays; 4]);
     // A session kept for another reason is not too old, but counts towards the total.
-    let pinned = Candidate { is_pinned: true, ..aged("b", 40) };
+    let pinned = RetentionCandidate { is_pinned: true, ..aged("b", 40) };
     let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
-    assert_eq!(verdicts(&ids, &policy), [stays, Verdict::Stays(Keep::Pinned), goes, goes]);
+    assert_eq!(verdicts(&ids, &policy), [stays, FamilyVerdict::Stays(Keep::Pinned), goes, goes]);
 }
 
 #[test]
 fn keep_rule_keeps_recent_and_last_matches() {
-    let aged =
-        |id, hours, rules| Candidate { active_at: Some(before(hours)), rules: Cow::Borrowed(rules), ..candidate(id) };
+    let aged = |id, hours, rules| RetentionCandidate {
+        active_at: Some(before(hours)),
+        rules: Cow::Borrowed(rules),
+        ..candidate(id)
+    };
     let ids = [
         aged("a", 2000, &[0]),
         aged("b", 900, &[0]),
@@ -127,33 +130,34 @@ fn keep_rule_keeps_recent_and_last_matches() {
         aged("d", 4000, &[1]),
         aged("e", 900, &[]),
     ];
-    let rules = vec![Rule { since: Some(before(1000)), last: None }, Rule { since: None, last: Some(1) }];
-    let (goes, rule) = (Verdict::Goes(Go::Old), Verdict::Stays(Keep::Rule));
+    let rules =
+        vec![RetentionRule { since: Some(before(1000)), last: None }, RetentionRule { since: None, last: Some(1) }];
+    let (goes, rule) = (FamilyVerdict::Goes(Go::Old), FamilyVerdict::Stays(Keep::Rule));
     assert_eq!(verdicts(&ids, &Policy { rules, ..policy() }), [goes, rule, rule, goes, goes]);
-    let everything = vec![Rule { since: None, last: None }];
+    let everything = vec![RetentionRule { since: None, last: None }];
     let all = Policy { rules: everything, all: true, cutoff: None, ..policy() };
-    let goes = Verdict::Goes(Go::All);
+    let goes = FamilyVerdict::Goes(Go::All);
     assert_eq!(verdicts(&ids, &all), [rule, rule, goes, goes, goes]);
 }
 
 #[test]
 fn keep_last_does_not_count_future_timestamps() {
     let policy = Policy { keep_last: 1, ..policy() };
-    let planted = Candidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
-    let expected = [Verdict::Stays(Keep::AmongNewest), Verdict::Stays(Keep::Future)];
+    let planted = RetentionCandidate { active_at: Some(now() + SignedDuration::from_hours(1)), ..candidate("b") };
+    let expected = [FamilyVerdict::Stays(Keep::AmongNewest), FamilyVerdict::Stays(Keep::Future)];
     assert_eq!(verdicts(&[candidate("a"), planted], &policy), expected);
 }
 
 #[test]
 fn cutoff_and_recent_hour_have_exact_boundaries() {
-    let at = |time| Candidate { active_at: Some(time), recorded_at: None, ..candidate("a") };
+    let at = |time| RetentionCandidate { active_at: Some(time), recorded_at: None, ..candidate("a") };
     let second = SignedDuration::from_secs(1);
-    assert_eq!(verdicts(&[at(before(720))], &policy()), [Verdict::Stays(Keep::Newer)]);
-    assert_eq!(verdicts(&[at(before(720) - second)], &policy()), [Verdict::Goes(Go::Old)]);
+    assert_eq!(verdicts(&[at(before(720))], &policy()), [FamilyVerdict::Stays(Keep::Newer)]);
+    assert_eq!(verdicts(&[at(before(720) - second)], &policy()), [FamilyVerdict::Goes(Go::Old)]);
     let all = Policy { all: true, cutoff: None, ..policy() };
-    assert_eq!(verdicts(&[at(before(1))], &all), [Verdict::Goes(Go::All)]);
-    assert_eq!(verdicts(&[at(before(1) + second)], &all), [Verdict::Stays(Keep::Recent)]);
-    assert_eq!(verdicts(&[at(now() + second)], &all), [Verdict::Stays(Keep::Future)]);
+    assert_eq!(verdicts(&[at(before(1))], &all), [FamilyVerdict::Goes(Go::All)]);
+    assert_eq!(verdicts(&[at(before(1) + second)], &all), [FamilyVerdict::Stays(Keep::Recent)]);
+    assert_eq!(verdicts(&[at(now() + second)], &all), [FamilyVerdict::Stays(Keep::Future)]);
 }
 
 #[test]
@@ -218,9 +222,9 @@ fn any_session() -> impl Strategy<Value = Any> {
 
 const IDS: [&str; 16] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"];
 
-fn candidates(all: &[Any], now: Timestamp) -> Vec<Candidate<'static>> {
+fn candidates(all: &[Any], now: Timestamp) -> Vec<RetentionCandidate<'static>> {
     let at = |minutes: i64| now - SignedDuration::from_mins(minutes);
-    let candidate = |(number, any): (usize, &Any)| Candidate {
+    let candidate = |(number, any): (usize, &Any)| RetentionCandidate {
         agent: if any.agent { AgentKind::Claude } else { AgentKind::Amplifier },
         id: IDS[number],
         kind: any.kind,
@@ -311,10 +315,10 @@ proptest! {
                 prop_assert!(policy.now.duration_since(newest) >= RECENT);
                 prop_assert!(!policy.only_empty || one.is_empty);
                 match family.verdict {
-                    Verdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
-                    Verdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
-                    Verdict::Goes(Go::All) => prop_assert!(policy.all),
-                    Verdict::Stays(_) => {}
+                    FamilyVerdict::Goes(Go::Old) => prop_assert!(policy.cutoff.is_some_and(|cutoff| newest < cutoff)),
+                    FamilyVerdict::Goes(Go::OverTotal) => prop_assert!(policy.max_total.is_some()),
+                    FamilyVerdict::Goes(Go::All) => prop_assert!(policy.all),
+                    FamilyVerdict::Stays(_) => {}
                 }
             }
         }
@@ -331,7 +335,7 @@ proptest! {
         for (at, one) in candidates.iter().enumerate() {
             let own = family_of(at);
             prop_assert_eq!(own.len(), 1);
-            let is_parent = |other: &Candidate<'_>| other.agent == one.agent && Some(other.id) == one.parent_id;
+            let is_parent = |other: &RetentionCandidate<'_>| other.agent == one.agent && Some(other.id) == one.parent_id;
             let Some(parent) = candidates.iter().position(is_parent).filter(|parent| *parent != at) else { continue };
             let above = family_of(parent)[0];
             prop_assert!(one.kind != SessionKind::Subagent || own[0] == above);
@@ -369,8 +373,8 @@ proptest! {
         // Under a limit on the size, a kept session takes space that others must free.
         let policy = AnyPolicy { max_total: None, ..policy }.at(now());
         let since = |days: i64| now() - SignedDuration::from_hours(24 * days);
-        let rules: Vec<Rule> =
-            rules.into_iter().map(|(days, last)| Rule { since: days.map(since), last }).collect();
+        let rules: Vec<RetentionRule> =
+            rules.into_iter().map(|(days, last)| RetentionRule { since: days.map(since), last }).collect();
         let candidates = candidates(&all, now());
         let without = decide(&candidates, &policy);
         let with = decide(&candidates, &Policy { rules: rules.clone(), ..policy });
@@ -394,10 +398,10 @@ proptest! {
         let families = decide(&candidates, &policy);
         let size = |family: &Family| family.members.iter().map(|at| candidates[*at].size_bytes).sum::<u64>();
         let is_left = |keep| matches!(keep, Keep::NotAskedFor | Keep::ItsAgents | Keep::OnlyRead);
-        let counts = |verdict| matches!(verdict, Verdict::Stays(keep) if !is_left(keep));
+        let counts = |verdict| matches!(verdict, FamilyVerdict::Stays(keep) if !is_left(keep));
         let staying = || families.iter().filter(|family| counts(family.verdict));
         // Parents of kept sessions are kept after the count.
-        let parents: u64 = staying().filter(|it| it.verdict == Verdict::Stays(Keep::Parent)).map(size).sum();
+        let parents: u64 = staying().filter(|it| it.verdict == FamilyVerdict::Stays(Keep::Parent)).map(size).sum();
         let is_within = staying().map(size).sum::<u64>() <= most + parents;
         let has_soft = staying().any(|family| family.verdict.is_for_age());
         prop_assert!(is_within || !has_soft);

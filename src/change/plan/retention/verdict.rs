@@ -105,14 +105,14 @@ impl Go {
 
 /// The decision about a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum FamilyVerdict {
     /// Remove the family.
     Goes(Go),
     /// Keep the family.
     Stays(Keep),
 }
 
-impl Verdict {
+impl FamilyVerdict {
     /// Returns whether the family is kept only because it is newer than the cutoff.
     pub(crate) fn is_for_age(self) -> bool {
         matches!(self, Self::Stays(Keep::Newer | Keep::NewerFile))

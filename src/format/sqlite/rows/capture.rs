@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::{Head, Part, Table, VERSION};
-use crate::format::sqlite::{Db, Query, QueryError, Row};
+use super::{RowOwnership, RowTable, TableHead, VERSION};
+use crate::format::sqlite::{Db, DbRow, PreparedQuery, QueryError};
 
 /// The tables and columns by which rows belong to a session.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Owned {
 
 /// The result of capturing the rows of a session.
 #[derive(Debug)]
-pub(crate) enum Captured {
+pub(crate) enum CapturedRows {
     /// All rows were shown.
     Whole,
     /// There is no such session.
@@ -29,8 +29,8 @@ pub(crate) enum Captured {
 }
 
 /// A table of the database.
-struct Source {
-    table: Table,
+struct SourceTable {
+    table: RowTable,
     has_rowid: bool,
     /// Columns that refer to another table: the column, that table, and its column.
     links: Vec<(String, String, String)>,
@@ -40,9 +40,9 @@ struct Source {
 
 /// The tables of a database that hold rows of sessions, found once for any number of sessions.
 #[derive(Debug)]
-pub(crate) struct Tables<'a>(Vec<(Table, Query<'a>)>);
+pub(crate) struct SessionTables<'a>(Vec<(RowTable, PreparedQuery<'a>)>);
 
-impl<'a> Tables<'a> {
+impl<'a> SessionTables<'a> {
     /// Finds the tables and prepares their queries.
     pub(crate) fn of(db: &'a Db, owned: &Owned) -> Result<Self, QueryError> {
         let mut sources = sources(db, owned)?;
@@ -60,7 +60,7 @@ impl<'a> Tables<'a> {
         &mut self,
         id: &str,
         see: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<Captured, QueryError> {
+    ) -> Result<CapturedRows, QueryError> {
         let mut line = Vec::new();
         let mut refusal = None;
         let mut write = |made: io::Result<()>, line: &mut Vec<u8>| {
@@ -70,28 +70,28 @@ impl<'a> Tables<'a> {
             }
             line.clear();
         };
-        let made = serde_json::to_writer(&mut line, &Head { rows: VERSION });
+        let made = serde_json::to_writer(&mut line, &TableHead { rows: VERSION });
         write(made.map_err(io::Error::from), &mut line);
         let mut is_there = false;
         for (table, query) in &mut self.0 {
             let made = serde_json::to_writer(&mut line, table);
             write(made.map_err(io::Error::from), &mut line);
             query.rows(&[id], |row| {
-                is_there |= table.part == Part::Session;
+                is_there |= table.part == RowOwnership::Session;
                 let made = row_line(row, table.columns.len(), &mut line);
                 write(made, &mut line);
             })?;
         }
         Ok(match refusal {
-            _ if !is_there => Captured::Missing,
-            Some(error) => Captured::Refused(error),
-            None => Captured::Whole,
+            _ if !is_there => CapturedRows::Missing,
+            Some(error) => CapturedRows::Refused(error),
+            None => CapturedRows::Whole,
         })
     }
 }
 
 /// Writes a row: its row number, then its values.
-fn row_line(row: &Row<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<()> {
+fn row_line(row: &DbRow<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<()> {
     line.extend_from_slice(b"{\"rowid\":");
     row.value(0).write(line)?;
     line.extend_from_slice(b",\"row\":[");
@@ -105,7 +105,7 @@ fn row_line(row: &Row<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<()>
     Ok(())
 }
 
-impl Source {
+impl SourceTable {
     fn has(&self, column: &str) -> bool {
         self.table.columns.iter().any(|known| known == column)
     }
@@ -128,11 +128,11 @@ impl Source {
 }
 
 /// Returns all tables; those that hold rows of a session have a condition.
-fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
+fn sources(db: &Db, owned: &Owned) -> Result<Vec<SourceTable>, QueryError> {
     let mut sources = tables(db)?;
     for source in &mut sources {
         if owned.sessions.contains(&source.table.table.as_str()) && source.has("id") {
-            source.table.part = Part::Session;
+            source.table.part = RowOwnership::Session;
             source.condition = Some("\"id\" = ?1".to_owned());
             continue;
         }
@@ -153,7 +153,7 @@ fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
             let mut links = through.chain(links);
             links.find_map(|(from, table, to)| {
                 let above = sources.iter().find(|above| above.table.table == table)?;
-                let condition = above.condition.as_deref().filter(|_| above.table.part == Part::Rows)?;
+                let condition = above.condition.as_deref().filter(|_| above.table.part == RowOwnership::Rows)?;
                 Some((at, among(from, to, table, condition)))
             })
         });
@@ -163,17 +163,17 @@ fn sources(db: &Db, owned: &Owned) -> Result<Vec<Source>, QueryError> {
         }
     }
     let mut contexts = Vec::new();
-    for session in sources.iter().filter(|source| source.table.part == Part::Session) {
+    for session in sources.iter().filter(|source| source.table.part == RowOwnership::Session) {
         for (from, table, to) in &session.links {
             let condition = session.condition.as_deref().unwrap_or_default();
             let condition = among(to, from, &session.table.table, condition);
-            let is_free = |source: &Source| source.table.table == *table && source.condition.is_none();
+            let is_free = |source: &SourceTable| source.table.table == *table && source.condition.is_none();
             contexts.extend(sources.iter().position(is_free).map(|at| (at, condition)));
         }
     }
     for (at, condition) in contexts {
         let source = &mut sources[at];
-        source.table.part = Part::Context;
+        source.table.part = RowOwnership::Context;
         source.condition =
             Some(source.condition.take().map_or(condition.clone(), |other| format!("{other} OR {condition}")));
     }
@@ -186,22 +186,22 @@ fn among(column: &str, other: &str, table: &str, condition: &str) -> String {
 }
 
 /// Returns the tables that store rows, without those that SQLite derives from others.
-fn tables(db: &Db) -> Result<Vec<Source>, QueryError> {
+fn tables(db: &Db) -> Result<Vec<SourceTable>, QueryError> {
     let mut sources = Vec::new();
     let sql = "SELECT list.name, made.sql, list.wr FROM pragma_table_list AS list JOIN sqlite_schema AS made \
                ON made.type = 'table' AND made.name = list.name \
                WHERE list.schema = 'main' AND list.type = 'table' AND substr(list.name, 1, 7) <> 'sqlite_' ORDER BY 1";
     db.query(sql, &[], |row| {
-        let table = Table {
+        let table = RowTable {
             table: row.text(0).unwrap_or_default(),
-            part: Part::Rows,
+            part: RowOwnership::Rows,
             columns: Vec::new(),
             sql: row.text(1).unwrap_or_default(),
         };
-        sources.push(Source { table, has_rowid: row.int(2) == Some(0), links: Vec::new(), condition: None });
+        sources.push(SourceTable { table, has_rowid: row.int(2) == Some(0), links: Vec::new(), condition: None });
     })?;
     for source in &mut sources {
-        let Source { table, links, .. } = source;
+        let SourceTable { table, links, .. } = source;
         db.query("SELECT name FROM pragma_table_info(?1) ORDER BY cid", &[&table.table], |row| {
             table.columns.extend(row.text(0));
         })?;

@@ -10,14 +10,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) use super::Owner;
-use super::Value;
+pub(crate) use super::OwnedValue;
+use super::SqlValue;
 
 mod capture;
 mod rebuilt;
 mod script;
 
-pub(crate) use capture::{Captured, Owned, Tables};
+pub(crate) use capture::{CapturedRows, Owned, SessionTables};
 pub(crate) use rebuilt::rebuild;
 pub(crate) use script::script;
 
@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 /// The way in which the rows of a table belong to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Part {
+pub(crate) enum RowOwnership {
     /// Rows that the session shares with others, and that its own row refers to.
     Context,
     /// The session's own row, which changes with every turn.
@@ -38,11 +38,11 @@ pub(crate) enum Part {
 
 /// A table whose rows follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Table {
+pub(crate) struct RowTable {
     /// Its name.
     pub table: String,
     /// The way in which its rows belong to the session.
-    pub part: Part,
+    pub part: RowOwnership,
     /// Its columns, in the order of the values.
     pub columns: Vec<String>,
     /// The statement that created it.
@@ -58,7 +58,7 @@ struct RowLine<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct TableHead {
     rows: u32,
 }
 
@@ -72,23 +72,23 @@ enum Odd {
 }
 
 /// A receiver of records.
-pub(crate) trait Reader {
+pub(crate) trait RowReader {
     /// Begins a table.
-    fn table(&mut self, table: &Table) -> io::Result<()>;
+    fn table(&mut self, table: &RowTable) -> io::Result<()>;
 
     /// Receives a row of the table; `line` is the row as written.
-    fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, line: &[u8]) -> io::Result<()>;
+    fn row(&mut self, rowid: Option<i64>, values: Vec<OwnedValue>, line: &[u8]) -> io::Result<()>;
 }
 
 /// Parses all records and passes them to `reader`.
-pub(crate) fn read(mut lines: impl BufRead, reader: &mut dyn Reader) -> io::Result<()> {
+pub(crate) fn read(mut lines: impl BufRead, reader: &mut dyn RowReader) -> io::Result<()> {
     let (mut line, mut columns) = (Vec::new(), None);
     let mut next = |line: &mut Vec<u8>| {
         line.clear();
         lines.read_until(b'\n', line).map(|count| count > 0)
     };
     let is_there = next(&mut line)?;
-    match serde_json::from_slice::<Head>(&line).ok().filter(|_| is_there) {
+    match serde_json::from_slice::<TableHead>(&line).ok().filter(|_| is_there) {
         Some(head) if head.rows == VERSION => {}
         Some(head) => {
             return Err(odd(format!("its rows are of version {}, which this rejoin does not know", head.rows)));
@@ -103,7 +103,7 @@ pub(crate) fn read(mut lines: impl BufRead, reader: &mut dyn Reader) -> io::Resu
             }
             reader.row(rowid, values, &line)?;
         } else {
-            let table: Table = serde_json::from_slice(&line).map_err(|error| odd(error.to_string()))?;
+            let table: RowTable = serde_json::from_slice(&line).map_err(|error| odd(error.to_string()))?;
             columns = Some(table.columns.len());
             reader.table(&table)?;
         }
@@ -116,23 +116,23 @@ fn odd(why: impl Into<String>) -> io::Error {
 }
 
 /// Parses a value. A number is parsed from its text, because serde_json may round it.
-fn value(raw: &RawValue) -> io::Result<Owner> {
+fn value(raw: &RawValue) -> io::Result<OwnedValue> {
     let text = raw.get();
-    let number = |text: &str| text.parse().map(Owner::Real).map_err(|_| odd("a number cannot be read"));
+    let number = |text: &str| text.parse().map(OwnedValue::Real).map_err(|_| odd("a number cannot be read"));
     Ok(match text.as_bytes().first() {
-        Some(b'n') => Owner::Null,
-        Some(b'"') => Owner::Text(serde_json::from_str::<String>(text)?.into_bytes()),
+        Some(b'n') => OwnedValue::Null,
+        Some(b'"') => OwnedValue::Text(serde_json::from_str::<String>(text)?.into_bytes()),
         Some(b'{') => match serde_json::from_str(text)? {
-            Odd::Blob(bytes) => Owner::Blob(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
-            Odd::Text(bytes) => Owner::Text(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
+            Odd::Blob(bytes) => OwnedValue::Blob(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
+            Odd::Text(bytes) => OwnedValue::Text(STANDARD.decode(bytes).map_err(|error| odd(error.to_string()))?),
             Odd::Real(text) => number(&text)?,
         },
         _ if text.contains(['.', 'e', 'E']) => number(text)?,
-        _ => text.parse().map(Owner::Integer).map_err(|_| odd("a number cannot be read"))?,
+        _ => text.parse().map(OwnedValue::Integer).map_err(|_| odd("a number cannot be read"))?,
     })
 }
 
-impl Value<'_> {
+impl SqlValue<'_> {
     /// Writes the value as JSON.
     fn write(&self, out: &mut Vec<u8>) -> io::Result<()> {
         match *self {
@@ -157,26 +157,27 @@ mod tests {
 
     use super::*;
 
-    fn any_value() -> impl Strategy<Value = Owner> {
+    fn any_value() -> impl Strategy<Value = OwnedValue> {
         let text = prop_oneof![any::<String>().prop_map(String::into_bytes), any::<Vec<u8>>()];
         let number = any::<f64>().prop_filter("a NaN is NULL in SQLite", |number| !number.is_nan());
         prop_oneof![
-            Just(Owner::Null),
-            any::<i64>().prop_map(Owner::Integer),
-            number.prop_map(Owner::Real),
-            prop_oneof![Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(-0.0), Just(1e21)].prop_map(Owner::Real),
-            text.prop_map(Owner::Text),
-            any::<Vec<u8>>().prop_map(Owner::Blob),
+            Just(OwnedValue::Null),
+            any::<i64>().prop_map(OwnedValue::Integer),
+            number.prop_map(OwnedValue::Real),
+            prop_oneof![Just(f64::INFINITY), Just(f64::NEG_INFINITY), Just(-0.0), Just(1e21)]
+                .prop_map(OwnedValue::Real),
+            text.prop_map(OwnedValue::Text),
+            any::<Vec<u8>>().prop_map(OwnedValue::Blob),
         ]
     }
 
-    fn borrowed(value: &Owner) -> Value<'_> {
+    fn borrowed(value: &OwnedValue) -> SqlValue<'_> {
         match value {
-            Owner::Null => Value::Null,
-            Owner::Integer(number) => Value::Integer(*number),
-            Owner::Real(number) => Value::Real(*number),
-            Owner::Text(bytes) => Value::Text(bytes),
-            Owner::Blob(bytes) => Value::Blob(bytes),
+            OwnedValue::Null => SqlValue::Null,
+            OwnedValue::Integer(number) => SqlValue::Integer(*number),
+            OwnedValue::Real(number) => SqlValue::Real(*number),
+            OwnedValue::Text(bytes) => SqlValue::Text(bytes),
+            OwnedValue::Blob(bytes) => SqlValue::Blob(bytes),
         }
     }
 
@@ -188,7 +189,7 @@ mod tests {
             let raw: &RawValue = serde_json::from_slice(&json).expect("JSON");
             let back = super::value(raw).expect("a value");
             match (&back, &value) {
-                (Owner::Real(back), Owner::Real(value)) => prop_assert_eq!(back.to_bits(), value.to_bits()),
+                (OwnedValue::Real(back), OwnedValue::Real(value)) => prop_assert_eq!(back.to_bits(), value.to_bits()),
                 _ => prop_assert_eq!(&back, &value),
             }
             prop_assert!(!json.contains(&b'\n'));
@@ -198,11 +199,11 @@ mod tests {
     #[test]
     fn reader_refuses_rows_of_unknown_version() {
         struct Nobody;
-        impl Reader for Nobody {
-            fn table(&mut self, _: &Table) -> io::Result<()> {
+        impl RowReader for Nobody {
+            fn table(&mut self, _: &RowTable) -> io::Result<()> {
                 Ok(())
             }
-            fn row(&mut self, _: Option<i64>, _: Vec<Owner>, _: &[u8]) -> io::Result<()> {
+            fn row(&mut self, _: Option<i64>, _: Vec<OwnedValue>, _: &[u8]) -> io::Result<()> {
                 Ok(())
             }
         }

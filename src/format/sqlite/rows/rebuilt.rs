@@ -5,22 +5,22 @@
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use super::{Owner, Reader, Table};
-use crate::format::sqlite::Fresh;
+use super::{OwnedValue, RowReader, RowTable};
+use crate::format::sqlite::NewDb;
 
 /// Creates the database; the path must be free.
 pub(crate) fn rebuild(lines: impl BufRead, path: &Path) -> io::Result<()> {
-    let mut fresh = Fresh::create(path)?;
+    let mut fresh = NewDb::create(path)?;
     super::read(lines, &mut fresh)?;
     fresh.finish()
 }
 
-impl Reader for Fresh {
-    fn table(&mut self, table: &Table) -> io::Result<()> {
+impl RowReader for NewDb {
+    fn table(&mut self, table: &RowTable) -> io::Result<()> {
         self.make_table(&table.table, &table.columns)
     }
 
-    fn row(&mut self, rowid: Option<i64>, values: Vec<Owner>, _: &[u8]) -> io::Result<()> {
+    fn row(&mut self, rowid: Option<i64>, values: Vec<OwnedValue>, _: &[u8]) -> io::Result<()> {
         self.insert(rowid, values)
     }
 }

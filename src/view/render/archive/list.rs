@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::format::path_json::PathJson;
 use crate::session::{Problem, Session};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::items::List;
+use crate::view::render::items::ItemList;
 use crate::view::render::json::facts::{FactsJson, Of};
-use crate::view::render::list::{Layout, beyond, more_with_all};
+use crate::view::render::list::{ListLayout, beyond, more_with_all};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 
@@ -23,9 +23,9 @@ pub(crate) struct ArchivedList<'a> {
     /// The newest state of each session, in the requested order.
     pub sessions: &'a [Session],
     /// The states of each, the oldest first, and the newest of them.
-    pub states: Vec<(&'a [Snapshot], &'a Manifest)>,
+    pub states: Vec<(&'a [ArchivedState], &'a Manifest)>,
     /// Its layout.
-    pub layout: Layout,
+    pub layout: ListLayout,
     /// Number of sessions that passed the filters but are only shown with `--all`.
     pub hidden: usize,
     /// Number of sessions cut off by `--limit`.
@@ -40,7 +40,7 @@ pub(crate) struct ArchiveListJson<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
     /// The sessions in the order that was asked for.
-    pub sessions: List<'a, ArchivedJson<'a>>,
+    pub sessions: ItemList<'a, ArchivedJson<'a>>,
     /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
     /// Number of sessions cut off by `--limit`.
@@ -83,7 +83,7 @@ pub(crate) struct StateJson<'a> {
     pub manifest: PathJson<'a>,
 }
 
-pub(super) fn archived<'a>(session: &'a Session, states: &'a [Snapshot], state: &'a Manifest) -> ArchivedJson<'a> {
+pub(super) fn archived<'a>(session: &'a Session, states: &'a [ArchivedState], state: &'a Manifest) -> ArchivedJson<'a> {
     let states = states.iter().map(state_json).collect();
     ArchivedJson { facts: FactsJson(session, Of::Archived), paths: paths(state), states }
 }
@@ -94,8 +94,8 @@ pub(super) fn paths(manifest: &Manifest) -> Vec<String> {
     manifest.copies.iter().map(|at| path(at).to_string_lossy().into_owned()).collect()
 }
 
-fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
-    let Snapshot { path, manifest } = snapshot;
+fn state_json(snapshot: &ArchivedState) -> StateJson<'_> {
+    let ArchivedState { path, manifest } = snapshot;
     StateJson {
         state: manifest.number,
         machine: &manifest.machine,
@@ -112,7 +112,7 @@ fn state_json(snapshot: &Snapshot) -> StateJson<'_> {
 /// Returns the notes on a terminal about sessions that the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     let mut notes = match &list.layout {
-        Layout::Table(look) => table::legend(list.sessions, look, env),
+        ListLayout::Table(look) => table::legend(list.sessions, look, env),
         _ => Vec::new(),
     };
     if list.sessions.is_empty() {
@@ -129,7 +129,7 @@ impl Answer for ArchivedList<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let fields = ArchiveListJson {
             archive: PathJson::from(self.archive.root()),
-            sessions: List::counted(self.sessions.len(), |at| {
+            sessions: ItemList::counted(self.sessions.len(), |at| {
                 let (states, newest) = self.states[at];
                 archived(&self.sessions[at], states, newest)
             }),

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::archive::Archive;
-use crate::archive::verify::{FaultKind, Verdict};
-use crate::archive::write::{Item, Report, in_use};
+use crate::archive::verify::{FaultKind, VerifyAnswer};
+use crate::archive::write::{ArchiveReport, ArchivedItem, in_use};
 use crate::change::outcome::ItemResult;
 use crate::change::plan::change::Unplanned;
 use crate::format::command_line::in_home;
@@ -18,26 +18,32 @@ use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
 use crate::system::env::Env;
 use crate::view::render::answer::Answer;
-use crate::view::render::change::{Summary, Text, Words};
-use crate::view::render::items::List;
+use crate::view::render::change::{ChangeSummary, ChangeText, ReportWords};
+use crate::view::render::items::ItemList;
 use crate::view::render::json::change::{ChangeJson, ItemJson, ShownItem, Totals};
-use crate::view::render::json::details::{ArchiveDetails, ArchiveItem, Details, ItemDetails};
+use crate::view::render::json::details::{ArchiveDetails, ArchiveItem, CommandMembers, ItemDetails};
 use crate::view::render::table;
 use crate::view::ui::Styles;
 pub(crate) use list::*;
 pub(crate) use show::*;
 
 /// Returns the answer of `archive`.
-pub(crate) fn answer<'a>(report: &'a Report<'_>, env: &Env) -> Text<'a> {
-    let is_news = |item: &Item<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
+pub(crate) fn answer<'a>(report: &'a ArchiveReport<'_>, env: &Env) -> ChangeText<'a> {
+    let is_news = |item: &ArchivedItem<'_>| matches!(item.done, ItemResult::Done | ItemResult::Failed(_));
     let is_no_news = !report.items.iter().any(is_news) && report.unread.is_empty();
     let (is_whole, summary) = (report.is_whole, summary(env, report));
-    Text { is_whole, is_no_news, has_usual_refusals: true, summary, ..Text::new(document(report), report.is_dry_run) }
+    ChangeText {
+        is_whole,
+        is_no_news,
+        has_usual_refusals: true,
+        summary,
+        ..ChangeText::new(document(report), report.is_dry_run)
+    }
 }
 
-fn document<'a>(report: &'a Report<'_>) -> ChangeJson<'a> {
+fn document<'a>(report: &'a ArchiveReport<'_>) -> ChangeJson<'a> {
     let is_dry_run = report.is_dry_run;
-    let items = List::of(&report.items, move |item| item_json(item, is_dry_run));
+    let items = ItemList::of(&report.items, move |item| item_json(item, is_dry_run));
     let details = ArchiveDetails {
         archive: PathJson::from(report.dir.as_path()),
         size_bytes: report.items.iter().map(|item| item.size_bytes).sum(),
@@ -47,18 +53,18 @@ fn document<'a>(report: &'a Report<'_>) -> ChangeJson<'a> {
     ChangeJson {
         not_planned: report.unread.iter().map(Unplanned::from).collect(),
         warnings: report.warnings.clone(),
-        details: Some(Details::Archive(details)),
+        details: Some(CommandMembers::Archive(details)),
         ..ChangeJson::new("archive", is_dry_run, items, report.items.iter().map(|item| &item.done))
     }
 }
 
-fn stored_bytes(report: &Report<'_>) -> u64 {
+fn stored_bytes(report: &ArchiveReport<'_>) -> u64 {
     report.items.iter().map(|item| item.stored_bytes).sum()
 }
 
 /// Converts an archived session to the JSON contract.
-pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a> {
-    let Item { session, done, number, files, size_bytes, stored_bytes, .. } = item;
+pub(crate) fn item_json<'a>(item: &'a ArchivedItem<'_>, is_dry_run: bool) -> ItemJson<'a> {
+    let ArchivedItem { session, done, number, files, size_bytes, stored_bytes, .. } = item;
     let (in_use, state, files, stored_bytes) = (in_use(session), *number, *files, *stored_bytes);
     let size = text::size(*size_bytes);
     let note = match is_dry_run && *done == ItemResult::Done {
@@ -71,7 +77,7 @@ pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a
         shown: ShownItem {
             note: Some(note),
             below: in_use.iter().map(|why| format!("{why}; it is archived as it is now")).collect(),
-            word: Some(Words::of("archive").word(is_dry_run)),
+            word: Some(ReportWords::of("archive").word(is_dry_run)),
             title: Some(table::title(session).into()),
             ..ShownItem::default()
         },
@@ -80,13 +86,13 @@ pub(crate) fn item_json<'a>(item: &'a Item<'_>, is_dry_run: bool) -> ItemJson<'a
     }
 }
 
-fn summary(env: &Env, report: &Report<'_>) -> Summary {
+fn summary(env: &Env, report: &ArchiveReport<'_>) -> ChangeSummary {
     let is_plan = report.is_dry_run;
     let results = report.items.iter().map(|item| &item.done);
     let Totals { done, unchanged, refused, failed, .. } = Totals::of(results, false);
     let would = if is_plan { "would be " } else { "" };
     let parts = vec![format!("{would}archived, {unchanged} unchanged")];
-    let mut summary = Summary { subject: text::count(done, "session"), parts, ..Summary::default() };
+    let mut summary = ChangeSummary { subject: text::count(done, "session"), parts, ..ChangeSummary::default() };
     summary.add(refused, "refused");
     summary.add(failed, "failed");
     if !report.unread.is_empty() {
@@ -102,7 +108,7 @@ fn summary(env: &Env, report: &Report<'_>) -> Summary {
     summary
 }
 
-impl Answer for Verdict {
+impl Answer for VerifyAnswer {
     fn object(&self) -> (&'static str, impl Serialize) {
         ("archive-verify", self)
     }

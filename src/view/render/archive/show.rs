@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::archive::manifest::{Entry, Node};
-use crate::archive::{Archive, Manifest, Snapshot};
+use crate::archive::manifest::{EntryContent, ManifestEntry};
+use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::format::command_line::in_home;
 use crate::format::path_json::PathJson;
 use crate::format::{shell, text};
@@ -22,13 +22,13 @@ const KIND: &str = "archived-session";
 
 /// The answer of `show` for an archived session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct ArchivedSession<'a> {
     /// The archive.
     pub archive: &'a Archive,
     /// The session in the state that is shown.
     pub session: &'a Session,
     /// Every state of the session, the oldest first.
-    pub states: &'a [Snapshot],
+    pub states: &'a [ArchivedState],
     /// The one that is shown.
     pub state: &'a Manifest,
 }
@@ -66,12 +66,12 @@ pub(crate) struct EntryJson<'a> {
     pub modified_at: Option<Timestamp>,
 }
 
-fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
+fn entry<'a>(manifest: &Manifest, entry: &'a ManifestEntry) -> EntryJson<'a> {
     let (node, size_bytes, sha256) = match &entry.node {
-        Node::File { size, sha256, .. } => ("file", Some(*size), Some(sha256.as_str())),
-        Node::Rows { size, sha256, .. } => ("rows", Some(*size), Some(sha256.as_str())),
-        Node::Dir => ("dir", None, None),
-        Node::Link { .. } => ("link", None, None),
+        EntryContent::File { size, sha256, .. } => ("file", Some(*size), Some(sha256.as_str())),
+        EntryContent::Rows { size, sha256, .. } => ("rows", Some(*size), Some(sha256.as_str())),
+        EntryContent::Dir => ("dir", None, None),
+        EntryContent::Link { .. } => ("link", None, None),
     };
     let (seconds, nanoseconds) = entry.modified;
     EntryJson {
@@ -86,8 +86,13 @@ fn entry<'a>(manifest: &Manifest, entry: &'a Entry) -> EntryJson<'a> {
 }
 
 /// Writes the contents of the manifest.
-pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown: &Shown<'_>) -> io::Result<()> {
-    let Shown { session, states, .. } = shown;
+pub(crate) fn show_text(
+    out: &mut impl Write,
+    env: &Env,
+    styles: &Styles,
+    shown: &ArchivedSession<'_>,
+) -> io::Result<()> {
+    let ArchivedSession { session, states, .. } = shown;
     let Styles { strong, header, .. } = styles;
     writeln!(out, "{} {strong}{}{strong:#}", session.agent, text::one_line(session.id()))?;
     let mut line = |name: &str, value: &str| writeln!(out, "  {header}{name:<12}{header:#}  {}", text::one_line(value));
@@ -121,7 +126,7 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
         line("was in", path)?;
     }
     let is_that = |state: &Manifest| (state.number, &state.machine) == (shown.state.number, &shown.state.machine);
-    for Snapshot { manifest, .. } in *states {
+    for ArchivedState { manifest, .. } in *states {
         let at = env.clock.shown(manifest.archived_at);
         let (files, size) = (text::count(manifest.files().count(), "file"), text::size(manifest.size_bytes()));
         let (hostname, is_shown) = (&manifest.hostname, states.len() > 1 && is_that(manifest));
@@ -139,29 +144,29 @@ pub(crate) fn show_text(out: &mut impl Write, env: &Env, styles: &Styles, shown:
 }
 
 /// Writes one object.
-pub(crate) fn show_json(out: &mut impl Write, shown: &Shown<'_>, messages: impl Serialize) -> io::Result<()> {
+pub(crate) fn show_json(out: &mut impl Write, shown: &ArchivedSession<'_>, messages: impl Serialize) -> io::Result<()> {
     let entries = shown.state.entries.iter().map(|at| entry(shown.state, at)).collect();
     write_object(out, KIND, ArchivedSessionJson { entries, ..answer(shown, messages) })
 }
 
 /// Writes the answer without its entries, one line per entry, and a summary.
-pub(crate) fn show_ndjson(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+pub(crate) fn show_ndjson(out: &mut impl Write, shown: &ArchivedSession<'_>) -> io::Result<()> {
     #[derive(Serialize)]
-    struct Summary {
+    struct EntryCount {
         entries: usize,
     }
     let entries = &shown.state.entries;
     show_head(out, shown)?;
     entries.iter().try_for_each(|at| write_line(out, &entry(shown.state, at)))?;
-    write_summary(out, Summary { entries: entries.len() })
+    write_summary(out, EntryCount { entries: entries.len() })
 }
 
 /// Writes the answer without its entries and messages, as the first of several lines.
-pub(crate) fn show_head(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+pub(crate) fn show_head(out: &mut impl Write, shown: &ArchivedSession<'_>) -> io::Result<()> {
     write_object(out, KIND, answer(shown, ()))
 }
 
-fn answer<'a, M>(shown: &Shown<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
+fn answer<'a, M>(shown: &ArchivedSession<'a>, messages: M) -> ArchivedSessionJson<'a, M> {
     ArchivedSessionJson {
         archive: PathJson::from(shown.archive.root()),
         session: archived(shown.session, shown.states, shown.state),

@@ -8,7 +8,9 @@ use crate::format::text;
 use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::escape::escaped;
-use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, reply, speaker, visible};
+use crate::view::render::export::{
+    CallWithAnswer, Calls, ExportPage, MAX_MARKDOWN_BYTES, facts, reply, speaker, visible,
+};
 use crate::view::render::table;
 
 const STYLE: &str = include_str!("page.css");
@@ -50,7 +52,7 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         writeln!(self.out, "</dl>")
     }
 
-    fn call(&mut self, call: Option<Call>) -> io::Result<()> {
+    fn call(&mut self, call: Option<CallWithAnswer>) -> io::Result<()> {
         let Some(call) = call else { return Ok(()) };
         let summary = escaped(&text::one_line(&text::truncated(call.summary(), 160)));
         let body = escaped(&visible(&call.text));
@@ -80,7 +82,7 @@ impl<'e, W: Write> HtmlPage<'e, W> {
     }
 }
 
-impl<W: Write> Page for HtmlPage<'_, W> {
+impl<W: Write> ExportPage for HtmlPage<'_, W> {
     fn begin(&mut self, session: &Session, subagents: &[Session]) -> io::Result<()> {
         let title = table::title(session);
         head(&mut self.out, &title)?;

@@ -7,7 +7,7 @@ use crate::session::{Message, Role, Session};
 use crate::system::env::Env;
 use crate::view::render::export::literal::{fenced, literal, typed};
 use crate::view::render::export::rewrite::rewrite;
-use crate::view::render::export::{Call, Calls, MAX_MARKDOWN_BYTES, Page, facts, speaker, visible};
+use crate::view::render::export::{CallWithAnswer, Calls, ExportPage, MAX_MARKDOWN_BYTES, facts, speaker, visible};
 use crate::view::render::table;
 
 /// Writes Markdown.
@@ -29,7 +29,7 @@ impl<'e, W: Write> MarkdownPage<'e, W> {
         writeln!(self.out)
     }
 
-    fn call(&mut self, call: Option<Call>) -> io::Result<()> {
+    fn call(&mut self, call: Option<CallWithAnswer>) -> io::Result<()> {
         let Some(call) = call else { return Ok(()) };
         let summary = text::one_line(&text::truncated(call.summary(), 160)).replace('&', "&amp;").replace('<', "&lt;");
         writeln!(self.out, "<details><summary>{summary}</summary>\n")?;
@@ -37,7 +37,7 @@ impl<'e, W: Write> MarkdownPage<'e, W> {
     }
 }
 
-impl<W: Write> Page for MarkdownPage<'_, W> {
+impl<W: Write> ExportPage for MarkdownPage<'_, W> {
     fn begin(&mut self, session: &Session, subagents: &[Session]) -> io::Result<()> {
         writeln!(self.out, "# {}\n", literal(&table::title(session), false))?;
         self.facts(session)?;

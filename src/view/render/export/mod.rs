@@ -32,7 +32,7 @@ pub(crate) use markdown::MarkdownPage;
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 
 /// An unfinished conversation: its head, then its messages in order, then those of the sub-agents, then its end.
-pub(crate) trait Page {
+pub(crate) trait ExportPage {
     /// Writes the head of the page.
     fn begin(&mut self, session: &Session, subagents: &[Session]) -> io::Result<()>;
 
@@ -48,12 +48,12 @@ pub(crate) trait Page {
 
 /// A call of a tool with its answer, which are folded together.
 #[derive(Debug, PartialEq, Eq)]
-struct Call {
+struct CallWithAnswer {
     text: String,
     at: Option<Timestamp>,
 }
 
-impl Call {
+impl CallWithAnswer {
     /// Returns the text that is visible while it is folded.
     fn summary(&self) -> &str {
         self.text.lines().find(|line| !line.trim().is_empty()).unwrap_or("(nothing)")
@@ -63,12 +63,12 @@ impl Call {
 /// Joins the answers of tools with their calls.
 #[derive(Debug, Default)]
 struct Calls {
-    open: Option<Call>,
+    open: Option<CallWithAnswer>,
 }
 
 impl Calls {
     /// Consumes a message of a tool, and returns the call that it ends; ignores other messages.
-    fn take(&mut self, message: &Message) -> Option<Call> {
+    fn take(&mut self, message: &Message) -> Option<CallWithAnswer> {
         if message.role != Role::Tool {
             return self.open.take();
         }
@@ -79,11 +79,11 @@ impl Calls {
                 call.text.push_str(&message.text);
                 None
             }
-            open => open.replace(Call { text: message.text.clone(), at: message.at }),
+            open => open.replace(CallWithAnswer { text: message.text.clone(), at: message.at }),
         }
     }
 
-    fn end(&mut self) -> Option<Call> {
+    fn end(&mut self) -> Option<CallWithAnswer> {
         self.open.take()
     }
 }
@@ -128,7 +128,7 @@ fn is_safe_link(address: &str) -> bool {
 
 /// One session that was exported.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ExportedSession {
     /// The name of its file, which needs no quoting in a link.
     pub file: String,
     pub title: String,
@@ -142,7 +142,7 @@ pub(crate) struct Entry {
 const TITLE: &str = "Sessions";
 
 /// Writes a page that links to the others.
-pub(crate) fn html_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
+pub(crate) fn html_index(out: &mut impl Write, entries: &[ExportedSession]) -> io::Result<()> {
     head(out, TITLE)?;
     writeln!(out, "<header><h1>{TITLE}</h1></header>\n<main>\n<table>")?;
     writeln!(
@@ -150,7 +150,7 @@ pub(crate) fn html_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<
         "<thead><tr><th scope=col>Last active</th><th scope=col>Agent</th><th scope=col>Session</th>\
          <th scope=col>Directory</th><th scope=col>Messages</th></tr></thead>\n<tbody>"
     )?;
-    for Entry { file, title, agent, dir, day, messages } in entries {
+    for ExportedSession { file, title, agent, dir, day, messages } in entries {
         let (title, dir) = (escaped(title), escaped(dir));
         writeln!(
             out,
@@ -162,12 +162,12 @@ pub(crate) fn html_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<
 }
 
 /// Writes the index as Markdown.
-pub(crate) fn markdown_index(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
+pub(crate) fn markdown_index(out: &mut impl Write, entries: &[ExportedSession]) -> io::Result<()> {
     writeln!(
         out,
         "# {TITLE}\n\n| Last active | Agent | Session | Directory | Messages |\n| --- | --- | --- | --- | ---: |"
     )?;
-    for Entry { file, title, agent, dir, day, messages } in entries {
+    for ExportedSession { file, title, agent, dir, day, messages } in entries {
         let (title, dir) = (literal(title, false), literal(dir, false));
         writeln!(out, "| {day} | {agent} | [{title}]({file}) | {dir} | {messages} |")?;
     }

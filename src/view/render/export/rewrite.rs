@@ -38,14 +38,14 @@ pub(super) fn rewrite(reply: &str) -> Option<String> {
 }
 
 /// A block of lines.
-struct Block {
+struct LineBlock {
     lines: Vec<String>,
     /// The number of its list mark among the possible ones; a list after another one needs a different mark.
     mark: Option<usize>,
 }
 
 /// Joins blocks, with an empty line between them if they are `loose`.
-fn join(blocks: Vec<Block>, loose: bool) -> Vec<String> {
+fn join(blocks: Vec<LineBlock>, loose: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for block in blocks {
         if loose && !lines.is_empty() {
@@ -67,7 +67,7 @@ fn prefixed(lines: Vec<String>, first: &str, rest: &str) -> Vec<String> {
 
 /// The block that lines of text belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum LinesBlock {
     Paragraph,
     Heading,
     Cell,
@@ -79,8 +79,8 @@ struct Rewriter<'a> {
 
 impl Rewriter<'_> {
     /// Writes blocks up to the end of their container; returns them, and whether one of them is a paragraph.
-    fn blocks(&mut self) -> (Vec<Block>, bool) {
-        let (mut blocks, mut is_loose) = (Vec::<Block>::new(), false);
+    fn blocks(&mut self) -> (Vec<LineBlock>, bool) {
+        let (mut blocks, mut is_loose) = (Vec::<LineBlock>::new(), false);
         while let Some(event) = self.events.peek() {
             let mut mark = None;
             let lines = match event {
@@ -99,10 +99,10 @@ impl Rewriter<'_> {
                     vec!["***".to_owned()]
                 }
                 // Text of a list item without paragraphs.
-                _ => self.inlines(Within::Paragraph),
+                _ => self.inlines(LinesBlock::Paragraph),
             };
             if !lines.iter().all(String::is_empty) {
-                blocks.push(Block { lines, mark });
+                blocks.push(LineBlock { lines, mark });
             }
         }
         (blocks, is_loose)
@@ -113,7 +113,7 @@ impl Rewriter<'_> {
         match tag {
             Tag::Heading { level, .. } => {
                 let mark = "#".repeat(*level as usize);
-                let mut text = self.inlines(Within::Heading).join(" ");
+                let mut text = self.inlines(LinesBlock::Heading).join(" ");
                 // Marks at the end of a heading would belong to it.
                 if text.ends_with('#') {
                     text.insert(text.len() - 1, '\\');
@@ -139,7 +139,7 @@ impl Rewriter<'_> {
             }
             Tag::List(start) => self.list(*start, mark.unwrap_or_default()),
             Tag::Table(alignments) => self.table(alignments),
-            _ => self.inlines(Within::Paragraph),
+            _ => self.inlines(LinesBlock::Paragraph),
         }
     }
 
@@ -175,7 +175,7 @@ impl Rewriter<'_> {
         while let Some(Event::Start(row)) = self.events.next_if(|event| matches!(event, Event::Start(_))) {
             let mut line = String::from("|");
             while self.events.next_if(|event| matches!(event, Event::Start(_))).is_some() {
-                let _ = write!(line, " {} |", self.inlines(Within::Cell).join(" "));
+                let _ = write!(line, " {} |", self.inlines(LinesBlock::Cell).join(" "));
                 self.events.next();
             }
             self.events.next();
@@ -194,7 +194,7 @@ impl Rewriter<'_> {
     }
 
     /// Writes text and marks as lines, up to a block or to the end of their container.
-    fn inlines(&mut self, within: Within) -> Vec<String> {
+    fn inlines(&mut self, within: LinesBlock) -> Vec<String> {
         let (mut lines, mut line) = (Vec::new(), String::new());
         // The end of each mark that is open.
         let mut open: Vec<String> = Vec::new();
@@ -245,14 +245,14 @@ impl Rewriter<'_> {
                     // Three marks may open a fence. A line of a table is split before it is parsed. Some parsers find
                     // an address in text, and include a mark after it.
                     let is_fence = line.is_empty() && code.contains("``");
-                    let is_cut = within == Within::Cell && code.contains("\\|");
+                    let is_cut = within == LinesBlock::Cell && code.contains("\\|");
                     let end = &line[line.ceil_char_boundary(line.len().saturating_sub(MAX_WORD_BYTES))..];
                     let word = end.rsplit(char::is_whitespace).next().unwrap_or_default();
                     let is_address = (word.len() == end.len() && end.len() < line.len())
                         || ["://", "www.", "@"].iter().any(|part| word.contains(part));
                     line.push_str(&if is_fence || is_cut || is_address {
                         literal(code.trim(), line.is_empty())
-                    } else if within == Within::Cell {
+                    } else if within == LinesBlock::Cell {
                         code_span(&code).replace('|', "\\|")
                     } else {
                         code_span(&code)
@@ -260,7 +260,7 @@ impl Rewriter<'_> {
                 }
                 Some(Event::SoftBreak) => lines.extend(end(&mut line)),
                 Some(Event::HardBreak) => {
-                    line.push_str(if within == Within::Paragraph { "\\" } else { "" });
+                    line.push_str(if within == LinesBlock::Paragraph { "\\" } else { "" });
                     lines.extend(end(&mut line));
                 }
                 Some(Event::TaskListMarker(is_done)) => {

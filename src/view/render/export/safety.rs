@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::session::{Message, Role};
 use crate::system::env::Env;
-use crate::view::render::export::{MarkdownPage, Page as _};
+use crate::view::render::export::{ExportPage as _, MarkdownPage};
 
 static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?s)<([^>]*)>?").expect("a pattern"));
 static PLAIN_TAG: LazyLock<Regex> = LazyLock::new(|| {

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::agent;
-use crate::change::outcome::{ItemResult, Outcome};
-use crate::change::plan::change::{About, Change, Handed, Item, Step, Unplanned};
+use crate::change::outcome::{ChangeOutcome, ItemResult};
+use crate::change::plan::change::{Change, ChangeItem, Handed, ItemSubject, Step, Unplanned};
 use crate::change::relocation::MOVED;
 use crate::cli::ChangeArgs;
 use crate::session::AgentKind;
 use crate::session::when::When;
-use crate::view::render::items::List;
-use crate::view::render::json::details::{Details, ItemDetails};
+use crate::view::render::items::ItemList;
+use crate::view::render::json::details::{CommandMembers, ItemDetails};
 
 /// The answer of a command that changes files.
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ pub(crate) struct ChangeJson<'a> {
     /// The command, such as `cleanup`, `doctor --fix` or `undo --purge`.
     pub verb: &'a str,
     /// Every item, in order.
-    pub items: List<'a, ItemJson<'a>>,
+    pub items: ItemList<'a, ItemJson<'a>>,
     /// Items that could not be planned and stay as they are, each with the reason.
     pub not_planned: Vec<Unplanned>,
     /// Number of items per result.
@@ -32,7 +32,7 @@ pub(crate) struct ChangeJson<'a> {
     /// Warnings, one per element.
     pub warnings: Vec<String>,
     /// Members that only this command has; `null` for most.
-    pub details: Option<Details<'a>>,
+    pub details: Option<CommandMembers<'a>>,
 }
 
 /// Number of items per result.
@@ -181,7 +181,7 @@ impl<'a> ChangeJson<'a> {
     pub(crate) fn new(
         verb: &'a str,
         is_plan: bool,
-        items: List<'a, ItemJson<'a>>,
+        items: ItemList<'a, ItemJson<'a>>,
         results: impl IntoIterator<Item = &'a ItemResult>,
     ) -> Self {
         Self {
@@ -199,7 +199,7 @@ impl<'a> ChangeJson<'a> {
 
 /// Parts of a report for users only.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Look<'a> {
+pub(crate) struct ReportExtras<'a> {
     /// Lines that a terminal shows in place of the items of a plan.
     pub overview: &'a [String],
     /// Set to show every item with its paths on a terminal, too.
@@ -208,7 +208,7 @@ pub(crate) struct Look<'a> {
     pub trash_keep: Option<When>,
 }
 
-impl Look<'_> {
+impl ReportExtras<'_> {
     /// Shows as much as the options ask for.
     pub(crate) fn of(args: &ChangeArgs) -> Self {
         Self { is_whole: args.detail.all_items, ..Self::default() }
@@ -217,11 +217,11 @@ impl Look<'_> {
 
 /// A change, and its outcome if it was applied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Report<'a> {
+pub(crate) struct ChangeReport<'a> {
     /// The change.
     pub change: &'a Change,
     /// The outcome; `None` for a plan.
-    pub outcome: Option<&'a Outcome>,
+    pub outcome: Option<&'a ChangeOutcome>,
     /// Set if files are deleted, and not moved to the trash.
     pub is_permanent: bool,
     /// The later run in which restored sessions got their directories; it is undone before the run of the outcome.
@@ -229,22 +229,22 @@ pub(crate) struct Report<'a> {
     /// The reasons why items of a plan cannot be done, in the order of the items; empty if all can.
     pub refused: &'a [Option<ItemResult>],
     /// Parts for users only.
-    pub look: Look<'a>,
+    pub look: ReportExtras<'a>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> ChangeReport<'a> {
     /// Makes the report of a change whose removals go to the trash.
-    pub(crate) fn new(change: &'a Change, outcome: Option<&'a Outcome>) -> Self {
-        Self { change, outcome, is_permanent: false, followed: None, refused: &[], look: Look::default() }
+    pub(crate) fn new(change: &'a Change, outcome: Option<&'a ChangeOutcome>) -> Self {
+        Self { change, outcome, is_permanent: false, followed: None, refused: &[], look: ReportExtras::default() }
     }
 
     /// Returns each item with its result, `None` in a plan.
-    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a Item, Option<&'a ItemResult>)> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&'a ChangeItem, Option<&'a ItemResult>)> {
         (0..self.change.items.len()).map(|at| self.item(at))
     }
 
     /// Returns one item with its result.
-    pub(crate) fn item(&self, at: usize) -> (&'a Item, Option<&'a ItemResult>) {
+    pub(crate) fn item(&self, at: usize) -> (&'a ChangeItem, Option<&'a ItemResult>) {
         let done = match self.outcome {
             Some(outcome) => outcome.done.get(at),
             None => self.refused.get(at).and_then(Option::as_ref),
@@ -276,9 +276,9 @@ impl<'a> Report<'a> {
     }
 
     /// Converts the change to the JSON contract.
-    pub(crate) fn document(self, details: Option<Details<'a>>) -> ChangeJson<'a> {
+    pub(crate) fn document(self, details: Option<CommandMembers<'a>>) -> ChangeJson<'a> {
         let own = self.change.items.len();
-        let items = List::counted(own + self.change.handed.len(), move |at| match at.checked_sub(own) {
+        let items = ItemList::counted(own + self.change.handed.len(), move |at| match at.checked_sub(own) {
             None => self.item_json(at),
             Some(at) => self.handed_json(at),
         });
@@ -293,14 +293,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn shown_item(&self, item: &'a Item) -> ShownItem<'a> {
+    fn shown_item(&self, item: &'a ChangeItem) -> ShownItem<'a> {
         // Data of the agent, and rejoin's record, follow the sessions of a move.
         let follows = self.change.verb == "move" && item.code != MOVED;
         let word = if self.outcome.is_none() { "would prepare" } else { "prepared" };
         let typed = typed(item.code, &item.reason);
         ShownItem {
             word: follows.then(|| word.into()),
-            about: (!matches!(item.about, About::Session(..) | About::Copy(_))).then(|| item.about.to_string().into()),
+            about: (!matches!(item.about, ItemSubject::Session(..) | ItemSubject::Copy(_)))
+                .then(|| item.about.to_string().into()),
             title: typed.or(item.title.as_deref()).map(Into::into),
             note: (typed.is_some() || item.code == "named").then(String::new),
             steps: &item.steps,

@@ -13,7 +13,7 @@ use crate::view::render::json::doctor::FindingJson;
 /// Members that only one command has.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Details<'a> {
+pub(crate) enum CommandMembers<'a> {
     /// `archive`.
     Archive(ArchiveDetails<'a>),
     /// `cleanup`.

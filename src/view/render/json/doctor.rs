@@ -8,13 +8,13 @@ use crate::doctor::check::{Finding, Remedy, Repair};
 use crate::doctor::code::{Code, Severity};
 use crate::format::path_json::PathJson;
 use crate::session::AgentKind;
-use crate::view::render::items::List;
+use crate::view::render::items::ItemList;
 
 /// The answer of `doctor`.
 #[derive(Serialize)]
 pub(crate) struct DoctorJson<'a> {
     /// The findings: the worst first, then in the order of the codes, sessions and paths.
-    pub findings: List<'a, FindingJson<'a>>,
+    pub findings: ItemList<'a, FindingJson<'a>>,
     /// Number of checks and findings.
     #[serde(flatten)]
     pub counts: DoctorCountsJson,
@@ -123,7 +123,7 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
 #[derive(Serialize)]
 pub(crate) struct ChecksJson {
     /// Every check, in the order of the answers.
-    pub checks: List<'static, CheckJson>,
+    pub checks: ItemList<'static, CheckJson>,
 }
 
 /// One check.

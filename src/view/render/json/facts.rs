@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 use super::LaunchDirJson;
 use crate::format::path_json::PathJson;
 use crate::session::Session;
-use crate::session::facts::Value;
+use crate::session::facts::FieldValue;
 use crate::session::fields::Field;
 
 /// The object that has the facts.
@@ -37,8 +37,10 @@ impl Serialize for FactsJson<'_> {
             let (name, fact) = (field.name(), field.fact(session));
             let source = fact.as_ref().map(|fact| fact.source).unwrap_or_default();
             match fact.map(|fact| fact.value) {
-                Some(Value::Path(dir)) if *of != Of::Session => members.serialize_entry(name, &PathJson::from(dir))?,
-                Some(Value::Path(dir)) if *field == Dir => {
+                Some(FieldValue::Path(dir)) if *of != Of::Session => {
+                    members.serialize_entry(name, &PathJson::from(dir))?
+                }
+                Some(FieldValue::Path(dir)) if *field == Dir => {
                     members.serialize_entry(name, &LaunchDirJson::new(dir, source, session.launch_dir_exists))?
                 }
                 value => members.serialize_entry(name, &value)?,

@@ -12,14 +12,14 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::agent::command::Plan;
-use crate::error::{Candidate, Exit, Refusal, RefusalCode};
+use crate::agent::command::LaunchPlan;
+use crate::error::{Exit, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::command_line::all_in_home;
 use crate::format::path_json::path_bytes;
 use crate::format::text;
 use crate::launch;
 use crate::launch::log::Launch;
-use crate::scan::git::Head;
+use crate::scan::git::GitHead;
 use crate::scan::worktree::Lost;
 use crate::session::branches::Branch;
 use crate::session::process::Process;
@@ -125,7 +125,7 @@ pub(crate) struct SessionJson<'a> {
 
 impl<'a> SessionJson<'a> {
     /// Puts a session and its resume plan into the contract's form.
-    pub(crate) fn new(session: &'a Session, plan: Option<&'a Plan>) -> Self {
+    pub(crate) fn new(session: &'a Session, plan: Option<&'a LaunchPlan>) -> Self {
         let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
         Self {
             facts: FactsJson(session, Of::Session),
@@ -161,7 +161,7 @@ impl<'a> SessionJson<'a> {
 }
 
 /// Puts a resume plan into the contract's form.
-pub(crate) fn resume(plan: &Plan) -> ResumeJson<'_> {
+pub(crate) fn resume(plan: &LaunchPlan) -> ResumeJson<'_> {
     ResumeJson {
         argv: &plan.argv,
         dir: plan.dir.as_ref().map(|dir| text::of_path(dir)),
@@ -232,8 +232,8 @@ pub(crate) struct WorktreeJson<'a> {
 impl<'a> From<&'a Lost> for WorktreeJson<'a> {
     fn from(lost: &'a Lost) -> Self {
         let (branch, commit) = match &lost.head {
-            Head::Branch(name) => (Some(name.as_str()), None),
-            Head::Commit(id) => (None, Some(id.as_str())),
+            GitHead::Branch(name) => (Some(name.as_str()), None),
+            GitHead::Commit(id) => (None, Some(id.as_str())),
         };
         Self { dir: lost.dir.to_string_lossy(), repository: lost.main.to_string_lossy(), branch, commit }
     }
@@ -303,7 +303,7 @@ pub(crate) struct ErrorJson<'a> {
     /// The next command to type.
     pub hint: Option<Cow<'a, str>>,
     /// The candidates to choose from.
-    pub candidates: &'a [Candidate],
+    pub candidates: &'a [RefusalCandidate],
 }
 
 /// Converts an error to the JSON contract.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::Handle;
 use crate::disk::memory::Memory;
-use crate::disk::memory::state::{Body, Inode, ROOT, State, no_dir};
+use crate::disk::memory::state::{DiskState, Inode, InodeBody, ROOT, no_dir};
 
 /// Another process, which uses whole paths and bypasses the hook.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Actor<'m>(pub(super) &'m Memory);
 
 /// A file, directory or link, as another process reads it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Node {
+pub enum ActorNode {
     /// A file with its bytes.
     File(Vec<u8>),
     /// A directory.
@@ -24,7 +24,7 @@ pub enum Node {
 }
 
 impl Actor<'_> {
-    fn parent(state: &State, path: &Path) -> Option<(u64, OsString)> {
+    fn parent(state: &DiskState, path: &Path) -> Option<(u64, OsString)> {
         let dir = state.resolve(path.parent()?, true, 0).ok()?;
         Some((dir, path.file_name()?.to_owned()))
     }
@@ -66,7 +66,7 @@ impl Actor<'_> {
         let mut state = self.0.state();
         if let Some((dir, name)) = Self::parent(&state, path.as_ref()) {
             let device = state.get_inode(dir).map_or(1, |inode| inode.device);
-            let body = Body::File { bytes: bytes.as_ref().to_owned(), synced: bytes.as_ref().to_owned() };
+            let body = InodeBody::File { bytes: bytes.as_ref().to_owned(), synced: bytes.as_ref().to_owned() };
             let made = state.make(device, 0o600, body);
             state.change(vec![((dir, name), Some(made))]);
         }
@@ -80,7 +80,7 @@ impl Actor<'_> {
             return self.put(path, bytes);
         };
         let now = state.tick();
-        if let Some(Inode { body: Body::File { bytes: all, .. }, modified, .. }) = state.get_mut(number) {
+        if let Some(Inode { body: InodeBody::File { bytes: all, .. }, modified, .. }) = state.get_mut(number) {
             all.extend_from_slice(bytes.as_ref());
             *modified = now;
         }
@@ -109,7 +109,7 @@ impl Actor<'_> {
     pub fn symlink(&self, path: impl AsRef<Path>, target: impl AsRef<Path>) {
         let mut state = self.0.state();
         if let Some((dir, name)) = Self::parent(&state, path.as_ref()) {
-            let made = state.make(1, 0o777, Body::Link(target.as_ref().to_owned()));
+            let made = state.make(1, 0o777, InodeBody::Link(target.as_ref().to_owned()));
             state.change(vec![((dir, name), Some(made))]);
         }
     }
@@ -139,7 +139,7 @@ impl Actor<'_> {
     pub fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let state = self.0.state();
         match &state.inode(state.resolve(path.as_ref(), true, 0).ok()?).ok()?.body {
-            Body::File { bytes, .. } => Some(bytes.clone()),
+            InodeBody::File { bytes, .. } => Some(bytes.clone()),
             _ => None,
         }
     }
@@ -150,18 +150,18 @@ impl Actor<'_> {
     }
 
     /// Returns all files, directories and links.
-    pub fn files(&self) -> BTreeMap<PathBuf, Node> {
+    pub fn files(&self) -> BTreeMap<PathBuf, ActorNode> {
         let state = self.0.state();
         let (mut all, mut dirs) = (BTreeMap::new(), vec![(PathBuf::from("/"), ROOT)]);
         while let Some((path, dir)) = dirs.pop() {
             for (name, number) in state.names(dir).into_iter().flatten() {
                 let path = path.join(name);
                 let node = match state.get_inode(*number).map(|inode| &inode.body) {
-                    Some(Body::File { bytes, .. }) => Node::File(bytes.clone()),
-                    Some(Body::Link(target)) => Node::Link(target.clone()),
-                    Some(Body::Dir { .. }) => {
+                    Some(InodeBody::File { bytes, .. }) => ActorNode::File(bytes.clone()),
+                    Some(InodeBody::Link(target)) => ActorNode::Link(target.clone()),
+                    Some(InodeBody::Dir { .. }) => {
                         dirs.push((path.clone(), *number));
-                        Node::Dir
+                        ActorNode::Dir
                     }
                     None => continue,
                 };

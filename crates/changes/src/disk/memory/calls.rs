@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::state::{Body, Inode, State, fail, no_dir, no_file};
-use super::{Memory, Rule};
-use crate::disk::Look;
-use crate::disk::{Access, At, Disk, For, Handle, Times};
+use super::state::{DiskState, Inode, InodeBody, fail, no_dir, no_file};
+use super::{BrokenRule, Memory};
+use crate::disk::EntryMetadata;
+use crate::disk::{Access, Disk, FileTimes, For, Handle, NameInDir};
 
 impl Disk for Memory {
     fn open_dir(&self, path: &Path) -> io::Result<Handle> {
@@ -38,7 +38,7 @@ impl Disk for Memory {
         Ok(state.path_of(state.resolve(path, true, 0)?))
     }
 
-    fn open(&self, at: At<'_>, purpose: For) -> io::Result<Handle> {
+    fn open(&self, at: NameInDir<'_>, purpose: For) -> io::Result<Handle> {
         let makes = matches!(purpose, For::New(_) | For::Locking);
         let mut state = self.begin("open", makes, at.1)?;
         let dir = self.inode(&state, at.0)?;
@@ -48,21 +48,21 @@ impl Disk for Memory {
             found => found.ok_or(Errno::NOENT)?,
         };
         match (&state.inode(found)?.body, purpose) {
-            (Body::Link(_), _) => return Err(io::Error::other("it is a symbolic link, which is not followed")),
-            (Body::Dir { .. }, For::Dir) => {}
+            (InodeBody::Link(_), _) => return Err(io::Error::other("it is a symbolic link, which is not followed")),
+            (InodeBody::Dir { .. }, For::Dir) => {}
             (_, For::Dir) => return fail(Errno::NOTDIR),
-            (Body::Dir { .. }, _) => return Err(io::Error::other("it is not a regular file")),
-            (Body::File { .. }, _) => {}
+            (InodeBody::Dir { .. }, _) => return Err(io::Error::other("it is not a regular file")),
+            (InodeBody::File { .. }, _) => {}
         }
         Ok(self.handle(&mut state, found))
     }
 
-    fn look(&self, at: At<'_>) -> io::Result<Look> {
+    fn look(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata> {
         let state = self.begin("look", false, at.1)?;
         state.look(state.get(self.inode(&state, at.0)?, at.1)?)
     }
 
-    fn look_at(&self, open: &Handle) -> io::Result<Look> {
+    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {
         let state = self.begin("look_at", false, OsStr::new(""))?;
         state.look(self.inode(&state, open)?)
     }
@@ -72,31 +72,33 @@ impl Disk for Memory {
         Ok(state.names(self.inode(&state, dir)?)?.keys().cloned().collect())
     }
 
-    fn read_link(&self, at: At<'_>) -> io::Result<PathBuf> {
+    fn read_link(&self, at: NameInDir<'_>) -> io::Result<PathBuf> {
         let state = self.begin("read_link", false, at.1)?;
         match &state.inode(state.get(self.inode(&state, at.0)?, at.1)?)?.body {
-            Body::Link(target) => Ok(target.clone()),
+            InodeBody::Link(target) => Ok(target.clone()),
             _ => fail(Errno::INVAL),
         }
     }
 
     fn read_at(&self, file: &Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let state = self.begin("read_at", false, OsStr::new(""))?;
-        let Body::File { bytes, .. } = &state.inode(self.inode(&state, file)?)?.body else { return fail(Errno::ISDIR) };
+        let InodeBody::File { bytes, .. } = &state.inode(self.inode(&state, file)?)?.body else {
+            return fail(Errno::ISDIR);
+        };
         let rest = bytes.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     }
 
-    fn make_dir(&self, at: At<'_>, _access: Access) -> io::Result<()> {
+    fn make_dir(&self, at: NameInDir<'_>, _access: Access) -> io::Result<()> {
         let mut state = self.begin("make_dir", true, at.1)?;
         self.put_new(&mut state, at, 0o700, no_dir()).map(drop)
     }
 
-    fn make_link(&self, at: At<'_>, target: &Path) -> io::Result<()> {
+    fn make_link(&self, at: NameInDir<'_>, target: &Path) -> io::Result<()> {
         let mut state = self.begin("make_link", true, at.1)?;
-        self.put_new(&mut state, at, 0o777, Body::Link(target.to_owned())).map(drop)
+        self.put_new(&mut state, at, 0o777, InodeBody::Link(target.to_owned())).map(drop)
     }
 
     fn add(&self, file: &Handle, bytes: &[u8]) -> io::Result<()> {
@@ -110,7 +112,7 @@ impl Disk for Memory {
         }
         let number = self.inode(&state, file)?;
         let now = state.tick();
-        if let Some(Inode { body: Body::File { bytes: all, .. }, modified, .. }) = state.get_mut(number) {
+        if let Some(Inode { body: InodeBody::File { bytes: all, .. }, modified, .. }) = state.get_mut(number) {
             all.extend_from_slice(bytes);
             *modified = now;
         }
@@ -120,17 +122,17 @@ impl Disk for Memory {
     fn set_length(&self, file: &Handle, length: u64) -> io::Result<()> {
         let mut state = self.begin("set_length", true, OsStr::new(""))?;
         let number = self.inode(&state, file)?;
-        if let Some(Body::File { bytes, .. }) = state.get_mut(number).map(|inode| &mut inode.body) {
+        if let Some(InodeBody::File { bytes, .. }) = state.get_mut(number).map(|inode| &mut inode.body) {
             bytes.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
         }
         Ok(())
     }
 
-    fn link(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn link(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("link", true, to.1)?;
         let (from_dir, to_dir) = (self.inode(&state, from.0)?, self.inode(&state, to.0)?);
         let linked = state.get(from_dir, from.1)?;
-        if state.is_plain || matches!(state.inode(linked)?.body, Body::Dir { .. }) {
+        if state.is_plain || matches!(state.inode(linked)?.body, InodeBody::Dir { .. }) {
             return fail(Errno::PERM);
         }
         if state.inode(linked)?.device != state.inode(to_dir)?.device {
@@ -143,18 +145,18 @@ impl Disk for Memory {
         Ok(())
     }
 
-    fn rename(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn rename(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("rename", true, to.1)?;
         self.move_to(&mut state, from, to, true)
     }
 
-    fn rename_to_free(&self, from: At<'_>, to: At<'_>) -> io::Result<()> {
+    fn rename_to_free(&self, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("rename_to_free", true, to.1)?;
-        let replaces = state.broken == Some(Rule::KeepWhatIsThere);
+        let replaces = state.broken == Some(BrokenRule::KeepWhatIsThere);
         self.move_to(&mut state, from, to, replaces)
     }
 
-    fn exchange(&self, one: At<'_>, other: At<'_>) -> io::Result<()> {
+    fn exchange(&self, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("exchange", true, other.1)?;
         let (one_dir, other_dir) = (self.inode(&state, one.0)?, self.inode(&state, other.0)?);
         let (first, second) = (state.get(one_dir, one.1)?, state.get(other_dir, other.1)?);
@@ -167,28 +169,28 @@ impl Disk for Memory {
         Ok(())
     }
 
-    fn unlink(&self, at: At<'_>) -> io::Result<()> {
+    fn unlink(&self, at: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("unlink", true, at.1)?;
         let dir = self.inode(&state, at.0)?;
         let found = state.get(dir, at.1)?;
-        if matches!(state.inode(found)?.body, Body::Dir { .. }) {
+        if matches!(state.inode(found)?.body, InodeBody::Dir { .. }) {
             return fail(Errno::ISDIR);
         }
         state.change(vec![((dir, at.1.to_owned()), None)]);
         Ok(())
     }
 
-    fn remove_dir(&self, at: At<'_>) -> io::Result<()> {
+    fn remove_dir(&self, at: NameInDir<'_>) -> io::Result<()> {
         let mut state = self.begin("remove_dir", true, at.1)?;
         let dir = self.inode(&state, at.0)?;
-        if !state.names(state.get(dir, at.1)?)?.is_empty() && state.broken != Some(Rule::RemoveEmptyOnly) {
+        if !state.names(state.get(dir, at.1)?)?.is_empty() && state.broken != Some(BrokenRule::RemoveEmptyOnly) {
             return fail(Errno::NOTEMPTY);
         }
         state.change(vec![((dir, at.1.to_owned()), None)]);
         Ok(())
     }
 
-    fn set_owner(&self, at: At<'_>, owner: (u32, u32)) -> io::Result<()> {
+    fn set_owner(&self, at: NameInDir<'_>, owner: (u32, u32)) -> io::Result<()> {
         let mut state = self.begin("set_owner", true, at.1)?;
         let number = state.get(self.inode(&state, at.0)?, at.1)?;
         if let Some(inode) = state.get_mut(number) {
@@ -197,7 +199,7 @@ impl Disk for Memory {
         Ok(())
     }
 
-    fn set_mode(&self, at: At<'_>, mode: u32) -> io::Result<()> {
+    fn set_mode(&self, at: NameInDir<'_>, mode: u32) -> io::Result<()> {
         let mut state = self.begin("set_mode", true, at.1)?;
         let number = state.get(self.inode(&state, at.0)?, at.1)?;
         if let Some(inode) = state.get_mut(number) {
@@ -211,7 +213,7 @@ impl Disk for Memory {
         self.begin("copy_extended", true, OsStr::new("")).map(drop).map_err(io::Error::from)
     }
 
-    fn set_times(&self, at: At<'_>, (accessed, modified): Times) -> io::Result<()> {
+    fn set_times(&self, at: NameInDir<'_>, (accessed, modified): FileTimes) -> io::Result<()> {
         let mut state = self.begin("set_times", true, at.1)?;
         let number = state.get(self.inode(&state, at.0)?, at.1)?;
         if let Some(inode) = state.get_mut(number) {
@@ -223,8 +225,8 @@ impl Disk for Memory {
     fn sync(&self, open: &Handle) -> io::Result<()> {
         let mut state = self.begin("sync", true, OsStr::new(""))?;
         let number = self.inode(&state, open)?;
-        let is_dir = matches!(state.inode(number)?.body, Body::Dir { .. });
-        if state.broken != Some(if is_dir { Rule::SyncDirs } else { Rule::SyncFiles }) {
+        let is_dir = matches!(state.inode(number)?.body, InodeBody::Dir { .. });
+        if state.broken != Some(if is_dir { BrokenRule::SyncDirs } else { BrokenRule::SyncFiles }) {
             state.sync(number);
         }
         Ok(())
@@ -239,7 +241,7 @@ impl Disk for Memory {
 
 impl Memory {
     /// Moves a file or directory; replaces the target only if `replaces` is set.
-    fn move_to(&self, state: &mut State, from: At<'_>, to: At<'_>, replaces: bool) -> io::Result<()> {
+    fn move_to(&self, state: &mut DiskState, from: NameInDir<'_>, to: NameInDir<'_>, replaces: bool) -> io::Result<()> {
         let (from_dir, to_dir) = (self.inode(state, from.0)?, self.inode(state, to.0)?);
         let moved = state.get(from_dir, from.1)?;
         state.check_free_way(moved, to_dir)?;
@@ -247,7 +249,7 @@ impl Memory {
             if !replaces {
                 return fail(Errno::EXIST);
             }
-            let is_dir = |number| matches!(state.get_inode(number), Some(Inode { body: Body::Dir { .. }, .. }));
+            let is_dir = |number| matches!(state.get_inode(number), Some(Inode { body: InodeBody::Dir { .. }, .. }));
             match (is_dir(moved), is_dir(there)) {
                 _ if moved == there => return Ok(()),
                 (false, true) => return fail(Errno::ISDIR),
@@ -260,7 +262,7 @@ impl Memory {
         Ok(())
     }
 
-    fn put_new(&self, state: &mut State, at: At<'_>, mode: u32, body: Body) -> io::Result<u64> {
+    fn put_new(&self, state: &mut DiskState, at: NameInDir<'_>, mode: u32, body: InodeBody) -> io::Result<u64> {
         let dir = self.inode(state, at.0)?;
         if state.find(dir, at.1)?.is_some() {
             return fail(Errno::EXIST);

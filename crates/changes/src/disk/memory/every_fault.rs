@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use super::{Draw, Memory, Verdict, crash, losses};
+use super::{Draw, HookVerdict, Memory, crash, losses};
 
 /// The errors that the manuals of the calls list for a disk that is full, broken, or not writable for this user.
 pub const ERRORS: [Errno; 4] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::DQUOT];
@@ -14,7 +14,7 @@ pub const ERRORS: [Errno; 4] = [Errno::IO, Errno::NOSPC, Errno::ACCESS, Errno::D
 const LOSSES: [u64; 2] = [24, 3];
 
 /// The disk after a run, and the result of the run.
-pub struct Left<T> {
+pub struct DiskAfterRun<T> {
     /// The disk after the end of the process.
     pub memory: Memory,
     /// The answer of the run; `None` if it failed, or was killed before it could answer.
@@ -24,11 +24,11 @@ pub struct Left<T> {
 }
 
 /// The number of a call that fails, its error, and whether all later calls fail too.
-type Fault = Option<(u64, Errno, bool)>;
+type InjectedFault = Option<(u64, Errno, bool)>;
 
 /// The result of a run with a fault.
-struct Played<T> {
-    left: Left<T>,
+struct RunWithFault<T> {
+    left: DiskAfterRun<T>,
     /// For each call, whether it changes something.
     calls: Vec<bool>,
     /// The disk right before each changing call after the fault.
@@ -41,15 +41,15 @@ struct Played<T> {
 pub fn with_every_fault<T: Clone, E>(
     start: &Memory,
     run: impl Fn(&Memory) -> Result<T, E>,
-    check: impl Fn(&Left<T>) -> Result<(), String>,
+    check: impl Fn(&DiskAfterRun<T>) -> Result<(), String>,
 ) -> u64 {
     let (mut count, mut seen) = (0, HashSet::new());
-    let mut look = |left: &Left<T>, fault: Fault, end: &str| {
+    let mut look = |left: &DiskAfterRun<T>, fault: InjectedFault, end: &str| {
         count += 1;
         if !seen.insert((left.memory.digest(), left.answer.is_some(), left.has_lost_power)) {
             return;
         }
-        let left = Left { memory: left.memory.fork(), answer: left.answer.clone(), ..*left };
+        let left = DiskAfterRun { memory: left.memory.fork(), answer: left.answer.clone(), ..*left };
         if let Err(why) = check(&left) {
             panic!("{why}; after the fault {fault:?}, {end}: {:#?}", left.memory.actor().files().keys());
         }
@@ -60,29 +60,29 @@ pub fn with_every_fault<T: Clone, E>(
         errors.iter().flat_map(move |error| [(at, *error, false), (at, *error, true)]).map(Some)
     });
     for fault in [None].into_iter().chain(faults) {
-        let Played { left, moments, .. } = play(start, fault, &run);
+        let RunWithFault { left, moments, .. } = play(start, fault, &run);
         let limit = LOSSES[usize::from(fault.is_some())];
         look(&left, fault, "at its end");
         lose_power(&left.memory, left.answer.as_ref(), limit, |lost| look(lost, fault, "without power at its end"));
         let goes_on = fault.is_none_or(|(_, error, is_lasting)| error == ERRORS[0] && !is_lasting);
         for (memory, at) in moments.into_iter().filter(|_| goes_on).zip(1..) {
             lose_power(&memory, None, limit, |lost| look(lost, fault, &format!("without power at moment {at}")));
-            let killed = Left { memory, answer: None, has_lost_power: false };
+            let killed = DiskAfterRun { memory, answer: None, has_lost_power: false };
             look(&killed, fault, &format!("killed at moment {at}"));
         }
     }
     count
 }
 
-fn lose_power<T: Clone>(memory: &Memory, answer: Option<&T>, limit: u64, mut see: impl FnMut(&Left<T>)) {
+fn lose_power<T: Clone>(memory: &Memory, answer: Option<&T>, limit: u64, mut see: impl FnMut(&DiskAfterRun<T>)) {
     for choices in losses(memory, limit, &mut Draw(0)) {
         let memory = memory.fork();
         crash(&memory, choices);
-        see(&Left { memory, answer: answer.cloned(), has_lost_power: true });
+        see(&DiskAfterRun { memory, answer: answer.cloned(), has_lost_power: true });
     }
 }
 
-fn play<T, E>(start: &Memory, fault: Fault, run: &impl Fn(&Memory) -> Result<T, E>) -> Played<T> {
+fn play<T, E>(start: &Memory, fault: InjectedFault, run: &impl Fn(&Memory) -> Result<T, E>) -> RunWithFault<T> {
     let memory = start.fork();
     let seen: Arc<Mutex<(Vec<bool>, Vec<Memory>)>> = Arc::default();
     memory.before_each({
@@ -95,9 +95,9 @@ fn play<T, E>(start: &Memory, fault: Fault, run: &impl Fn(&Memory) -> Result<T, 
             }
             match fault {
                 Some((at, error, is_lasting)) if at == call.number || (is_lasting && at < call.number) => {
-                    Verdict::Fail(error)
+                    HookVerdict::Fail(error)
                 }
-                _ => Verdict::Go,
+                _ => HookVerdict::Go,
             }
         }
     });
@@ -105,5 +105,5 @@ fn play<T, E>(start: &Memory, fault: Fault, run: &impl Fn(&Memory) -> Result<T, 
     memory.restart();
     let (calls, moments) = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     moments.iter().for_each(Memory::restart);
-    Played { left: Left { memory, answer, has_lost_power: false }, calls, moments }
+    RunWithFault { left: DiskAfterRun { memory, answer, has_lost_power: false }, calls, moments }
 }

@@ -17,10 +17,10 @@
 //! disk.actor().put("/home/store/s.jsonl", b"one\n");         // what a program has left
 //! disk.settle();                                              // … long ago
 //! disk.before_each(|call, actor| match call.number {          // faults, actors, death
-//!     7 => { actor.add("/home/store/s.jsonl", b"two\n"); Verdict::Go }
-//!     9 => Verdict::Fail(Errno::IO),
-//!     12 => Verdict::Die,
-//!     _ => Verdict::Go,
+//!     7 => { actor.add("/home/store/s.jsonl", b"two\n"); HookVerdict::Go }
+//!     9 => HookVerdict::Fail(Errno::IO),
+//!     12 => HookVerdict::Die,
+//!     _ => HookVerdict::Go,
 //! });
 //! let state_dir = StateDir::open(disk.shared(), (state, bounds), now, "delete", Duration::ZERO)?;
 //! let result = run::run(&state_dir, ("delete", &items), now, &|item| None, &mut |_| {});
@@ -45,14 +45,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use super::{Disk, Handle};
-pub use actor::{Actor, Node};
+pub use actor::{Actor, ActorNode};
 pub use every_fault::{ERRORS, with_every_fault};
 pub use loss::{Draw, crash, losses};
-use state::{State, fail};
+use state::{DiskState, fail};
 
 /// A hook's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HookVerdict {
     /// Lets the call proceed.
     Go,
     /// The call fails without an effect, except that a write writes one half.
@@ -63,7 +63,7 @@ pub enum Verdict {
 
 /// A call before it is made.
 #[derive(Clone, Debug)]
-pub struct Call<'c> {
+pub struct DiskCall<'c> {
     /// Counted from 1 since the hook was set.
     pub number: u64,
     /// The name of the method.
@@ -74,11 +74,11 @@ pub struct Call<'c> {
     pub about: &'c OsStr,
 }
 
-type Hook = Box<dyn FnMut(&Call<'_>, &Actor<'_>) -> Verdict + Send>;
+type CallHook = Box<dyn FnMut(&DiskCall<'_>, &Actor<'_>) -> HookVerdict + Send>;
 
 /// A rule of changes that a test breaks, to check that its explorer detects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum BrokenRule {
     /// The bytes of a file are synced before anything relies on them.
     SyncFiles,
     /// The names in a directory are synced before anything relies on them.
@@ -92,8 +92,8 @@ pub enum Rule {
 /// An in-memory disk; clones share the disk.
 #[derive(Clone)]
 pub struct Memory {
-    state: Arc<Mutex<State>>,
-    hook: Arc<Mutex<Option<Hook>>>,
+    state: Arc<Mutex<DiskState>>,
+    hook: Arc<Mutex<Option<CallHook>>>,
 }
 
 impl fmt::Debug for Memory {
@@ -126,7 +126,7 @@ impl Default for Memory {
 impl Memory {
     /// Creates an empty disk.
     pub fn new() -> Self {
-        Self { state: Arc::new(Mutex::new(State::new())), hook: Arc::default() }
+        Self { state: Arc::new(Mutex::new(DiskState::new())), hook: Arc::default() }
     }
 
     /// Copies the current state of the disk, without its hook.
@@ -142,7 +142,7 @@ impl Memory {
     }
 
     /// Breaks a rule: the call that follows it does less, or more, than documented.
-    pub fn break_rule(&self, rule: Rule) {
+    pub fn break_rule(&self, rule: BrokenRule) {
         self.state().broken = Some(rule);
     }
 
@@ -157,7 +157,7 @@ impl Memory {
     }
 
     /// Sets the hook that is called before each call from now on.
-    pub fn before_each(&self, hook: impl FnMut(&Call<'_>, &Actor<'_>) -> Verdict + Send + 'static) {
+    pub fn before_each(&self, hook: impl FnMut(&DiskCall<'_>, &Actor<'_>) -> HookVerdict + Send + 'static) {
         self.state().calls = 0;
         *self.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(hook));
     }
@@ -194,27 +194,27 @@ impl Memory {
         self.state().digest()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DiskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls the hook; returns the state if the call is to be made.
-    fn begin(&self, name: &'static str, changes: bool, about: &OsStr) -> Result<MutexGuard<'_, State>, Errno> {
+    fn begin(&self, name: &'static str, changes: bool, about: &OsStr) -> Result<MutexGuard<'_, DiskState>, Errno> {
         let mut state = self.state();
         if state.is_dead {
             return Err(Errno::IO);
         }
         state.calls += 1;
-        let call = Call { number: state.calls, name, changes, about };
+        let call = DiskCall { number: state.calls, name, changes, about };
         drop(state);
         let mut hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner);
-        let verdict = hook.as_mut().map_or(Verdict::Go, |hook| hook(&call, &self.actor()));
+        let verdict = hook.as_mut().map_or(HookVerdict::Go, |hook| hook(&call, &self.actor()));
         drop(hook);
         let mut state = self.state();
         match verdict {
-            Verdict::Go => Ok(state),
-            Verdict::Fail(error) => Err(error),
-            Verdict::Die => {
+            HookVerdict::Go => Ok(state),
+            HookVerdict::Fail(error) => Err(error),
+            HookVerdict::Die => {
                 state.is_dead = true;
                 Err(Errno::IO)
             }
@@ -222,7 +222,7 @@ impl Memory {
     }
 
     /// Returns the inode of a handle; fails if the process of the handle has ended.
-    fn inode(&self, state: &State, handle: &Handle) -> io::Result<u64> {
+    fn inode(&self, state: &DiskState, handle: &Handle) -> io::Result<u64> {
         match handle {
             Handle::Memory(open) if open.process == state.process && Arc::ptr_eq(&open.disk.state, &self.state) => {
                 Ok(open.inode)
@@ -231,7 +231,7 @@ impl Memory {
         }
     }
 
-    fn handle(&self, state: &mut State, inode: u64) -> Handle {
+    fn handle(&self, state: &mut DiskState, inode: u64) -> Handle {
         state.handles += 1;
         Handle::Memory(Open { inode, number: state.handles, process: state.process, disk: self.clone() })
     }

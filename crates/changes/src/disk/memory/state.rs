@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::io::Errno;
 
-use crate::disk::memory::Rule;
-use crate::disk::{Kind, Look};
+use crate::disk::memory::BrokenRule;
+use crate::disk::{EntryKind, EntryMetadata};
 
 /// The inode of `/`.
 pub(super) const ROOT: u64 = 1;
 
 #[derive(Clone, Debug, Hash)]
-pub(super) enum Body {
+pub(super) enum InodeBody {
     File { bytes: Vec<u8>, synced: Vec<u8> },
     Dir { names: BTreeMap<OsString, u64>, synced: BTreeMap<OsString, u64>, parent: u64 },
     Link(PathBuf),
@@ -24,7 +24,7 @@ pub(super) enum Body {
 
 #[derive(Clone, Debug)]
 pub(super) struct Inode {
-    pub(super) body: Body,
+    pub(super) body: InodeBody,
     pub(super) device: u64,
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
@@ -46,15 +46,15 @@ impl Inode {
 }
 
 /// A change of names: the new inode of each name.
-pub(super) type Names = Vec<((u64, OsString), Option<u64>)>;
+pub(super) type NameChange = Vec<((u64, OsString), Option<u64>)>;
 
 /// A snapshot of the disk. Clones share unchanged inodes, so that a snapshot of every moment can be kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
+pub(super) struct DiskState {
     /// Indexed by inode number; index 0 is unused.
     inodes: Vec<Option<Arc<Inode>>>,
     /// Unsynced changes of names, in the order in which they were made.
-    pending: Vec<Arc<Names>>,
+    pending: Vec<Arc<NameChange>>,
     pub(super) devices: u64,
     clock: i64,
     /// The handle that holds the lock of an inode.
@@ -64,7 +64,7 @@ pub(super) struct State {
     pub(super) process: u64,
     pub(super) is_dead: bool,
     pub(super) calls: u64,
-    pub(super) broken: Option<Rule>,
+    pub(super) broken: Option<BrokenRule>,
     /// Set if files can be neither exchanged nor given second names.
     pub(super) is_plain: bool,
 }
@@ -73,7 +73,7 @@ pub(super) fn fail<T>(error: Errno) -> io::Result<T> {
     Err(error.into())
 }
 
-impl State {
+impl DiskState {
     pub(super) fn new() -> Self {
         let mut state = Self { devices: 1, inodes: vec![None], ..Self::default() };
         state.make(1, 0o755, no_dir());
@@ -101,14 +101,14 @@ impl State {
 
     pub(super) fn names(&self, dir: u64) -> io::Result<&BTreeMap<OsString, u64>> {
         match &self.inode(dir)?.body {
-            Body::Dir { names, .. } => Ok(names),
+            InodeBody::Dir { names, .. } => Ok(names),
             _ => fail(Errno::NOTDIR),
         }
     }
 
     pub(super) fn parent(&self, dir: u64) -> u64 {
         match self.get_inode(dir).map(|inode| &inode.body) {
-            Some(Body::Dir { parent, .. }) => *parent,
+            Some(InodeBody::Dir { parent, .. }) => *parent,
             _ => ROOT,
         }
     }
@@ -131,7 +131,7 @@ impl State {
         (1_700_000_000 + self.clock / 1_000_000_000, self.clock % 1_000_000_000)
     }
 
-    pub(super) fn make(&mut self, device: u64, mode: u32, body: Body) -> u64 {
+    pub(super) fn make(&mut self, device: u64, mode: u32, body: InodeBody) -> u64 {
         let now = self.tick();
         let (owner, digest) = ((0, 0), OnceLock::new());
         self.inodes.push(Some(Arc::new(Inode { body, device, mode, owner, accessed: now, modified: now, digest })));
@@ -139,17 +139,17 @@ impl State {
     }
 
     /// Changes names in one step.
-    pub(super) fn change(&mut self, change: Names) {
+    pub(super) fn change(&mut self, change: NameChange) {
         let now = self.tick();
         for ((dir, name), inode) in &change {
-            if let Some(Inode { body: Body::Dir { names, .. }, modified, .. }) = self.get_mut(*dir) {
+            if let Some(Inode { body: InodeBody::Dir { names, .. }, modified, .. }) = self.get_mut(*dir) {
                 *modified = now;
                 match inode {
                     Some(inode) => names.insert(name.clone(), *inode),
                     None => names.remove(name),
                 };
             }
-            if let Some(Body::Dir { parent, .. }) =
+            if let Some(InodeBody::Dir { parent, .. }) =
                 inode.and_then(|inode| self.get_mut(inode)).map(|inode| &mut inode.body)
             {
                 *parent = *dir;
@@ -166,7 +166,7 @@ impl State {
                 continue;
             }
             for ((dir, name), inode) in &*change {
-                if let Some(Inode { body: Body::Dir { synced, .. }, .. }) = self.get_mut(*dir) {
+                if let Some(Inode { body: InodeBody::Dir { synced, .. }, .. }) = self.get_mut(*dir) {
                     match inode {
                         Some(inode) => synced.insert(name.clone(), *inode),
                         None => synced.remove(name),
@@ -189,19 +189,19 @@ impl State {
     }
 
     /// Returns whether a change moves or creates a directory, which no file system leaves with two names.
-    fn is_of_dir(&self, change: &Names) -> bool {
+    fn is_of_dir(&self, change: &NameChange) -> bool {
         let mut inodes = change.iter().filter_map(|(_, inode)| self.get_inode((*inode)?));
-        inodes.any(|inode| matches!(inode.body, Body::Dir { .. }))
+        inodes.any(|inode| matches!(inode.body, InodeBody::Dir { .. }))
     }
 
     pub(super) fn sync(&mut self, number: u64) {
-        let touches = |change: &Names| change.iter().any(|((dir, _), _)| *dir == number);
+        let touches = |change: &NameChange| change.iter().any(|((dir, _), _)| *dir == number);
         let whole = |at: &usize| touches(&self.pending[*at]) && self.is_of_dir(&self.pending[*at]);
         let whole = self.needed((0..self.pending.len()).filter(whole).collect());
         self.keep(&whole);
         match self.get_mut(number).map(|inode| &mut inode.body) {
-            Some(Body::File { bytes, synced }) => synced.clone_from(bytes),
-            Some(Body::Dir { names, synced, .. }) => {
+            Some(InodeBody::File { bytes, synced }) => synced.clone_from(bytes),
+            Some(InodeBody::Dir { names, synced, .. }) => {
                 synced.clone_from(names);
                 // The remaining half of a move between directories belongs to the other directory.
                 for change in &mut self.pending {
@@ -215,15 +215,15 @@ impl State {
         }
     }
 
-    pub(super) fn look(&self, number: u64) -> io::Result<Look> {
+    pub(super) fn look(&self, number: u64) -> io::Result<EntryMetadata> {
         let Inode { body, device, mode, owner, accessed, modified, .. } = self.inode(number)?;
         let (kind, size) = match body {
-            Body::File { bytes, .. } => (Kind::File, bytes.len() as u64),
-            Body::Dir { .. } => (Kind::Dir, 0),
-            Body::Link(target) => (Kind::Symlink, target.as_os_str().len() as u64),
+            InodeBody::File { bytes, .. } => (EntryKind::File, bytes.len() as u64),
+            InodeBody::Dir { .. } => (EntryKind::Dir, 0),
+            InodeBody::Link(target) => (EntryKind::Symlink, target.as_os_str().len() as u64),
         };
-        let above = if kind == Kind::Dir { self.inode(self.parent(number))?.device } else { *device };
-        Ok(Look {
+        let above = if kind == EntryKind::Dir { self.inode(self.parent(number))?.device } else { *device };
+        Ok(EntryMetadata {
             kind,
             identity: (*device, number),
             size,
@@ -243,9 +243,9 @@ impl State {
             let next = self.get(at, part.as_os_str())?;
             let is_last = parts.peek().is_none();
             at = match &self.inode(next)?.body {
-                Body::Link(_) if is_last && !follows => next,
-                Body::Link(_) if links > 20 => return fail(Errno::LOOP),
-                Body::Link(target) => {
+                InodeBody::Link(_) if is_last && !follows => next,
+                InodeBody::Link(_) if links > 20 => return fail(Errno::LOOP),
+                InodeBody::Link(target) => {
                     let above = PathBuf::from("/");
                     self.resolve(&above.join(target), true, links + 1)?
                 }
@@ -300,7 +300,7 @@ impl State {
             if std::mem::replace(seen, true) {
                 continue;
             }
-            if let Some(Inode { body: Body::Dir { names, synced, .. }, .. }) = self.get_inode(number) {
+            if let Some(Inode { body: InodeBody::Dir { names, synced, .. }, .. }) = self.get_inode(number) {
                 open.extend(names.values().chain(synced.values()));
             }
         }
@@ -324,26 +324,26 @@ impl State {
         let mut reached = BTreeSet::new();
         while let Some(dir) = dirs.pop() {
             let (below, has_lost): (Vec<u64>, bool) = match self.get_inode(dir).map(|inode| &inode.body) {
-                Some(Body::Dir { names, synced, .. }) => (synced.values().copied().collect(), names != synced),
+                Some(InodeBody::Dir { names, synced, .. }) => (synced.values().copied().collect(), names != synced),
                 _ => continue,
             };
-            if has_lost && let Some(Inode { body: Body::Dir { names, synced, .. }, .. }) = self.get_mut(dir) {
+            if has_lost && let Some(Inode { body: InodeBody::Dir { names, synced, .. }, .. }) = self.get_mut(dir) {
                 names.clone_from(synced);
             }
             for number in below.into_iter().filter(|number| reached.insert(*number)) {
                 match self.get_inode(number).map(|inode| &inode.body) {
-                    Some(Body::Dir { parent, .. }) => {
+                    Some(InodeBody::Dir { parent, .. }) => {
                         dirs.push(number);
                         if *parent == dir {
                             continue;
                         }
                     }
-                    Some(Body::File { bytes, synced }) if bytes != synced => {}
+                    Some(InodeBody::File { bytes, synced }) if bytes != synced => {}
                     _ => continue,
                 }
                 match self.get_mut(number).map(|inode| &mut inode.body) {
-                    Some(Body::Dir { parent, .. }) => *parent = dir,
-                    Some(Body::File { bytes, synced }) => {
+                    Some(InodeBody::Dir { parent, .. }) => *parent = dir,
+                    Some(InodeBody::File { bytes, synced }) => {
                         match choose(3) {
                             0 => {}
                             1 => bytes.clone_from(synced),
@@ -374,10 +374,10 @@ impl State {
     }
 }
 
-pub(super) fn no_file() -> Body {
-    Body::File { bytes: Vec::new(), synced: Vec::new() }
+pub(super) fn no_file() -> InodeBody {
+    InodeBody::File { bytes: Vec::new(), synced: Vec::new() }
 }
 
-pub(super) fn no_dir() -> Body {
-    Body::Dir { names: BTreeMap::new(), synced: BTreeMap::new(), parent: ROOT }
+pub(super) fn no_dir() -> InodeBody {
+    InodeBody::Dir { names: BTreeMap::new(), synced: BTreeMap::new(), parent: ROOT }
 }

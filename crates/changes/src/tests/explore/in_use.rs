@@ -6,23 +6,23 @@ use std::rc::Rc;
 
 use crate::disk::memory::{Actor, Memory};
 use crate::tests::explore::setup::{at, place};
-use crate::tests::scenarios::{Files, Place};
+use crate::tests::scenarios::{FileContents, ScenarioDirs};
 
 /// Exists while a process uses the data.
 const HELD: &str = "/home/held";
 
 /// Data found in use, with its files at that time.
 #[derive(Default)]
-pub(super) struct Held(Rc<RefCell<Vec<(PathBuf, Files)>>>);
+pub(super) struct DataInUse(Rc<RefCell<Vec<(PathBuf, FileContents)>>>);
 
-impl Held {
+impl DataInUse {
     /// Makes a process use the data from now on.
     pub(super) fn begin(actor: &Actor<'_>) {
         actor.put(HELD, "9");
     }
 
     /// Returns a place on a disk that records each check for use.
-    pub(super) fn place(&self, memory: &Memory) -> Place {
+    pub(super) fn place(&self, memory: &Memory) -> ScenarioDirs {
         let (looked, disk) = (Rc::clone(&self.0), memory.clone());
         let is_held = move |paths: &[&Path]| {
             let is_held = disk.actor().read(HELD).is_some();
@@ -31,7 +31,7 @@ impl Held {
             }
             is_held
         };
-        Place { is_held: Box::new(is_held), ..place(memory) }
+        ScenarioDirs { is_held: Box::new(is_held), ..place(memory) }
     }
 
     /// Returns the first path that changed after it was found in use.

@@ -22,9 +22,9 @@ use std::time::Instant;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::disk::memory::Rule;
-use setup::Start;
-use walk::{Counts, Failure, Walk};
+use crate::disk::memory::BrokenRule;
+use setup::StartDisk;
+use walk::{Failure, ScheduleCounts, ScheduleWalk};
 
 /// Number of schedules to try by default.
 const DEFAULT_SCHEDULES: u64 = 3_000;
@@ -32,12 +32,12 @@ const DEFAULT_SCHEDULES: u64 = 3_000;
 #[test]
 fn nothing_is_lost_in_any_schedule_of_faults() {
     let wanted = std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
-    let (began, all) = (Instant::now(), Counts::default());
-    let mut starts = Start::small();
-    starts.extend(Start::large());
+    let (began, all) = (Instant::now(), ScheduleCounts::default());
+    let mut starts = StartDisk::small();
+    starts.extend(StartDisk::large());
     let share = wanted / starts.len() as u64;
     let failed: Option<String> = starts.par_iter().find_map_first(|start| {
-        let walk = Walk::new(start);
+        let walk = ScheduleWalk::new(start);
         let explored = walk.explore(share);
         all.add(&walk.counts);
         let described = |Failure { why, schedule }| format!("{}: {why}\n  with {schedule:?}", start.name);
@@ -50,11 +50,12 @@ fn nothing_is_lost_in_any_schedule_of_faults() {
 
 #[test]
 fn explorer_finds_and_replays_every_broken_rule() {
-    for rule in [Rule::SyncFiles, Rule::SyncDirs, Rule::KeepWhatIsThere, Rule::RemoveEmptyOnly] {
-        let is_found = Start::small().iter().any(|start| {
+    for rule in [BrokenRule::SyncFiles, BrokenRule::SyncDirs, BrokenRule::KeepWhatIsThere, BrokenRule::RemoveEmptyOnly]
+    {
+        let is_found = StartDisk::small().iter().any(|start| {
             start.memory.break_rule(rule);
-            let found = Walk::new(start).explore(0);
-            found.is_err_and(|failure| Walk::new(start).replay(&failure.schedule).is_err())
+            let found = ScheduleWalk::new(start).explore(0);
+            found.is_err_and(|failure| ScheduleWalk::new(start).replay(&failure.schedule).is_err())
         });
         assert!(is_found, "{rule:?} can be broken without anything being lost");
     }

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::disk::memory::{Actor, ERRORS, Memory, Verdict};
-use crate::tests::explore::in_use::Held;
-use crate::tests::explore::schedule::{ACTS, Act, Event, MINE, When};
-use crate::tests::explore::setup::{Answer, Past, Start};
+use crate::disk::memory::{Actor, ERRORS, HookVerdict, Memory};
+use crate::tests::explore::in_use::DataInUse;
+use crate::tests::explore::schedule::{ACTS, EventTime, MINE, OtherAct, ScheduledEvent};
+use crate::tests::explore::setup::{Past, StartDisk, VerbAnswer};
 
 /// Result of a stage.
-pub(super) struct Played {
+pub(super) struct PlayedStage {
     /// The disk after the stage, without any state of the process.
     pub(super) memory: Memory,
-    pub(super) answer: Answer,
+    pub(super) answer: VerbAnswer,
     pub(super) past: Past,
     /// For each call, true if it changes something.
     pub(super) calls: Vec<bool>,
@@ -23,16 +23,22 @@ pub(super) struct Played {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ObservedCalls {
     written: u8,
     calls: Vec<bool>,
     moments: Vec<(u64, Memory, u8)>,
 }
 
 /// Plays a stage; with `keeps`, records each moment at which the process could end.
-pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, events: &[When], keeps: bool) -> Played {
+pub(super) fn play(
+    start: &StartDisk,
+    (from, past): (&Memory, Past),
+    stage: usize,
+    events: &[EventTime],
+    keeps: bool,
+) -> PlayedStage {
     let (memory, past) = (from.fork(), Past { done: None, ..past });
-    let seen: Arc<Mutex<Seen>> = Arc::default();
+    let seen: Arc<Mutex<ObservedCalls>> = Arc::default();
     let last = events.iter().map(|(_, at, _)| *at).max().unwrap_or(0);
     memory.before_each({
         let (seen, events) = (Arc::clone(&seen), events.to_vec());
@@ -43,35 +49,39 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
                 let moment = (call.number, actor.fork(), seen.written);
                 seen.moments.push(moment);
             }
-            let mut verdict = Verdict::Go;
+            let mut verdict = HookVerdict::Go;
             for (_, at, event) in &events {
                 match event {
-                    Event::Act(which) if *at == call.number => {
+                    ScheduledEvent::Act(which) if *at == call.number => {
                         let which = ACTS[which % ACTS.len()];
                         act(which, actor);
                         which.written().iter().for_each(|place| seen.written |= 1 << place);
                     }
-                    Event::Fail(error) if *at == call.number => verdict = Verdict::Fail(ERRORS[error % ERRORS.len()]),
-                    Event::FailFromNowOn(error) if *at <= call.number && (call.changes || *error == 0) => {
-                        verdict = Verdict::Fail(ERRORS[error % ERRORS.len()]);
+                    ScheduledEvent::Fail(error) if *at == call.number => {
+                        verdict = HookVerdict::Fail(ERRORS[error % ERRORS.len()])
                     }
-                    Event::Die | Event::PowerLoss(_) if *at == call.number => verdict = Verdict::Die,
+                    ScheduledEvent::FailFromNowOn(error) if *at <= call.number && (call.changes || *error == 0) => {
+                        verdict = HookVerdict::Fail(ERRORS[error % ERRORS.len()]);
+                    }
+                    ScheduledEvent::Die | ScheduledEvent::PowerLoss(_) if *at == call.number => {
+                        verdict = HookVerdict::Die
+                    }
                     _ => {}
                 }
             }
             verdict
         }
     });
-    let held = Held::default();
+    let held = DataInUse::default();
     let place = held.place(&memory);
     let answer = match stage {
         0 => start.act(&place),
         _ => {
             place.try_undo_all();
-            Answer::None
+            VerbAnswer::None
         }
     };
-    let writes = |(_, _, event): &When| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold);
+    let writes = |(_, _, event): &EventTime| matches!(event, ScheduledEvent::Act(which) if ACTS[which % ACTS.len()] != OtherAct::Hold);
     let touched = if events.iter().any(writes) { None } else { held.touched(&memory) };
     memory.restart();
     let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
@@ -84,27 +94,27 @@ pub(super) fn play(start: &Start, (from, past): (&Memory, Past), stage: usize, e
     if keeps {
         moments.push((seen.calls.len() as u64 + 1, memory.fork(), past));
     }
-    Played { memory, answer, past, calls: seen.calls, moments, touched }
+    PlayedStage { memory, answer, past, calls: seen.calls, moments, touched }
 }
 
-fn act(act: Act, actor: &Actor<'_>) {
+fn act(act: OtherAct, actor: &Actor<'_>) {
     const INFO: &str = "/home/store/info.json";
     const AWAY: &str = "/home/store/info.old.json";
     match act {
-        Act::ReplaceInfo => {
+        OtherAct::ReplaceInfo => {
             let mut bytes = actor.read(INFO).unwrap_or_default();
             bytes.extend_from_slice(MINE[2].1.as_bytes());
             actor.put(INFO, bytes);
         }
         // Do not overwrite a file that was renamed before.
-        Act::TakeInfo if actor.read(AWAY).is_some() => {}
-        Act::TakeInfo => actor.rename(INFO, AWAY),
-        Act::Swap if actor.files().contains_key(Path::new("/home/aside")) => {}
-        Act::Swap => {
+        OtherAct::TakeInfo if actor.read(AWAY).is_some() => {}
+        OtherAct::TakeInfo => actor.rename(INFO, AWAY),
+        OtherAct::Swap if actor.files().contains_key(Path::new("/home/aside")) => {}
+        OtherAct::Swap => {
             actor.rename("/home/store/a", "/home/aside");
             actor.symlink("/home/store/a", "/outside");
         }
-        Act::Hold => Held::begin(actor),
+        OtherAct::Hold => DataInUse::begin(actor),
         _ => act.written().iter().map(|place| MINE[*place]).for_each(|(path, text)| actor.add(path, text)),
     }
 }

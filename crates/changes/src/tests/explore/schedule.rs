@@ -4,7 +4,7 @@ use crate::disk::memory::{Draw, ERRORS};
 
 /// An action of another process between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum OtherAct {
     /// The agent appends to its transcript, or creates it again if it is gone.
     Append,
     /// The agent appends to a file below its directory.
@@ -27,17 +27,17 @@ pub(super) enum Act {
     Hold,
 }
 
-pub(super) const ACTS: [Act; 10] = [
-    Act::Append,
-    Act::AppendBelow,
-    Act::AppendBoth,
-    Act::AppendInfo,
-    Act::ReplaceInfo,
-    Act::TakeInfo,
-    Act::AppendMoved,
-    Act::TakePlace,
-    Act::Swap,
-    Act::Hold,
+pub(super) const ACTS: [OtherAct; 10] = [
+    OtherAct::Append,
+    OtherAct::AppendBelow,
+    OtherAct::AppendBoth,
+    OtherAct::AppendInfo,
+    OtherAct::ReplaceInfo,
+    OtherAct::TakeInfo,
+    OtherAct::AppendMoved,
+    OtherAct::TakePlace,
+    OtherAct::Swap,
+    OtherAct::Hold,
 ];
 
 /// Paths that the other process writes to, and the text that it writes.
@@ -51,7 +51,7 @@ pub(super) const MINE: [(&str, &str); 7] = [
     ("/home/store/b/deep/d.txt", "the agent's line below elsewhere\n"),
 ];
 
-impl Act {
+impl OtherAct {
     /// Returns the indexes in [`MINE`] that it writes.
     pub(super) fn written(self) -> &'static [usize] {
         match self {
@@ -84,7 +84,7 @@ impl Act {
 
 /// A fault, or an action of another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum ScheduledEvent {
     /// This call fails, with one of the errors.
     Fail(usize),
     /// Each changing call from here on fails; with an error of the disk itself, every call.
@@ -97,7 +97,7 @@ pub(super) enum Event {
     Act(usize),
 }
 
-impl Event {
+impl ScheduledEvent {
     /// Returns all events at a call during a change of these items, except those that end the process.
     pub(super) fn at(changes: bool, items: &[usize]) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
@@ -116,14 +116,14 @@ impl Event {
 }
 
 /// The time of an event: its stage, the verb or the recovery, and the number of the call.
-pub(super) type When = (usize, u64, Event);
+pub(super) type EventTime = (usize, u64, ScheduledEvent);
 
 /// Draws an event that does not end the process.
-pub(super) fn draw_event(draw: &mut Draw) -> Event {
+pub(super) fn draw_event(draw: &mut Draw) -> ScheduledEvent {
     let error = usize::try_from(draw.below(ERRORS.len() as u64)).unwrap_or_default();
     match draw.below(5) {
-        0 => Event::FailFromNowOn(error),
-        1 | 2 => Event::Act(usize::try_from(draw.below(ACTS.len() as u64)).unwrap_or_default()),
-        _ => Event::Fail(error),
+        0 => ScheduledEvent::FailFromNowOn(error),
+        1 | 2 => ScheduledEvent::Act(usize::try_from(draw.below(ACTS.len() as u64)).unwrap_or_default()),
+        _ => ScheduledEvent::Fail(error),
     }
 }

@@ -3,47 +3,47 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::disk::memory::{Memory, Node};
-use crate::outcome::{ItemResult, Outcome};
+use crate::disk::memory::{ActorNode, Memory};
+use crate::outcome::{ItemResult, RunOutcome};
 use crate::plan::Step;
-use crate::tests::explore::schedule::{ACTS, Act, Event, MINE, When};
-use crate::tests::scenarios::{Change, Files, Place, now};
+use crate::tests::explore::schedule::{ACTS, EventTime, MINE, OtherAct, ScheduledEvent};
+use crate::tests::scenarios::{FileContents, ScenarioDirs, StepsPerItem, now};
 use crate::trash::{Purge, Purged, purge};
-use crate::undo::Report;
+use crate::undo::UndoReport;
 
 /// The verb to try: a change, or an operation after one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum VerbToTry {
     Run,
     Undo,
     Purge,
 }
 
 /// A disk on which a verb is about to be tried.
-pub(super) struct Start {
+pub(super) struct StartDisk {
     pub(super) name: String,
-    verb: Verb,
+    verb: VerbToTry,
     pub(super) memory: Memory,
-    change: Change,
+    change: StepsPerItem,
     /// The selected items of the scenario.
     pub(super) items: Vec<usize>,
-    before: Files,
+    before: FileContents,
     /// The files of the store before the change, and after it if nothing fails.
-    store: Files,
-    changed: Files,
+    store: FileContents,
+    changed: FileContents,
 }
 
 /// The answer of a verb.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum VerbAnswer {
     /// The verb failed as a whole, or did not return.
     None,
-    Run(Outcome),
-    Undo(Box<Report>),
+    Run(RunOutcome),
+    Undo(Box<UndoReport>),
     Purge(Purged),
 }
 
-impl Answer {
+impl VerbAnswer {
     /// Returns the items reported as done, or as undone, as a bit mask; `None` if nothing was reported.
     pub(super) fn done(&self) -> Option<u8> {
         let mask = |done: &mut dyn Iterator<Item = bool>| done.enumerate().map(|(at, is)| u8::from(is) << at).sum();
@@ -60,7 +60,7 @@ impl Answer {
 
 /// Layout of the file systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DiskLayout {
     /// Everything is on one file system.
     One,
     /// The state directory and a part of the store are on other file systems.
@@ -85,53 +85,53 @@ pub(super) struct Past {
 }
 
 impl Past {
-    pub(super) fn after(mut self, events: &[When], written: u8) -> Self {
+    pub(super) fn after(mut self, events: &[EventTime], written: u8) -> Self {
         self.written |= written;
         self.has_taken |= events
             .iter()
-            .any(|(_, _, event)| matches!(event, Event::Act(which) if !ACTS[which % ACTS.len()].only_adds()));
-        self.has_actor |= events
-            .iter()
-            .any(|(_, _, event)| matches!(event, Event::Act(which) if ACTS[which % ACTS.len()] != Act::Hold));
-        self.has_lost_power |= events.iter().any(|(_, _, event)| matches!(event, Event::PowerLoss(_)));
+            .any(|(_, _, event)| matches!(event, ScheduledEvent::Act(which) if !ACTS[which % ACTS.len()].only_adds()));
+        self.has_actor |= events.iter().any(
+            |(_, _, event)| matches!(event, ScheduledEvent::Act(which) if ACTS[which % ACTS.len()] != OtherAct::Hold),
+        );
+        self.has_lost_power |= events.iter().any(|(_, _, event)| matches!(event, ScheduledEvent::PowerLoss(_)));
         self
     }
 }
 
-pub(super) fn place(memory: &Memory) -> Place {
-    Place { disk: memory.shared(), base: "/home".into(), is_held: Box::new(|_| false) }
+pub(super) fn place(memory: &Memory) -> ScenarioDirs {
+    ScenarioDirs { disk: memory.shared(), base: "/home".into(), is_held: Box::new(|_| false) }
 }
 
 /// Returns the files of the store that are at a path or below it.
-pub(super) fn at(memory: &Memory, path: &Path) -> Files {
+pub(super) fn at(memory: &Memory, path: &Path) -> FileContents {
     below(&store(memory), path.strip_prefix("/home/store").unwrap_or(path))
 }
 
 /// Returns the files of the store.
-fn store(memory: &Memory) -> Files {
+fn store(memory: &Memory) -> FileContents {
     let files = memory.actor().files().into_iter();
     let below = files.filter_map(|(path, node)| match node {
-        Node::File(bytes) => Some((path.strip_prefix("/home/store").ok()?.to_owned(), bytes)),
+        ActorNode::File(bytes) => Some((path.strip_prefix("/home/store").ok()?.to_owned(), bytes)),
         _ => None,
     });
     below.collect()
 }
 
 /// Returns the files that are at a path or below it.
-fn below(files: &Files, path: &Path) -> Files {
+fn below(files: &FileContents, path: &Path) -> FileContents {
     files.iter().filter(|(at, _)| at.starts_with(path)).map(|(at, is)| (at.clone(), is.clone())).collect()
 }
 
 /// Drops temporary files, whose removal may not have reached the disk.
-fn drop_temporary(files: &mut Files) {
+fn drop_temporary(files: &mut FileContents) {
     let is_own = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".rejoin-"));
     files.retain(|path, _| !is_own(path));
 }
 
-impl Start {
-    fn new(verb: Verb, kind: Kind, items: &[usize]) -> Self {
-        let (place, memory) = Place::in_memory(kind == Kind::Apart);
-        if kind == Kind::Plain {
+impl StartDisk {
+    fn new(verb: VerbToTry, kind: DiskLayout, items: &[usize]) -> Self {
+        let (place, memory) = ScenarioDirs::in_memory(kind == DiskLayout::Apart);
+        if kind == DiskLayout::Plain {
             memory.make_plain();
         }
         memory.actor().put("/outside/secret", "not yours");
@@ -146,13 +146,13 @@ impl Start {
         let done = memory.fork();
         self::place(&done).run(&change).expect("a run");
         let changed = store(&done);
-        if verb != Verb::Run {
+        if verb != VerbToTry::Run {
             place.run(&change).expect("a run");
             memory.settle();
         }
         // Undoing may lose content that the change wrote, and purging may lose purged content.
         let mut before = unchanged.clone();
-        if verb == Verb::Purge {
+        if verb == VerbToTry::Purge {
             before.retain(|path, bytes| changed.get(path) == Some(bytes));
         }
         let name = format!("{verb:?} of items {items:?}, {kind:?}");
@@ -162,34 +162,34 @@ impl Start {
     /// Small changes: each kind of step, done, undone and purged, on one file system, on two, and on a plain one.
     pub(super) fn small() -> Vec<Self> {
         let mut starts = Vec::new();
-        for verb in [Verb::Run, Verb::Undo, Verb::Purge] {
-            for kind in [Kind::One, Kind::Apart] {
+        for verb in [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge] {
+            for kind in [DiskLayout::One, DiskLayout::Apart] {
                 starts.extend((0..4).map(|item| Self::new(verb, kind, &[item])));
             }
             // Only rewritten files use exchange and hard links.
-            starts.push(Self::new(verb, Kind::Plain, &[1]));
+            starts.push(Self::new(verb, DiskLayout::Plain, &[1]));
         }
         starts
     }
 
     /// Larger changes, with all of these kinds of step.
     pub(super) fn large() -> Vec<Self> {
-        let verbs = [Verb::Run, Verb::Undo, Verb::Purge];
-        let kinds = [Kind::One, Kind::Apart];
+        let verbs = [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge];
+        let kinds = [DiskLayout::One, DiskLayout::Apart];
         verbs.iter().flat_map(|verb| kinds.map(|kind| Self::new(*verb, kind, &[0, 1, 2, 3]))).collect()
     }
 
     /// Carries out the verb.
-    pub(super) fn act(&self, place: &Place) -> Answer {
+    pub(super) fn act(&self, place: &ScenarioDirs) -> VerbAnswer {
         let answer = match self.verb {
-            Verb::Run => place.run(&self.change).ok().map(Answer::Run),
-            Verb::Undo => place.try_undo_all().map(|report| Answer::Undo(Box::new(report))),
-            Verb::Purge => place.state("trash purge").ok().and_then(|state_dir| {
+            VerbToTry::Run => place.run(&self.change).ok().map(VerbAnswer::Run),
+            VerbToTry::Undo => place.try_undo_all().map(|report| VerbAnswer::Undo(Box::new(report))),
+            VerbToTry::Purge => place.state("trash purge").ok().and_then(|state_dir| {
                 let purged = purge(&state_dir, now(), &Purge::All);
-                purged.ok().map(Answer::Purge)
+                purged.ok().map(VerbAnswer::Purge)
             }),
         };
-        answer.unwrap_or(Answer::None)
+        answer.unwrap_or(VerbAnswer::None)
     }
 
     /// Checks that every byte is somewhere, and nothing else is touched.
@@ -198,7 +198,7 @@ impl Start {
         let contents: BTreeSet<&[u8]> = files
             .values()
             .filter_map(|node| match node {
-                Node::File(bytes) => Some(bytes.as_slice()),
+                ActorNode::File(bytes) => Some(bytes.as_slice()),
                 _ => None,
             })
             .collect();
@@ -209,7 +209,7 @@ impl Start {
                 return Err(format!("{} is lost", path.display()));
             }
         }
-        if files.get(Path::new("/outside/secret")) != Some(&Node::File(b"not yours".to_vec())) {
+        if files.get(Path::new("/outside/secret")) != Some(&ActorNode::File(b"not yours".to_vec())) {
             return Err("what lies outside was touched".to_owned());
         }
         // The writes of the other process are there, unless the power failed before they were synced.
@@ -223,12 +223,12 @@ impl Start {
     }
 
     /// Checks the answer against the disk: done items are done to the last byte, and items left alone are unchanged.
-    pub(super) fn check_answer(&self, answer: &Answer, memory: &Memory, past: Past) -> Result<(), String> {
+    pub(super) fn check_answer(&self, answer: &VerbAnswer, memory: &Memory, past: Past) -> Result<(), String> {
         match answer {
-            Answer::None => Ok(()),
-            Answer::Run(outcome) => self.check_outcome(outcome, memory, past),
-            Answer::Undo(_) => self.check_done(memory, past),
-            Answer::Purge(purged) => {
+            VerbAnswer::None => Ok(()),
+            VerbAnswer::Run(outcome) => self.check_outcome(outcome, memory, past),
+            VerbAnswer::Undo(_) => self.check_done(memory, past),
+            VerbAnswer::Purge(purged) => {
                 let files = memory.actor().files();
                 let kept = |run: &String| files.contains_key(&Path::new("/home/state/trash").join(run));
                 match purged.runs.iter().find(|run| kept(run)) {
@@ -240,7 +240,7 @@ impl Start {
         }
     }
 
-    fn check_outcome(&self, outcome: &Outcome, memory: &Memory, past: Past) -> Result<(), String> {
+    fn check_outcome(&self, outcome: &RunOutcome, memory: &Memory, past: Past) -> Result<(), String> {
         self.check_done(memory, past)?;
         let (now, files) = (store(memory), memory.actor().files());
         let mut has_stuck = false;
@@ -249,12 +249,12 @@ impl Start {
                 ItemResult::Done | ItemResult::Unchanged => {
                     // Data that was written to at the last moment stays in its place.
                     let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
-                    let is_mine = |(path, node): (&PathBuf, &Node)| {
+                    let is_mine = |(path, node): (&PathBuf, &ActorNode)| {
                         let of_item = path.strip_prefix(&kept).is_ok_and(|name| {
                             name.as_os_str().as_encoded_bytes().starts_with(format!("{number}-").as_bytes())
                         });
                         let has = |bytes: &[u8]| MINE.iter().any(|(_, text)| memmem(bytes, text.as_bytes()));
-                        of_item && matches!(node, Node::File(bytes) if has(bytes))
+                        of_item && matches!(node, ActorNode::File(bytes) if has(bytes))
                     };
                     match files.iter().find(|entry| is_mine(*entry)) {
                         Some((path, _)) => {
@@ -296,7 +296,7 @@ impl Start {
     /// Checks that items reported as done, or as undone, are.
     fn check_done(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let Some(done) = past.done.filter(|_| !past.has_actor) else { return Ok(()) };
-        let (wanted, mut now) = (if self.verb == Verb::Undo { &self.store } else { &self.changed }, store(memory));
+        let (wanted, mut now) = (if self.verb == VerbToTry::Undo { &self.store } else { &self.changed }, store(memory));
         if past.has_lost_power {
             drop_temporary(&mut now);
         }
@@ -338,7 +338,7 @@ impl Start {
         if past.has_lost_power {
             drop_temporary(&mut now);
         }
-        if past.has_actor || self.verb == Verb::Purge || now == self.store {
+        if past.has_actor || self.verb == VerbToTry::Purge || now == self.store {
             return Ok(());
         }
         let differs = now.iter().find(|(path, bytes)| self.store.get(*path) != Some(bytes));

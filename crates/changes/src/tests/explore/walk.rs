@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::disk::memory::{Draw, Memory, crash, losses};
-use crate::tests::explore::play::{Played, play};
-use crate::tests::explore::schedule::{Event, When, draw_event};
-use crate::tests::explore::setup::{Past, Start};
+use crate::tests::explore::play::{PlayedStage, play};
+use crate::tests::explore::schedule::{EventTime, ScheduledEvent, draw_event};
+use crate::tests::explore::setup::{Past, StartDisk};
 
 /// Maximum outcomes of a loss of power per moment in the verb alone, after a fault, and in the recovery.
 const LOSSES: [u64; 3] = [48, 12, 6];
@@ -25,7 +25,7 @@ const QUICK: (u64, u64, usize) = (1_000, 3, 7);
 
 /// Numbers of schedules tried.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct ScheduleCounts {
     /// One fault at each call of the verb.
     pub(super) singles: AtomicU64,
     /// Deaths and losses of power at each call of the verb.
@@ -42,7 +42,7 @@ pub(super) struct Counts {
     pub(super) states: AtomicU64,
 }
 
-impl Counts {
+impl ScheduleCounts {
     fn of_schedules(&self) -> [&AtomicU64; 6] {
         [&self.singles, &self.crashes, &self.pairs, &self.faulted, &self.recoveries, &self.drawn]
     }
@@ -61,40 +61,40 @@ impl Counts {
 }
 
 /// The disk after a schedule.
-struct Node {
+struct WalkNode {
     key: u64,
     memory: Memory,
     past: Past,
-    schedule: Vec<When>,
+    schedule: Vec<EventTime>,
 }
 
-pub(super) struct Walk<'s> {
-    start: &'s Start,
+pub(super) struct ScheduleWalk<'s> {
+    start: &'s StartDisk,
     seen: Mutex<HashSet<u64>>,
-    pub(super) counts: Counts,
+    pub(super) counts: ScheduleCounts,
 }
 
 /// A schedule that violates an invariant.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) why: String,
-    pub(super) schedule: Vec<When>,
+    pub(super) schedule: Vec<EventTime>,
 }
 
-type Found<T> = Result<T, Failure>;
+type FoundNodes<T> = Result<T, Failure>;
 
-impl<'s> Walk<'s> {
-    pub(super) fn new(start: &'s Start) -> Self {
-        Self { start, seen: Mutex::default(), counts: Counts::default() }
+impl<'s> ScheduleWalk<'s> {
+    pub(super) fn new(start: &'s StartDisk) -> Self {
+        Self { start, seen: Mutex::default(), counts: ScheduleCounts::default() }
     }
 
-    fn root(&self) -> Node {
-        Node { key: 0, memory: self.start.memory.fork(), past: Past::default(), schedule: Vec::new() }
+    fn root(&self) -> WalkNode {
+        WalkNode { key: 0, memory: self.start.memory.fork(), past: Past::default(), schedule: Vec::new() }
     }
 
     /// Tries every single fault, every death and every loss of power; also those after a fault, those in a recovery,
     /// and random ones, up to about `wanted` schedules in total.
-    pub(super) fn explore(&self, wanted: u64) -> Found<()> {
+    pub(super) fn explore(&self, wanted: u64) -> FoundNodes<()> {
         let (root, counts) = (self.root(), &self.counts);
         let whole = self.play(&root, 0, &[], true);
         let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
@@ -104,9 +104,9 @@ impl<'s> Walk<'s> {
         let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
         let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
         let events = |(changes, at): (&bool, u64)| {
-            Event::at(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
+            ScheduledEvent::at(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
         };
-        let mut singles: Vec<Vec<When>> = calls.flat_map(events).collect();
+        let mut singles: Vec<Vec<EventTime>> = calls.flat_map(events).collect();
         if is_quick {
             singles = singles.into_iter().step_by(QUICK.2).collect();
         }
@@ -126,7 +126,7 @@ impl<'s> Walk<'s> {
             self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
         })?);
         // A call that fails once leaves the most work.
-        let is_plain = |node: &Node| matches!(node.schedule[..], [(_, _, Event::Fail(0))]);
+        let is_plain = |node: &WalkNode| matches!(node.schedule[..], [(_, _, ScheduledEvent::Fail(0))]);
         nodes.sort_by_key(|node| (!is_plain(node), node.key));
         self.each(&nodes, Some(until + rest / 4), 0, |node| {
             let played = self.play(node, 1, &[], true);
@@ -140,21 +140,22 @@ impl<'s> Walk<'s> {
     }
 
     /// Tries events right before a change together with faults at each later change.
-    fn pairs(&self, root: &Node, calls: &[bool], until: u64) -> Found<()> {
+    fn pairs(&self, root: &WalkNode, calls: &[bool], until: u64) -> FoundNodes<()> {
         let count = &self.counts.pairs;
         let changing: Vec<u64> = calls.iter().zip(1..).filter(|(changes, _)| **changes).map(|(_, at)| at).collect();
-        let firsts: Vec<Event> = Event::acts(&self.start.items).chain([Event::Fail(0)]).collect();
-        let mut firsts: Vec<When> =
+        let firsts: Vec<ScheduledEvent> =
+            ScheduledEvent::acts(&self.start.items).chain([ScheduledEvent::Fail(0)]).collect();
+        let mut firsts: Vec<EventTime> =
             changing.iter().flat_map(|at| firsts.iter().map(move |event| (0, *at, *event))).collect();
         firsts.sort_by_cached_key(|(_, at, _)| Draw(*at).below(u64::MAX));
         self.each(&firsts, Some(until), 0, |first| {
             let whole = self.play(root, 0, &[*first], true);
             for (at, memory, past) in whole.moments {
-                self.arrive(self.node(root, &[*first, (0, at, Event::Die)], memory, past), count)?;
+                self.arrive(self.node(root, &[*first, (0, at, ScheduledEvent::Die)], memory, past), count)?;
             }
             let later = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes && *at > first.1);
             for (_, at) in later {
-                let events = [*first, (0, at, Event::Fail(0))];
+                let events = [*first, (0, at, ScheduledEvent::Fail(0))];
                 let played = self.play(root, 0, &events, false);
                 self.end(root, 0, &events, &played, count)?;
             }
@@ -164,17 +165,17 @@ impl<'s> Walk<'s> {
     }
 
     /// Plays a schedule and the recovery after it; fails if an invariant does not hold.
-    pub(super) fn replay(&self, schedule: &[When]) -> Found<()> {
+    pub(super) fn replay(&self, schedule: &[EventTime]) -> FoundNodes<()> {
         let mut node = self.root();
         for stage in 0..2 {
-            let events: Vec<When> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
+            let events: Vec<EventTime> = schedule.iter().filter(|(of, _, _)| *of == stage).copied().collect();
             let played = self.play(&node, stage, &events, false);
             self.check_untouched(&node, &events, &played)?;
             if stage == 0 {
                 self.check_answer(&node, &events, &played)?;
             }
             let loss = events.iter().find_map(|(_, _, event)| match event {
-                Event::PowerLoss(choices) => Some(*choices),
+                ScheduledEvent::PowerLoss(choices) => Some(*choices),
                 _ => None,
             });
             if let Some(choices) = loss {
@@ -188,8 +189,8 @@ impl<'s> Walk<'s> {
 
     /// Plays a stage with one to three random faults, then the recovery from some of its results; if it `dies`, also
     /// from each moment of either.
-    fn draw(&self, root: &Node, calls: u64, mut draw: Draw, dies: bool) -> Found<Vec<Node>> {
-        let mut events = |stage, most| -> Vec<When> {
+    fn draw(&self, root: &WalkNode, calls: u64, mut draw: Draw, dies: bool) -> FoundNodes<Vec<WalkNode>> {
+        let mut events = |stage, most| -> Vec<EventTime> {
             let count = 1 + draw.below(most);
             (0..count).map(|_| (stage, 1 + draw.below(calls + 20), draw_event(&mut draw))).collect()
         };
@@ -216,38 +217,45 @@ impl<'s> Walk<'s> {
         all: &[T],
         until: Option<u64>,
         most: usize,
-        what: impl Fn(&T) -> Found<Vec<Node>> + Sync,
-    ) -> Found<Vec<Node>> {
+        what: impl Fn(&T) -> FoundNodes<Vec<WalkNode>> + Sync,
+    ) -> FoundNodes<Vec<WalkNode>> {
         let mut nodes = Vec::new();
         for chunk in all.chunks(CHUNK) {
             if until.is_some_and(|until| self.counts.schedules() >= until) {
                 break;
             }
-            let found: Found<Vec<Vec<Node>>> = chunk.par_iter().map(&what).collect();
+            let found: FoundNodes<Vec<Vec<WalkNode>>> = chunk.par_iter().map(&what).collect();
             nodes.extend(found?.into_iter().flatten());
             // The selection depends only on the nodes themselves.
             if nodes.len() > 2 * most {
-                nodes.sort_by_key(|node: &Node| node.key);
+                nodes.sort_by_key(|node: &WalkNode| node.key);
                 nodes.truncate(most);
             }
         }
         Ok(nodes)
     }
 
-    fn play(&self, from: &Node, stage: usize, events: &[When], keeps: bool) -> Played {
+    fn play(&self, from: &WalkNode, stage: usize, events: &[EventTime], keeps: bool) -> PlayedStage {
         play(self.start, (&from.memory, from.past), stage, events, keeps)
     }
 
-    fn node(&self, from: &Node, events: &[When], memory: Memory, past: Past) -> Node {
+    fn node(&self, from: &WalkNode, events: &[EventTime], memory: Memory, past: Past) -> WalkNode {
         let past = past.after(events, 0);
         let mut hasher = DefaultHasher::new();
         (memory.digest(), past).hash(&mut hasher);
         let schedule = from.schedule.iter().chain(events).copied().collect();
-        Node { key: hasher.finish(), memory, past, schedule }
+        WalkNode { key: hasher.finish(), memory, past, schedule }
     }
 
     /// Checks the end of a stage.
-    fn end(&self, from: &Node, stage: usize, events: &[When], played: &Played, count: &AtomicU64) -> Found<Vec<Node>> {
+    fn end(
+        &self,
+        from: &WalkNode,
+        stage: usize,
+        events: &[EventTime],
+        played: &PlayedStage,
+        count: &AtomicU64,
+    ) -> FoundNodes<Vec<WalkNode>> {
         self.check_untouched(from, events, played)?;
         if stage == 0 {
             self.check_answer(from, events, played)?;
@@ -259,13 +267,13 @@ impl<'s> Walk<'s> {
     /// Checks the death of the process, and the losses of power, at each of these moments of a stage.
     fn deaths(
         &self,
-        from: &Node,
+        from: &WalkNode,
         stage: usize,
-        events: &[When],
+        events: &[EventTime],
         moments: Vec<(u64, Memory, Past)>,
         limit: u64,
         count: &AtomicU64,
-    ) -> Found<Vec<Node>> {
+    ) -> FoundNodes<Vec<WalkNode>> {
         let mut nodes = Vec::new();
         for (at, memory, past) in moments {
             let mut outcomes = HashSet::new();
@@ -274,19 +282,19 @@ impl<'s> Walk<'s> {
                 crash(&left, choices);
                 // Two numbers may mean the same if one loss entails another.
                 if outcomes.insert(left.digest()) {
-                    let events: Vec<When> =
-                        events.iter().copied().chain([(stage, at, Event::PowerLoss(choices))]).collect();
+                    let events: Vec<EventTime> =
+                        events.iter().copied().chain([(stage, at, ScheduledEvent::PowerLoss(choices))]).collect();
                     nodes.extend(self.arrive(self.node(from, &events, left, past), count)?);
                 }
             }
-            let events: Vec<When> = events.iter().copied().chain([(stage, at, Event::Die)]).collect();
+            let events: Vec<EventTime> = events.iter().copied().chain([(stage, at, ScheduledEvent::Die)]).collect();
             nodes.extend(self.arrive(self.node(from, &events, memory, past), count)?);
         }
         Ok(nodes)
     }
 
     /// Counts a schedule, and checks its disk, unless another schedule left the same.
-    fn arrive(&self, node: Node, count: &AtomicU64) -> Found<Option<Node>> {
+    fn arrive(&self, node: WalkNode, count: &AtomicU64) -> FoundNodes<Option<WalkNode>> {
         count.fetch_add(1, Ordering::Relaxed);
         if !self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(node.key) {
             return Ok(None);
@@ -296,8 +304,8 @@ impl<'s> Walk<'s> {
         Ok(Some(node))
     }
 
-    fn check(&self, node: &Node) -> Found<()> {
-        let Node { memory, past, schedule, .. } = node;
+    fn check(&self, node: &WalkNode) -> FoundNodes<()> {
+        let WalkNode { memory, past, schedule, .. } = node;
         let start = self.start;
         let checked = start
             .check_bytes(memory, *past)
@@ -307,15 +315,15 @@ impl<'s> Walk<'s> {
     }
 
     /// Checks that data found in use was left alone.
-    fn check_untouched(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
+    fn check_untouched(&self, from: &WalkNode, events: &[EventTime], played: &PlayedStage) -> FoundNodes<()> {
         let Some(path) = &played.touched else { return Ok(()) };
         let schedule = from.schedule.iter().chain(events).copied().collect();
         Err(Failure { why: format!("{} was changed while a process used it", path.display()), schedule })
     }
 
-    fn check_answer(&self, from: &Node, events: &[When], played: &Played) -> Found<()> {
-        let schedule: Vec<When> = from.schedule.iter().chain(events).copied().collect();
-        let is_dead = |(_, _, event): &When| matches!(event, Event::Die | Event::PowerLoss(_));
+    fn check_answer(&self, from: &WalkNode, events: &[EventTime], played: &PlayedStage) -> FoundNodes<()> {
+        let schedule: Vec<EventTime> = from.schedule.iter().chain(events).copied().collect();
+        let is_dead = |(_, _, event): &EventTime| matches!(event, ScheduledEvent::Die | ScheduledEvent::PowerLoss(_));
         if events.iter().any(is_dead) {
             return Ok(());
         }
