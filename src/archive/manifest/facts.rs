@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CopyAt, FORMAT_VERSION, KIND, Manifest};
+use crate::session::mapping::Mapping;
 use crate::session::{CopyChoice, Fact, Located, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use changes::path_text::PathText;
@@ -117,8 +118,7 @@ impl Manifest {
 
     /// Returns candidates for a recorded directory on this machine, whose home may be another one.
     pub(crate) fn candidates(&self, recorded: &Path, env: &Env) -> impl Iterator<Item = PathBuf> {
-        let homes = self.homes(env);
-        let below_home = homes.and_then(|(then, now)| Some(now.join(recorded.strip_prefix(then).ok()?)));
+        let below_home = self.homes(env).and_then(|homes| Mapping::new([homes]).to(recorded));
         below_home.into_iter().chain([recorded.to_owned()])
     }
 
