@@ -43,7 +43,7 @@ impl OutputDir {
         let path = chosen.unwrap_or_else(|| env.temp_dir()).join(self.name());
         let is_own =
             |look: EntryMetadata| look.kind == EntryKind::Dir && look.owner.0 == rustix::process::geteuid().as_raw();
-        (!env.foreign_home && EntryMetadata::at(&path).is_ok_and(is_own)).then_some(path)
+        (!env.foreign_home && EntryMetadata::of_path(&path).is_ok_and(is_own)).then_some(path)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Package {
 
 impl Package {
     /// Finds the package of the program that a shell would start by this name; `None` if its files do not show one.
-    pub(crate) fn of(program: &str, env: &Env) -> Option<Self> {
+    pub(crate) fn find_on_path(program: &str, env: &Env) -> Option<Self> {
         let ProgramSearch::Found(path) = env.find_program(program) else { return None };
         let real = reach::canonicalize(&path).ok()?;
         npm(&real, program).or_else(|| {
@@ -51,7 +51,7 @@ impl Package {
     }
 
     /// Returns whether it is this package, in any version.
-    pub(crate) fn is(&self, registry: PackageRegistry, name: &str) -> bool {
+    pub(crate) fn has_name(&self, registry: PackageRegistry, name: &str) -> bool {
         self.registry == registry && self.name == name
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Beginnings {
 
 impl Beginnings {
     /// Lists a directory, including links; an unreadable directory is empty.
-    pub(super) fn of(dir: &Path) -> Self {
+    pub(super) fn read_dir(dir: &Path) -> Self {
         let (mut text, mut names) = (Vec::new(), Vec::new());
         for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
             let start = text.len();
@@ -44,7 +44,7 @@ impl Beginnings {
     }
 
     /// Returns the paths of the entries whose names begin with `beginning`.
-    pub(super) fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
+    pub(super) fn entries_beginning_with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
         let beginning = beginning.as_bytes().to_owned();
         let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
         let names = self.names[first..].iter().map(|name| self.name(name));
@@ -66,19 +66,19 @@ impl Listings {
     }
 
     /// Returns the names in a directory.
-    pub(super) fn of(&self, dir: &Path) -> Arc<Beginnings> {
-        let Some(cache) = &self.0 else { return Arc::new(Beginnings::of(dir)) };
+    pub(super) fn read_once(&self, dir: &Path) -> Arc<Beginnings> {
+        let Some(cache) = &self.0 else { return Arc::new(Beginnings::read_dir(dir)) };
         let mut known = cache.lock().unwrap_or_else(PoisonError::into_inner);
         let cell = known.get(dir).cloned().unwrap_or_else(|| Arc::clone(known.entry(dir.to_owned()).or_default()));
         // Only a thread that needs the same directory waits for it.
         drop(known);
-        Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::of(dir))))
+        Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::read_dir(dir))))
     }
 
     /// Returns the path of an entry with this name in a directory. For one session, its directory is not listed.
     pub(super) fn named(&self, dir: &Path, name: &str) -> Option<PathBuf> {
         match &self.0 {
-            Some(_) => self.of(dir).named(name),
+            Some(_) => self.read_once(dir).named(name),
             None => Some(dir.join(name)).filter(|path| is_there(path)),
         }
     }

@@ -43,7 +43,7 @@ pub(crate) trait Moving: Listed + Sync {
     /// Returns the changes that let the agent find the sessions of a store from other directories: one-time changes,
     /// and changes per session. By default no agent file is changed, and rejoin records the new directory.
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(Relocation::kept())
+        Ok(Relocation::changing_no_file())
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.

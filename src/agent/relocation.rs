@@ -80,7 +80,7 @@ impl Moved {
     }
 
     /// Changes no file of the agent.
-    pub(crate) fn kept() -> Self {
+    pub(crate) fn changing_no_file() -> Self {
         Self { acts: Vec::new(), is_kept: true }
     }
 }
@@ -98,8 +98,8 @@ pub(crate) struct Relocation<'a> {
 
 impl<'a> Relocation<'a> {
     /// Changes no file of the agent.
-    pub(crate) fn kept() -> Self {
-        Self::of_each(|_, _| Ok(Moved::kept()))
+    pub(crate) fn changing_no_file() -> Self {
+        Self::of_each(|_, _| Ok(Moved::changing_no_file()))
     }
 
     /// Creates changes for each session only.

@@ -11,7 +11,7 @@ use crate::system::reach;
 
 /// Returns the stores that the agent's variables select, the variable with the highest precedence first, and the
 /// default store.
-pub(super) fn of(agent: AgentKind, env: &Env) -> Vec<Store> {
+pub(super) fn selected_stores(agent: AgentKind, env: &Env) -> Vec<Store> {
     let usual = env.home.join(about(agent).root);
     let mut stores: Vec<Store> = Vec::new();
     let (mut unset, mut default) = (Vec::new(), None);

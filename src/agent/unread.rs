@@ -64,7 +64,7 @@ pub(crate) struct UnreadStore {
     pub instead: Cow<'static, str>,
 }
 
-const fn at(base: Base, path: &'static str) -> StorePath {
+const fn store_path(base: Base, path: &'static str) -> StorePath {
     StorePath { base, path, with: &[] }
 }
 
@@ -86,7 +86,7 @@ use Base::{ApplicationSupport, Config, Data, Home, Variable};
 pub(crate) static UNREAD: [UnreadAgent; 4] = [
     UnreadAgent {
         name: "Kiro CLI",
-        places: &[at(Data, "kiro-cli/data.sqlite3"), at(ApplicationSupport, "kiro-cli/data.sqlite3")],
+        places: &[store_path(Data, "kiro-cli/data.sqlite3"), store_path(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
     },
     UnreadAgent {
@@ -105,12 +105,12 @@ pub(crate) static UNREAD: [UnreadAgent; 4] = [
     },
     UnreadAgent {
         name: "Zed",
-        places: &[at(Data, "zed/threads/threads.db"), at(ApplicationSupport, "Zed/threads/threads.db")],
+        places: &[store_path(Data, "zed/threads/threads.db"), store_path(ApplicationSupport, "Zed/threads/threads.db")],
         instead: "`zed DIR`, then the history of its agent panel",
     },
     UnreadAgent {
         name: "OpenClaw",
-        places: &[at(Variable("OPENCLAW_STATE_DIR"), "agents"), at(Home, ".openclaw/agents")],
+        places: &[store_path(Variable("OPENCLAW_STATE_DIR"), "agents"), store_path(Home, ".openclaw/agents")],
         instead: "`openclaw sessions --all-agents`, then `openclaw agent --session-id ID --message TEXT`",
     },
 ];
@@ -132,17 +132,17 @@ impl StorePath {
     /// Returns whether a path contains sessions.
     fn is_at(&self, path: &Path) -> bool {
         reach::exists_itself(path) != Some(false)
-            && (self.with.is_empty() || self.with.iter().any(|with| has(path, with)))
+            && (self.with.is_empty() || self.with.iter().any(|with| has_path(path, with)))
     }
 }
 
 /// Returns whether a directory has a path, in which `*` matches any name.
-fn has(dir: &Path, path: &str) -> bool {
+fn has_path(dir: &Path, path: &str) -> bool {
     match path.split_once("*/") {
         None => reach::exists(&dir.join(path)) == Some(true),
         Some((before, after)) => {
             let entries = reach::read_dir(&dir.join(before)).into_iter().flatten().flatten();
-            entries.into_iter().any(|entry| has(&entry.path(), after))
+            entries.into_iter().any(|entry| has_path(&entry.path(), after))
         }
     }
 }

@@ -20,14 +20,14 @@ use crate::system::fsio;
 /// Returns the sessions that this machine has archived completely: all their belongings, with their present content.
 ///
 /// Reads the files and the blobs to their ends, so a session with a damaged blob does not count as held.
-pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
+pub(crate) fn archived_sessions(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let Some(own) = archive.own() else { return BTreeSet::new() };
     let holdings = archive.own_holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, &own);
     sessions.par_iter().filter(is_held).map(|session| session.key()).collect()
 }
 
-/// Like [`held`], for one session: reads only the manifests of that session.
+/// Like [`archived_sessions`], for one session: reads only the manifests of that session.
 pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
     let Some(own) = archive.own() else { return false };
     is_held(session, &archive.own_snapshots(session.agent, session.id()), &own)

@@ -50,7 +50,7 @@ fn inode(disk: &dyn Disk, dir: &Path) -> u64 {
 ///
 /// The file with the name cannot be read.
 pub(crate) fn own_name(env: &Env) -> Result<Option<String>, String> {
-    name_in(&disk::of(env), &env.state_dir(), env)
+    name_in(&disk::with_faults_of(env), &env.state_dir(), env)
 }
 
 pub(super) fn name_in(disk: &dyn Disk, dir: &Path, env: &Env) -> Result<Option<String>, String> {
@@ -123,7 +123,7 @@ impl MachineNotes {
     ///
     /// The file cannot be read.
     pub(crate) fn read(root: &Path, env: &Env) -> Result<Self, String> {
-        Self::read_in(&disk::of(env), &env.state_dir(), root)
+        Self::read_in(&disk::with_faults_of(env), &env.state_dir(), root)
     }
 
     /// Like [`Self::read`], in a state directory on a disk.

@@ -105,7 +105,7 @@ impl MachineDir {
     }
 
     /// Returns the metadata of a path in the archive; `None` if it does not exist.
-    pub(super) fn look(&self, path: &Path) -> io::Result<Option<EntryMetadata>> {
+    pub(super) fn metadata_of(&self, path: &Path) -> io::Result<Option<EntryMetadata>> {
         match disk::open_parent(self.disk(), path) {
             Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -115,7 +115,7 @@ impl MachineDir {
 
     /// Returns the size of a file of the archive in bytes, 0 if it is unknown.
     pub(super) fn size(&self, path: &Path) -> u64 {
-        self.look(path).ok().flatten().map_or(0, |look| look.size)
+        self.metadata_of(path).ok().flatten().map_or(0, |look| look.size)
     }
 
     /// Reads and checks a chunk.

@@ -168,7 +168,7 @@ impl<'a> Restore<'a> {
                 Occupancy::Taken(why) => match present.as_ref().map(|present| present.replaced.contains(&target)) {
                     None => in_the_way.push(why),
                     Some(false) => {}
-                    Some(true) => match stamp::take(&target) {
+                    Some(true) => match stamp::take_stamp(&target) {
                         Ok(stamp) => {
                             steps.push(Step::Trash { path: target.as_path().into(), stamp });
                             steps.push(Step::Put { from: part.ready.clone(), path: target });
@@ -186,7 +186,7 @@ impl<'a> Restore<'a> {
             return Ok(false);
         }
         let mut reason =
-            format!("state {}, archived at {}", manifest.number, self.env.clock.shown(manifest.archived_at));
+            format!("state {}, archived at {}", manifest.number, self.env.clock.local_time(manifest.archived_at));
         if code > 0 {
             let title = agent::about(manifest.agent).title;
             reason.push_str(&format!("; without {} that {title} would run", files(code)));

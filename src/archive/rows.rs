@@ -36,7 +36,7 @@ pub(super) enum RowsError {
 /// Passes the rows of a session to `see` in chunks, and returns their size in bytes and their SHA-256.
 ///
 /// Starts over from the first chunk, with `true`, if the database changed during the read.
-pub(super) fn of(
+pub(super) fn read_chunks(
     place: &Located,
     agent: &dyn Agent,
     see: &mut dyn FnMut(&[u8], bool) -> io::Result<()>,
@@ -44,7 +44,7 @@ pub(super) fn of(
     let agent_managed = agent.agent_managed(place).ok_or(RowsError::Missing)?;
     let read = sqlite::read(&place.path, |db| {
         let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
-        let captured = SessionTables::of(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
+        let captured = SessionTables::find_in(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
             whole.update(line);
             chunk.extend_from_slice(line);
             while chunk.len() >= CHUNK_BYTES {
@@ -76,7 +76,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     let agent_managed = |place: &Located| agent::by_kind(place.agent())?.agent_managed(place);
     let own = archive.own();
     let is_new = |place: &Located| {
-        own.as_ref().is_none_or(|own| matches!(own.look(&own.session_dir(place.agent(), &place.id)), Ok(None)))
+        own.as_ref().is_none_or(|own| matches!(own.metadata_of(&own.session_dir(place.agent(), &place.id)), Ok(None)))
     };
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
     for place in places.filter(|place| agent_managed(place).is_some()) {
@@ -90,7 +90,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     });
     let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
         let read = sqlite::read(path, |db| {
-            let mut tables = SessionTables::of(db, owned)?;
+            let mut tables = SessionTables::find_in(db, owned)?;
             places.iter().map(|place| size(&mut tables, &place.id)).collect::<Result<Vec<_>, _>>()
         });
         let sizes = places.iter().zip(read.unwrap_or_default());
@@ -113,7 +113,7 @@ fn size(tables: &mut SessionTables<'_>, id: &str) -> Result<Option<u64>, QueryEr
 /// not count, and neither do row numbers, because a row that is added again may get another number.
 pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), dir: &MachineDir) -> bool {
     let mut now = Vec::new();
-    let captured = of(place, agent, &mut |chunk, is_first| {
+    let captured = read_chunks(place, agent, &mut |chunk, is_first| {
         if is_first {
             now.clear();
         }

@@ -39,15 +39,15 @@ pub(crate) struct Holdings {
 impl Archive {
     /// Returns the archive in a directory. The default is the directory of the config file, or else `archive` in the
     /// data directory.
-    pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
+    pub(crate) fn open(env: &Env, dir: Option<&Path>) -> Self {
         let dir = dir.or(env.config.archive_dir.as_deref());
         let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
         // A command that writes reports a name that cannot be read.
-        Self::on(Arc::new(disk::of(env)), root, machine::own_name(env).ok().flatten())
+        Self::on_disk(Arc::new(disk::with_faults_of(env)), root, machine::own_name(env).ok().flatten())
     }
 
     /// Returns the archive in a directory on this disk, for the machine with this name.
-    pub(crate) fn on(disk: Arc<dyn Disk>, root: PathBuf, own: Option<String>) -> Self {
+    pub(crate) fn on_disk(disk: Arc<dyn Disk>, root: PathBuf, own: Option<String>) -> Self {
         Self { disk, root, own: Arc::new(own.map(OnceLock::from).unwrap_or_default()) }
     }
 
@@ -64,7 +64,7 @@ impl Archive {
 
     /// Returns the option for a command about the archive in a directory, after a blank; empty for the default archive.
     pub(crate) fn option(dir: &Path, env: &Env) -> String {
-        if *dir == *Self::of(env, None).root() {
+        if *dir == *Self::open(env, None).root() {
             return String::new();
         }
         format!(" --archive-dir {}", shell::word(&dir.to_string_lossy()))

@@ -26,11 +26,11 @@ impl UnpackedSession {
     /// writable.
     ///
     /// Checks all content. Fails with `archive-damaged` at the first damaged chunk.
-    pub(crate) fn of(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
+    pub(crate) fn unpack(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
         Self::of_store(manifest, manifest.copies[0].store, |_| true, archive, env)
     }
 
-    /// Like [`Self::of`], for one store; files that `is_wanted` rejects are left empty.
+    /// Like [`Self::unpack`], for one store; files that `is_wanted` rejects are left empty.
     pub(super) fn of_store(
         manifest: &Manifest,
         store: usize,

@@ -106,7 +106,7 @@ pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
         ..VerifyAnswer::default()
     };
     // A file that is missing in the directory of another machine may not have arrived yet.
-    let own = archive.own().filter(|own| matches!(own.look(own.dir()), Ok(Some(_))));
+    let own = archive.own().filter(|own| matches!(own.metadata_of(own.dir()), Ok(Some(_))));
     let is_checked = |path: &Path| own.as_ref().is_none_or(|own| path.starts_with(own.dir()));
     for problem in &holdings.problems {
         if !is_checked(&problem.path) {
@@ -148,8 +148,9 @@ pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
             Err(fault) => fault,
         };
         // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
-        let is_there =
-            |snapshot: &&ArchivedState| !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None));
+        let is_there = |snapshot: &&ArchivedState| {
+            !matches!(archive.dir_of(&snapshot.manifest).metadata_of(&snapshot.path), Ok(None))
+        };
         let users: Vec<&ArchivedState> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
         if users.is_empty() {
             continue;

@@ -56,7 +56,7 @@ pub(super) fn print(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let report = ChangeReport { look: ReportExtras::of(args), ..ChangeReport::new(change, outcome) };
+    let report = ChangeReport { look: ReportExtras::from_args(args), ..ChangeReport::new(change, outcome) };
     Ok(ui.answer(format, env, &report.answer(env))?)
 }
 

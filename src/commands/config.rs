@@ -48,7 +48,7 @@ fn setting(key: &ConfigKey, env: &Env) -> Setting {
         line: None,
     };
     let pager = env.variable("PAGER").filter(|_| key.name == "pager");
-    match (pager, env.config.said(key.name)) {
+    match (pager, env.config.setting(key.name)) {
         (Some(pager), _) => text(pager.to_string_lossy().into_owned(), SettingSource::Environment),
         (None, Some(said)) => from_file(said),
         _ if key.name == "archive.dir" => {
@@ -110,7 +110,8 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         agents.clone_from(&config.agents);
         added.push("list.agent");
     }
-    let said: Vec<String> = added.into_iter().filter_map(|key| env.config.said(key)).map(SetKey::to_string).collect();
+    let said: Vec<String> =
+        added.into_iter().filter_map(|key| env.config.setting(key)).map(SetKey::to_string).collect();
     let note = (!said.is_empty()).then(|| {
         let all = command_line::again(env, &[], &["--no-config"]);
         format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), said.join(", "))

@@ -49,12 +49,12 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut survey = survey::collect(env, &wanted, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
-    let mut findings = check::all(&survey, &codes, &filter);
+    let mut findings = check::run_checks(&survey, &codes, &filter);
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
     if !args.sessions.is_empty() {
-        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).all("check", &args.sessions)?;
+        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
     if let Some(code) = args.accept {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let known = accepted(env, ui);
     let before = findings.len();
-    findings.retain(|finding| known.has(finding) == args.accepted);
+    findings.retain(|finding| known.contains(finding) == args.accepted);
     let accepted = if args.accepted { 0 } else { before - findings.len() };
 
     if args.fix {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let report = DoctorReport { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
-        no_match::note(&filter, env, ui);
+        no_match::note_of_filters(&filter, env, ui);
     }
     let counts = |severity| severity != Severity::Note || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));

@@ -40,7 +40,7 @@ pub(crate) fn event(event: &HookCommand, surroundings: &Surroundings, ui: &mut U
     let outcome = match event {
         HookCommand::Amplifier => {
             let outcome = amplifier(ui);
-            say(amplifier::ANSWER, ui).and(outcome)
+            print_answer(amplifier::ANSWER, ui).and(outcome)
         }
         _ => claude(surroundings, ui),
     };
@@ -60,7 +60,7 @@ pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error, 
     if must_go_on {
         let mut ui = Ui::new(streams, None, false, ColorWhen::Never);
         if calls("amplifier") {
-            let _ = say(amplifier::ANSWER, &mut ui);
+            let _ = print_answer(amplifier::ANSWER, &mut ui);
         }
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
@@ -83,7 +83,7 @@ fn claude(surroundings: &Surroundings, ui: &mut Ui) -> anyhow::Result<()> {
         Task::Answer => {
             if let Some(dir) = write::cwd_record::recorded(&SYSTEM, project, &event.session_id)? {
                 let answer = claude::answer(&dir).context("the recorded directory is too long for an answer")?;
-                say(&answer, ui)?;
+                print_answer(&answer, ui)?;
             }
         }
         Task::Forget => write::cwd_record::forget(&SYSTEM, project, &event.session_id)?,
@@ -99,7 +99,7 @@ fn amplifier(ui: &mut Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn say(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
+fn print_answer(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
     writeln!(ui.data(), "{answer}").and_then(|()| ui.flush()).context("cannot answer the event")
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         first.unwrap_or_else(|| places.read_with_dirs(env, &filter, wanted))
     });
 
-    let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
+    let layout = layout(args, || ShortIds::from_sessions(&scan.sessions), &env.terminal);
     let Scan { mut sessions, mut dangling, mut problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
     let moved_here = match filter.dirs.first() {
@@ -81,7 +81,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         stuck::note(&mut sessions[..rows]);
     }
     if shows_processes(args, &env.terminal) {
-        processes::note(&mut sessions);
+        processes::note_processes(&mut sessions);
     }
 
     // A pointer without a session has neither words nor a process.
@@ -113,10 +113,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         && no_match::note_of_list(&filter, &query, env, ui);
     if says_more {
         listing.is_explained = is_explained;
-        render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
+        render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.print_note(note));
     }
-    moved_here.iter().for_each(|note| ui.note(note));
-    from_config.iter().for_each(|note| ui.note(note));
+    moved_here.iter().for_each(|note| ui.print_note(note));
+    from_config.iter().for_each(|note| ui.print_note(note));
     // The process ends here; freeing each session's memory would take longer than printing it.
     std::mem::forget(listing);
     std::mem::forget(sessions);

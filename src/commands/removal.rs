@@ -45,7 +45,7 @@ pub(super) fn needs_confirmation(args: &RemovalArgs, env: &Env) -> Result<(), Re
 }
 
 /// Shows the sessions to be removed and asks, unless the user has already agreed.
-pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+pub(super) fn ask_before_removal(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
@@ -95,7 +95,7 @@ pub(super) fn purge(
     env: &Env,
 ) -> anyhow::Result<Purged> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
-    Permanent::note(state_dir, &run, verb)?;
+    Permanent::record_permanent(state_dir, &run, verb)?;
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;
@@ -112,8 +112,8 @@ pub(super) fn say_what_is_still_listed(change: &Change, outcome: &ChangeOutcome,
     }
     for (agent, ids) in gone {
         match (agent::about(agent).still_lists, ids.as_slice()) {
-            (Some(words), [id]) => ui.note(&words.replace("ID", id)),
-            (Some(words), _) => ui.note(words),
+            (Some(words), [id]) => ui.print_note(&words.replace("ID", id)),
+            (Some(words), _) => ui.print_note(words),
             (None, _) => {}
         }
     }
@@ -141,7 +141,7 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
         let session: &Session = session;
-        let found = summaries.find(session.agent, session.id());
+        let found = summaries.find_session(session.agent, session.id());
         if found.is_empty() {
             // It is outside the stores, as the databases of some agents are.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));

@@ -27,13 +27,13 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
-    let session = Finder::new(&filter, ScanScope::RESUME, env, ui).one("rewind", &args.session)?.session()?;
+    let session = Finder::new(&filter, ScanScope::RESUME, env, ui).find_one("rewind", &args.session)?.session()?;
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let copy = session.copy();
     if args.slim {
         return slim(args, &session, env, ui);
     }
-    let branch = args.branch.wanted();
+    let branch = args.branch.filter();
     super::messages::check_branch(copy, branch)?;
     let Some(rewind) = agent::about(session.agent).rewind else { return Err(cannot(&session).into()) };
     let (number, total) = cut(copy, branch, args.to)?;
@@ -124,7 +124,7 @@ fn write(
         }
     }
     if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
-        ui.note(&format!(
+        ui.print_note(&format!(
             "`rejoin resume {}` continues there; {} stays as it is.",
             selector(id, session),
             session.id()
@@ -140,7 +140,7 @@ fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Res
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
         agent.messages_on(copy, branch, &mut |message| {
             total += 1;
-            watch.see(&message);
+            watch.add_message(&message);
             if watch.is_good() {
                 last_reply = Some(total);
             }

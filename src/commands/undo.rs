@@ -103,7 +103,7 @@ fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
     let doubt = report.doubt.as_ref().map(|why| {
         format!("a loss of power may still take this back: {why}; `rejoin undo {}` tries again", report.run.id)
     });
-    report.warnings = doubt.into_iter().chain(sweeps::of(&restored, env)).collect();
+    report.warnings = doubt.into_iter().chain(sweeps::lines_per_store(&restored, env)).collect();
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
@@ -122,7 +122,7 @@ fn exit(report: &UndoReport) -> Exit {
 fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let history = super::history(env, ui)?;
     if history.runs.is_empty() && args.format.is_table() {
-        ui.note("There is no run that can be undone.");
+        ui.print_note("There is no run that can be undone.");
     }
     // A run that is still in progress was not interrupted.
     ui.answer(args.format, env, &Runs { history: &history, is_busy: is_busy(env) })?;
@@ -138,7 +138,7 @@ fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     };
     let history = super::history(env, ui)?;
     if let Purge::Runs(names) = &which
-        && let Some(unknown) = names.iter().find(|name| !history.has(name))
+        && let Some(unknown) = names.iter().find(|name| !history.has_run(name))
     {
         return Err(Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
             .hint("run `rejoin undo --list` to see the runs")

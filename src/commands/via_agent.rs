@@ -61,7 +61,7 @@ pub(super) fn carry_out(
             Some(why) => ItemResult::Failed(format!("it could not be archived: {why}")),
             None => remove(one, handed, archive, env),
         });
-        progress.at(done.len());
+        progress.show_done(done.len());
     }
     Ok((archived, done))
 }

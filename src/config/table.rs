@@ -20,7 +20,7 @@ pub(super) struct Mistake {
 }
 
 impl Mistake {
-    pub(super) fn at(at: usize, message: impl Into<String>) -> Self {
+    pub(super) fn error_at(at: usize, message: impl Into<String>) -> Self {
         Self { at, message: message.into(), hint: None }
     }
 }
@@ -71,7 +71,7 @@ impl<'t> ConfigTable<'t> {
     pub(super) fn root(text: &'t str) -> Result<Self, Mistake> {
         let rest = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            Mistake::at(at, format!("not valid TOML: {}", error.message()))
+            Mistake::error_at(at, format!("not valid TOML: {}", error.message()))
         })?;
         Ok(Self::new(text, 0, String::new(), rest.into_inner()))
     }
@@ -81,7 +81,7 @@ impl<'t> ConfigTable<'t> {
     }
 
     /// Removes and returns the value of a key, if it is set.
-    pub(super) fn take<T>(
+    pub(super) fn take_key<T>(
         &mut self,
         key: &'static str,
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
@@ -114,7 +114,7 @@ impl<'t> ConfigTable<'t> {
         let name = self.full(key);
         match value {
             DeValue::Table(rest) => Ok(Some(Self::new(self.text, at, name, rest))),
-            other => Err(Mistake::at(at, format!("{name} must be a table, not {}", value::shown(&other)))),
+            other => Err(Mistake::error_at(at, format!("{name} must be a table, not {}", value::format_value(&other)))),
         }
     }
 
@@ -124,7 +124,10 @@ impl<'t> ConfigTable<'t> {
         let Some((at, value)) = self.remove(key) else { return Ok(Vec::new()) };
         let name = self.full(key);
         let wrong = |at, value: &DeValue<'_>| {
-            Mistake::at(at, format!("{name} must be a list of tables, [[{name}]], not {}", value::shown(value)))
+            Mistake::error_at(
+                at,
+                format!("{name} must be a list of tables, [[{name}]], not {}", value::format_value(value)),
+            )
         };
         let DeValue::Array(items) = value else { return Err(wrong(at, &value)) };
         let mut tables = Vec::new();
@@ -171,7 +174,7 @@ impl<'t> ConfigTable<'t> {
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
     ) -> Result<T, Mistake> {
         let key = self.full(key);
-        let understood = read(value).map_err(|why| Mistake::at(at, format!("{key} {why}")))?;
+        let understood = read(value).map_err(|why| Mistake::error_at(at, format!("{key} {why}")))?;
         self.said.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
         Ok(understood)
     }

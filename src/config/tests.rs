@@ -13,7 +13,7 @@ fn key_list_has_every_config_key() {
     let config = parse(&text).expect("a sound file");
     let said = |key: &ConfigKey| match key.name {
         "hosts.GROUP" => config.hosts["group"] == ["build1", "ana@box"],
-        name => config.said(name).is_some(),
+        name => config.setting(name).is_some(),
     };
     for key in KEYS {
         assert!(said(key), "{}\n{text}", key.name);

@@ -76,7 +76,7 @@ impl Code {
     pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the code of a problem that is also in `health` of `list` and `show`.
-    pub(crate) fn of(health: Health) -> Self {
+    pub(crate) fn from_health(health: Health) -> Self {
         match health {
             Health::DuplicateSession => Self::DuplicateSession,
             Health::MisfiledSession => Self::MisfiledSession,

@@ -36,7 +36,7 @@ pub(crate) struct Repairs {
 /// Plans the repair of every finding that has a lossless one.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change::new("doctor --fix", Vec::new()), failed: Vec::new() };
-    let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
+    let (copies, mut taken) = (Copies::from_findings(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
     // A fold changes the log, so the session counts as recently used. Plan repairs that need it unchanged first.
@@ -82,7 +82,7 @@ impl Taken {
 struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s SessionCopy)>);
 
 impl<'s> Copies<'s> {
-    fn of(findings: &[Finding], survey: &'s Survey) -> Self {
+    fn from_findings(findings: &[Finding], survey: &'s Survey) -> Self {
         let repaired = findings.iter().filter(|finding| finding.repair.is_some());
         let named: HashSet<_> = repaired.filter_map(|finding| finding.sessions.first()).collect();
         let sessions = named.into_iter().filter_map(|(agent, id)| survey.session(*agent, id));
@@ -90,7 +90,7 @@ impl<'s> Copies<'s> {
         Self(copies.map(|(number, copy)| ((&*copy.place.id, &*copy.place.path), (number, copy))).collect())
     }
 
-    fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
+    fn copy_at_path(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
         self.0.get(&(session.id(), path)).copied()
     }
 }
@@ -108,10 +108,10 @@ fn about(finding: &Finding) -> ItemSubject {
 
 fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<ChangeItem, String> {
     let session = finding.sessions.first().and_then(|(agent, id)| survey.session(*agent, id));
-    let copy_at = |path: &PathBuf| copies.at(session?, path);
+    let copy_at = |path: &PathBuf| copies.copy_at_path(session?, path);
     let seen = finding.paths.iter().filter_map(copy_at);
     let mut item = ChangeItem {
-        seen: seen.map(|(_, copy)| PlannedCopy::of(copy)).collect(),
+        seen: seen.map(|(_, copy)| PlannedCopy::from_copy(copy)).collect(),
         ..ChangeItem::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())
     };
     if let Some(why) = item.seen.iter().find_map(|seen| out_of_store(&seen.place)) {
@@ -184,7 +184,7 @@ fn mended(act: Act) -> Result<Step, String> {
 
 /// Plans edits of a file; `edits` gets the size of the file.
 fn edited(path: &Path, edits: impl FnOnce(u64) -> Result<Vec<Edit>, String>) -> Result<Step, String> {
-    let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+    let stamp = stamp::take_stamp(path).map_err(|error| error.to_string())?;
     let contents = Contents::Edited { from: path.to_owned(), edits: edits(stamp.size)? };
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
@@ -208,7 +208,7 @@ fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
     let step = |path: &PathBuf| {
-        let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+        let stamp = stamp::take_stamp(path).map_err(|error| error.to_string())?;
         Ok(Step::Trash { path: path.as_path().into(), stamp })
     };
     paths.iter().map(step).collect()
@@ -235,7 +235,10 @@ pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Resu
         // The user chose, so nothing was compared.
         let about = ItemSubject::Part("a copy", session.agent, session.id().into());
         let item = ChangeItem::new(about, "duplicate-session", "another copy is kept", steps);
-        Ok(ChangeItem { seen: [PlannedCopy::of(kept), PlannedCopy::of(copy)].into_iter().collect(), ..item })
+        Ok(ChangeItem {
+            seen: [PlannedCopy::from_copy(kept), PlannedCopy::from_copy(copy)].into_iter().collect(),
+            ..item
+        })
     };
     let going = copies().filter(|(at, _)| going.contains(at)).map(|(_, copy)| copy);
     Ok(Change::new("delete", going.map(item).collect::<Result<Vec<_>, Unable>>()?))

@@ -68,7 +68,7 @@ struct HostError {
 
 impl HostRows {
     /// Reads the output of a host as an answer in ndjson, with at most the requested number of rows.
-    pub(crate) fn of(answering: Answering, limit: Option<usize>) -> Self {
+    pub(crate) fn from_answer(answering: Answering, limit: Option<usize>) -> Self {
         let name = answering.host.name.as_str().into();
         let left = (limit.unwrap_or(usize::MAX), MOST_BYTES);
         Self { answering, name, first: None, left, summary: None, fault: None }

@@ -28,7 +28,7 @@ impl Turn {
     }
 
     /// Adds a text; a blank one is ignored.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn add_text(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
             self.messages.push(Message::new(self.role, text, self.at));
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn empty_turn_is_neither_prompt_nor_reply() {
         let mut turn = Turn::new(Role::Assistant, None);
-        turn.say(" \n");
+        turn.add_text(" \n");
         assert!(!turn.is_reply());
         turn.tool("bash");
         assert!(turn.is_reply() && turn.prompt().is_none());

@@ -36,7 +36,7 @@ pub(crate) fn remove_old(disk: &dyn Disk, env: &Env) -> io::Result<usize> {
     let before = env.clock.now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
     let mut removed = 0;
     for name in disk.list(&dir)? {
-        let look = disk.look((&dir, &name))?;
+        let look = disk.read_metadata((&dir, &name))?;
         let is_old = Timestamp::from_second(look.modified.0).is_ok_and(|modified| modified < before);
         if look.kind == EntryKind::File && is_old {
             disk.unlink((&dir, &name))?;

@@ -80,7 +80,7 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
 pub(crate) fn check_chain(session: &Session) -> Option<String> {
     let follows_parents = agent::about(session.agent).parent_at.is_some();
     let copy = Some(session.copy()).filter(|copy| follows_parents && copy.transcript_bytes <= LONG_TO_COUNT);
-    let OffBranch { shown, cut_off, .. } = copy.and_then(OffBranch::of).filter(|found| found.cut_off > 0)?;
+    let OffBranch { shown, cut_off, .. } = copy.and_then(OffBranch::read_copy).filter(|found| found.cut_off > 0)?;
     Some(format!(
         "a resume sends {shown} of its {} messages, because a record names a parent that is missing; run `rejoin doctor --fix \
          --check broken-chain` first",
@@ -241,7 +241,7 @@ pub(crate) struct DirIdentity {
 
 impl DirIdentity {
     /// Reads the identity of a directory.
-    pub(crate) fn of(dir: &Path) -> Option<Self> {
+    pub(crate) fn read_dir(dir: &Path) -> Option<Self> {
         reach::metadata(dir).ok().map(|metadata| Self::from(&metadata))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn plan(session: &Session, request: &LaunchRequest, env: &Env) -> Res
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or("no agent resumes it")?;
     let mut command = agent.command(copy, request.prompt.as_deref())?;
-    (agent.about().fit_command)(&mut command, copy, &|program| Package::of(program, env));
+    (agent.about().fit_command)(&mut command, copy, &|program| Package::find_on_path(program, env));
     command.argv.extend(request.args.iter().cloned());
     command.argv.append(&mut command.last);
     let store = &copy.place.store;
@@ -232,7 +232,7 @@ mod tests {
             std::fs::set_permissions(&dir, mode).expect("a mode");
         };
         set_mode(0o755);
-        let checked = DirIdentity::of(&dir);
+        let checked = DirIdentity::read_dir(&dir);
         let plan = LaunchPlan {
             argv: vec!["true".to_owned()],
             dir: Some(dir.clone()),

@@ -164,7 +164,7 @@ impl Resume {
         })
     }
 
-    /// Plans a new session of another agent in the directory of a session. [`Resume::give`] adds its first prompt.
+    /// Plans a new session of another agent in the directory of a session. [`Resume::set_first_prompt`] adds its first prompt.
     pub(crate) fn briefed(
         mut session: Session,
         other: AgentKind,
@@ -201,7 +201,7 @@ impl Resume {
     }
 
     /// Adds the first prompt of a new session, and the prompt for the log of launches.
-    pub(crate) fn give(&mut self, prompt: String, noted: String, file: PathBuf) {
+    pub(crate) fn set_first_prompt(&mut self, prompt: String, noted: String, file: PathBuf) {
         if let Some(briefed) = &mut self.briefed {
             self.plan.argv.push(prompt);
             briefed.noted = noted;
@@ -321,7 +321,7 @@ impl Resume {
     /// Checks the launch directory, and records its identity.
     pub(crate) fn check_dir(&mut self, env: &Env) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
-        self.identity = DirIdentity::of(dir);
+        self.identity = DirIdentity::read_dir(dir);
         let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
         checks::check_dir(movable, dir, env).map_err(|refusal| match refusal.code {
             // The user typed the directory, so there are no facts about it.
@@ -438,7 +438,7 @@ impl Resume {
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
         let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
         let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
-        Surveyed { checkouts: Checkouts::of(known.into_iter(), &env.home), remote, sessions }
+        Surveyed { checkouts: Checkouts::find_near(known.into_iter(), &env.home), remote, sessions }
     }
 
     /// Adds the remedies for a missing launch directory to a refusal.
@@ -478,9 +478,9 @@ impl Resume {
     /// Logs the launch, or refuses it as one too many; returns the error if it could not be logged.
     ///
     /// The log stays locked from the check to the entry, so that concurrent resumes do not exceed the limit.
-    pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
+    pub(crate) fn log_launch(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
         let file = log::file(env);
-        let held = match LockedLog::take(&SYSTEM, &file) {
+        let held = match LockedLog::lock_log(&SYSTEM, &file) {
             Ok(held) => held,
             // An unwritable log must not stop a user from working.
             Err(error) => return Ok(Some(error)),

@@ -35,7 +35,7 @@ struct CopySnapshot {
 
 impl AgentFiles {
     /// Records every copy of the agent's sessions, with names, sizes and times of its files.
-    pub(crate) fn take(env: &Env, agent: AgentKind) -> Self {
+    pub(crate) fn take_snapshot(env: &Env, agent: AgentKind) -> Self {
         let Some(reader) = agent::by_kind(agent) else { return Self::default() };
         let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);
         let seen = places.map(|place| {

@@ -48,7 +48,7 @@ pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let (mut real_dirs, mut known) = (RealDirs::default(), HashSet::new());
         problems.retain(|problem| {
-            let dir = problem.path.parent().and_then(|dir| real_dirs.of(dir).cloned());
+            let dir = problem.path.parent().and_then(|dir| real_dirs.real_path_of(dir).cloned());
             let name = problem.path.file_name().map(OsStr::to_owned);
             dir.is_none_or(|dir| known.insert((dir, name, problem.reason.clone())))
         });
@@ -77,15 +77,15 @@ impl RealDirs {
         let path = &*place.path;
         let is_link = reach::symlink_metadata(path).ok()?.is_symlink();
         let real = match (path.parent(), path.file_name()) {
-            (Some(dir), Some(name)) if !is_link => self.of(dir)?.join(name),
+            (Some(dir), Some(name)) if !is_link => self.real_path_of(dir)?.join(name),
             _ => reach::canonicalize(path).ok()?,
         };
         let below = path.strip_prefix(&place.store.root).ok();
-        let direct = below.and_then(|below| Some(self.of(&place.store.root)?.join(below)));
+        let direct = below.and_then(|below| Some(self.real_path_of(&place.store.root)?.join(below)));
         Some(Way { is_direct: direct.as_ref() == Some(&real), real })
     }
 
-    fn of(&mut self, dir: &Path) -> Option<&PathBuf> {
+    fn real_path_of(&mut self, dir: &Path) -> Option<&PathBuf> {
         if !self.0.contains_key(dir) {
             self.0.insert(dir.to_owned(), reach::canonicalize(dir).ok());
         }

@@ -40,7 +40,7 @@ pub(crate) struct DeletedPrompt {
 }
 
 /// Finds the sessions without files that pass a filter and have a text that matches; the newest first.
-pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
+pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
     let is_in_time = |at: Option<Timestamp>| {
         filter.since.is_none_or(|since| at.is_some_and(|at| at >= since))
             && filter.until.is_none_or(|until| at.is_some_and(|at| at < until))

@@ -77,7 +77,11 @@ impl Places {
                 waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
             for session in self.read_named(env, &names, wanted, &mut problems)? {
                 if passes(&session) {
-                    lines.push((SortRank::of(&session, SortKey::Active), session.agent, session.id().to_owned()));
+                    lines.push((
+                        SortRank::from_session(&session, SortKey::Active),
+                        session.agent,
+                        session.id().to_owned(),
+                    ));
                 }
             }
             lines.sort();
@@ -265,7 +269,7 @@ mod tests {
         }
     }
 
-    fn shown(mut sessions: Vec<Session>, count: usize, filter: &Filter) -> Vec<Session> {
+    fn filter_and_sort(mut sessions: Vec<Session>, count: usize, filter: &Filter) -> Vec<Session> {
         sessions.retain(|session| filter.matches(session) && filter.shows_kind(session));
         sort(&mut sessions, SortKey::Active, false);
         sessions.truncate(count);
@@ -288,7 +292,7 @@ mod tests {
         let Some(first) = first else { return false };
         let all = places.read_with_dirs(&env, filter, wanted);
         assert_eq!(first.problems, all.problems);
-        let [first, all] = [first, all].map(|scan| format!("{:?}", shown(scan.sessions, count, filter)));
+        let [first, all] = [first, all].map(|scan| format!("{:?}", filter_and_sort(scan.sessions, count, filter)));
         assert_eq!(first, all);
         true
     }

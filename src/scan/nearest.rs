@@ -38,7 +38,7 @@ struct SimilarWord {
 }
 
 impl SimilarWord {
-    fn of(text: String, typed: &str) -> Self {
+    fn from_text(text: String, typed: &str) -> Self {
         let letters = |word: &str| {
             let mut letters: Vec<char> = word.chars().collect();
             letters.sort_unstable();
@@ -67,7 +67,7 @@ pub(crate) fn meant(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
-    let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::of(sieve, *term)).collect();
+    let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::for_term(sieve, *term)).collect();
     let of_copy = |copy: &&SessionCopy| words_near(sieve, &terms, copy, texts, roles, is_wanted);
     // Each copy is read once for all words.
     let found: Vec<Vec<BTreeMap<String, f32>>> = copies.par_iter().map(of_copy).collect();
@@ -97,7 +97,7 @@ fn best_of(
     let mut best: Option<(Worth, String, Vec<WordTally>)> = None;
     for near in near {
         let mut tallies = tallies.to_vec();
-        near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
+        near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with_term(term, *count));
         let worth = worth(&tallies, &near);
         if best.as_ref().is_none_or(|(best, ..)| worth.partial_cmp(best) == Some(Ordering::Greater)) {
             best = Some((worth, near.text, tallies));
@@ -112,7 +112,7 @@ fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, 
     let mut found: BTreeMap<&str, SimilarWord> = BTreeMap::new();
     for (number, near) in in_copies.enumerate() {
         for (text, count) in near {
-            let near = found.entry(text).or_insert_with(|| SimilarWord::of(text.clone(), word));
+            let near = found.entry(text).or_insert_with(|| SimilarWord::from_text(text.clone(), word));
             near.copies.push((number, *count));
         }
     }
@@ -152,7 +152,7 @@ struct Typed<'w> {
 
 impl<'w> Typed<'w> {
     /// Describes a word; `None` if no other word is near to it.
-    fn of(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
+    fn for_term(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
         let word = sieve.words.terms[term].word().filter(|_| sieve.has_near(&[term]))?;
         Some(Self { term, word, letters: word.chars().count(), most: most_slips(word) })
     }
@@ -188,7 +188,7 @@ fn words_near(
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let may_be_in = |bytes: &[u8]| typed.iter().any(|typed| sieve.near_may_be_in(typed.term, bytes));
-    if let Some(text) = texts.of(copy) {
+    if let Some(text) = texts.kept_text(copy) {
         if is_wanted() && may_be_in(text.joined().as_bytes()) {
             let _ = text.messages().try_for_each(|(role, _, text)| see(role, text));
         }

@@ -33,7 +33,7 @@ impl Needle {
     }
 
     /// Finds the first match in a text, in bytes.
-    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
+    pub(crate) fn find_in(&self, text: &str) -> Option<Range<usize>> {
         let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
         if self.is_exact {
             return memmem::find(bytes, wanted).map(|at| at..at + wanted.len());
@@ -75,19 +75,19 @@ fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
 mod tests {
     use super::*;
 
-    fn find(needle: &str, text: &str) -> Option<String> {
-        Needle::new(needle, false).find(text).map(|place| text[place].to_owned())
+    fn found_text(needle: &str, text: &str) -> Option<String> {
+        Needle::new(needle, false).find_in(text).map(|place| text[place].to_owned())
     }
 
     #[test]
     fn lower_case_pattern_ignores_case() {
-        assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
-        assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
-        assert_eq!(Needle::new("parser", true).find("PARSER"), None);
-        assert_eq!(find("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
-        assert_eq!(find("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
-        assert_eq!(find("a.c", "abc"), None);
-        assert_eq!(find("aab", "aaab"), Some("aab".to_owned()));
-        assert_eq!(find("日本", "x日本y"), Some("日本".to_owned()));
+        assert_eq!(found_text("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
+        assert_eq!(found_text("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
+        assert_eq!(Needle::new("parser", true).find_in("PARSER"), None);
+        assert_eq!(found_text("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
+        assert_eq!(found_text("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
+        assert_eq!(found_text("a.c", "abc"), None);
+        assert_eq!(found_text("aab", "aaab"), Some("aab".to_owned()));
+        assert_eq!(found_text("日本", "x日本y"), Some("日本".to_owned()));
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct OffBranch {
 
 impl OffBranch {
     /// Reads a conversation; `None` if it has one branch, or cannot be read.
-    pub(crate) fn of(copy: &SessionCopy) -> Option<Self> {
+    pub(crate) fn read_copy(copy: &SessionCopy) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let branches = agent.branches(copy).ok()?;
         let (mut breaks, broken) = (Vec::new(), branches.breaks().iter().map(|at| at.line).collect());

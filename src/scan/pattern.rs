@@ -77,8 +77,8 @@ impl Pattern {
         match &self.kind {
             PatternKind::All(needles) => {
                 let (first, rest) = needles.split_first()?;
-                let place = first.find(text)?;
-                rest.iter().all(|needle| needle.find(text).is_some()).then_some(place)
+                let place = first.find_in(text)?;
+                rest.iter().all(|needle| needle.find_in(text).is_some()).then_some(place)
             }
             // An empty match has nothing to show.
             PatternKind::Regex(regex) => {
@@ -97,7 +97,7 @@ impl Pattern {
         let file = agent.verbatim(place);
         match &self.kind {
             PatternKind::All(needles) if file.is_some() => {
-                Probes { file, all: needles.iter().filter_map(Probe::of).collect() }
+                Probes { file, all: needles.iter().filter_map(Probe::from_needle).collect() }
             }
             _ => Probes::default(),
         }

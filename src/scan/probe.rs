@@ -63,12 +63,12 @@ impl Probe {
     pub(crate) fn for_term(term: &Term) -> Option<Self> {
         match term.word() {
             Some(_) => Self::for_run(term.start().as_bytes()),
-            None => Self::of(&Needle::new(term.start(), false)),
+            None => Self::from_needle(&Needle::new(term.start(), false)),
         }
     }
 
     /// Builds a probe for the longest run of letters and digits of a text; `None` if it would exclude nothing.
-    pub(crate) fn of(needle: &Needle) -> Option<Self> {
+    pub(crate) fn from_needle(needle: &Needle) -> Option<Self> {
         // Small letters that are the lower case of capitals beyond ASCII, such as the Kelvin sign and the dotted I,
         // prove nothing.
         let is_sure = |byte: &u8| {
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn run(text: &str, is_exact: bool) -> Option<String> {
-        Probe::of(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
+        Probe::from_needle(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
     proptest! {
         #[test]
         fn probe_equals_lowercase_search(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
-            let Some(probe) = Probe::of(&Needle::new(&run, false)) else { return Ok(()) };
+            let Some(probe) = Probe::from_needle(&Needle::new(&run, false)) else { return Ok(()) };
             prop_assert_eq!(probe.is_in(bytes.as_bytes()), bytes.to_ascii_lowercase().contains(&run));
         }
 
@@ -302,10 +302,10 @@ mod tests {
             let said = if upper && !needle.is_exact { text.to_uppercase() } else { text };
             let whole = ["-".repeat(before), said, "-".repeat(after)].concat();
             write(&path, whole.as_bytes());
-            prop_assume!(needle.find(&whole).is_some());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));
+            prop_assume!(needle.find_in(&whole).is_some());
+            prop_assert!(Probe::from_needle(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));
             write(&path, "-".repeat(before).as_bytes());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| !probe.may_be_in(&path, u64::MAX)));
+            prop_assert!(Probe::from_needle(&needle).is_none_or(|probe| !probe.may_be_in(&path, u64::MAX)));
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn verify_for_change(sessions: &mut [Session]) {
 }
 
 /// Notes the process of each session that is in use, or may be.
-pub(crate) fn note(sessions: &mut [Session]) {
+pub(crate) fn note_processes(sessions: &mut [Session]) {
     for session in sessions {
         session.process = session.copy_in_use().map(process_of);
     }

@@ -56,11 +56,11 @@ pub(crate) struct Ranking {
 
 impl WordTally {
     /// Counts the words in a copy, and keeps the best messages.
-    pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: SearchScope<'_>) -> Self {
+    pub(crate) fn count_words(copy: &SessionCopy, sieve: &Sieve<'_>, wish: SearchScope<'_>) -> Self {
         Self::while_wanted(copy, None, sieve, wish, &|| true)
     }
 
-    /// Like [`WordTally::of`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
+    /// Like [`WordTally::count_words`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
     pub(crate) fn while_wanted(
         copy: &SessionCopy,
         text: Option<&SessionText>,
@@ -90,7 +90,7 @@ impl WordTally {
     }
 
     /// Returns these counts with another one for a word.
-    pub(crate) fn with(&self, term: usize, count: f32) -> Self {
+    pub(crate) fn with_term(&self, term: usize, count: f32) -> Self {
         let Self { counts, best, bytes, agent, is_excluded, .. } = self;
         let mut tally = Self {
             found: SessionMatches::default(),
@@ -340,7 +340,7 @@ mod tests {
             });
         }
         let kept = TextCache::new(usize::MAX);
-        copies.iter().for_each(|copy| kept.keep(copy));
+        copies.iter().for_each(|copy| kept.keep_copy(copy));
         for text in texts.iter().step_by(5) {
             // Another form, the end of the word, and the word with an accent.
             let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
@@ -349,8 +349,8 @@ mod tests {
                 let (sieve, open) = (Sieve::new(&words), Sieve::open(&words));
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
-                    let [quick, whole] = [&sieve, &open].map(|sieve| WordTally::of(copy, sieve, wish));
-                    let text = kept.of(copy);
+                    let [quick, whole] = [&sieve, &open].map(|sieve| WordTally::count_words(copy, sieve, wish));
+                    let text = kept.kept_text(copy);
                     let kept = WordTally::while_wanted(copy, text.as_deref(), &sieve, wish, &|| true);
                     for other in [quick, kept] {
                         let both = (&other.counts, &other.found.hits);

@@ -153,7 +153,7 @@ mod tests {
     use crate::session::Fact;
     use crate::session::tests::copy;
 
-    fn at() -> Timestamp {
+    fn move_time() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().expect("a time")
     }
 
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn moves_json_round_trips_and_refuses_newer_version() {
         let mut relocated = Relocated::default();
-        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), move_time());
         relocated.add_session(AgentKind::Codex, "a", Path::new("/one"), Path::new("/two"));
         let text = state_file::to_json(&relocated).expect("text");
         assert_eq!(state_file::parse(&text), Ok(relocated));
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn earlier_paths_are_found_through_several_moves() {
         let mut relocated = Relocated::default();
-        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
-        relocated.add_dir(Path::new("/two"), Path::new("/v/three"), at());
-        relocated.add_dir(Path::new("/v/three"), Path::new("/one"), at());
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), move_time());
+        relocated.add_dir(Path::new("/two"), Path::new("/v/three"), move_time());
+        relocated.add_dir(Path::new("/v/three"), Path::new("/one"), move_time());
         assert_eq!(relocated.earlier(Path::new("/v/three/src")), [Path::new("/two/src"), Path::new("/one/src")]);
         assert_eq!(relocated.earlier(Path::new("/other")), Vec::<PathBuf>::new());
     }

@@ -109,7 +109,7 @@ impl Places {
 }
 
 /// Searches every readable message of a copy, streamed.
-pub(crate) fn look(copy: &SessionCopy, pattern: &Pattern, wish: SearchScope<'_>) -> SessionMatches {
+pub(crate) fn search_copy(copy: &SessionCopy, pattern: &Pattern, wish: SearchScope<'_>) -> SessionMatches {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = SessionMatches { in_title, ..SessionMatches::default() };
     let agent = agent::by_kind(copy.place.agent());
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
         let text = format!("{}needle{}", "ü".repeat(600), "ö".repeat(AROUND));
-        let place = Needle::new("needle", false).find(&text).expect("a place");
+        let place = Needle::new("needle", false).find_in(&text).expect("a place");
         let [before, found, after] = excerpt(&text, place);
         assert_eq!(
             (before.chars().count(), found.as_str(), after.as_str()),
@@ -266,13 +266,13 @@ mod tests {
     #[test]
     fn context_lines_are_complete_and_limited() {
         let text = "one\ntwo\nthree needle\nfour\nfive";
-        let place = Needle::new("needle", false).find(text).expect("a place");
+        let place = Needle::new("needle", false).find_in(text).expect("a place");
         let lines = |count| lines_around(text, place.clone(), count).concat();
         assert_eq!(lines(0), "three needle");
         assert_eq!(lines(1), "two\nthree needle\nfour");
         assert_eq!(lines(9), text);
         let long = format!("{}needle{}", "ü".repeat(MAX_LINE + 9), "ö".repeat(MAX_LINE + 9));
-        let place = Needle::new("needle", false).find(&long).expect("a place");
+        let place = Needle::new("needle", false).find_in(&long).expect("a place");
         assert_eq!(lines_around(&long, place, 0).map(|part| part.chars().count()), [MAX_LINE + 1, 6, MAX_LINE + 1]);
     }
 
@@ -303,16 +303,16 @@ mod tests {
                     enough: None,
                 };
                 let (quick, whole) = (
-                    look(copy, &pattern, wish),
+                    search_copy(copy, &pattern, wish),
                     look_through(agent, copy, &pattern, &Probes::default(), wish, SessionMatches::default()),
                 );
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
-                let bare = look(copy, &pattern, SearchScope { has_numbers: false, ..wish });
+                let bare = search_copy(copy, &pattern, SearchScope { has_numbers: false, ..wish });
                 let texts = |found: &SessionMatches| {
                     found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>()
                 };
                 assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
-                let first = look(copy, &pattern, SearchScope { enough: Some(1), ..wish });
+                let first = search_copy(copy, &pattern, SearchScope { enough: Some(1), ..wish });
                 assert_eq!((first.messages, &first.hits), (whole.messages.min(1), &whole.hits), "{word} in {copy:?}");
                 passed_over += usize::from(!pattern.probes(agent, &copy.place).may_be_in_file(u64::MAX));
             }
@@ -336,7 +336,7 @@ mod tests {
             enough: Some(1),
         };
         let found = |scan: &Scan, pattern: &Pattern| -> Vec<String> {
-            let found = scan.sessions.iter().filter(|session| look(session.copy(), pattern, wish).is_any());
+            let found = scan.sessions.iter().filter(|session| search_copy(session.copy(), pattern, wish).is_any());
             found.map(|session| session.id().to_owned()).collect()
         };
         let all = crate::scan::locate(&env, &filter.agents).read_with_dirs(&env, &filter, ScanScope::GLANCE);
@@ -358,9 +358,9 @@ mod tests {
         #[test]
         fn needle_is_found_in_any_context(before in ".*", needle in ".+", after in ".*") {
             let text = format!("{before}{needle}{after}");
-            let exact = Needle::new(&needle, true).find(&text);
+            let exact = Needle::new(&needle, true).find_in(&text);
             prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));
-            let place = Needle::new(&needle, false).find(&text);
+            let place = Needle::new(&needle, false).find_in(&text);
             let place = place.expect("a place");
             // The match splits no character.
             prop_assert!(text.get(place.clone()).is_some());

@@ -29,7 +29,7 @@ pub(super) fn add_project_evidence(
     }
     let mut dirs = ProjectDirs::default();
     // A directory without a known project is not evidence for other sessions.
-    let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
+    let mut note = |copy: &SessionCopy| dirs.add_copy(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
     copies.iter().flatten().for_each(&mut note);
     let projects: BTreeSet<(&Path, &Arc<str>)> = copies
         .iter()

@@ -80,7 +80,7 @@ pub(crate) fn facts(
 ) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
-    let mut sums: Vec<StoreSum<'_>> = stores.map(|(agent, store)| StoreSum::of(agent, &store)).collect();
+    let mut sums: Vec<StoreSum<'_>> = stores.map(|(agent, store)| StoreSum::for_store(agent, &store)).collect();
     for StoreSum { facts, .. } in &mut sums {
         let others = shared.iter().filter(|(root, _)| *root == facts.root).map(|(_, other)| other.clone());
         facts.shared_with = others.collect();
@@ -98,7 +98,7 @@ pub(crate) fn facts(
 }
 
 impl<'s> StoreSum<'s> {
-    fn of(by: &'static dyn Agent, store: &Store) -> Self {
+    fn for_store(by: &'static dyn Agent, store: &Store) -> Self {
         let facts = StoreFacts {
             agent: by.kind(),
             name: agent::about(by.kind()).title,

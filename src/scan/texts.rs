@@ -53,12 +53,12 @@ impl TextCache {
 
     /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files. To
     /// be called from one thread at a time.
-    pub(crate) fn keep(&self, copy: &SessionCopy) {
+    pub(crate) fn keep_copy(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
         let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
         if !is_too_long
-            && self.of(copy).is_none()
-            && let Some(text) = SessionText::of(copy, left)
+            && self.kept_text(copy).is_none()
+            && let Some(text) = SessionText::read_copy(copy, left)
         {
             self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,14 +67,14 @@ impl TextCache {
     }
 
     /// Returns the messages of a copy, if they are kept.
-    pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<SessionText>> {
+    pub(crate) fn kept_text(&self, copy: &SessionCopy) -> Option<Arc<SessionText>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.get(&copy.place.path)?.get(&copy.place.id).cloned()
     }
 
     /// Forgets the messages of a copy if its files have changed since they were read; returns whether they have.
     pub(crate) fn forget_changed(&self, copy: &SessionCopy) -> bool {
-        let has_changed = self.of(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
+        let has_changed = self.kept_text(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
         if has_changed {
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
             let forgotten = kept.get_mut(&copy.place.path).and_then(|by_id| by_id.remove(&copy.place.id));
@@ -101,7 +101,7 @@ fn stamp(place: &Located) -> FileStamps {
 
 impl SessionText {
     /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
-    fn of(copy: &SessionCopy, most: usize) -> Option<Self> {
+    fn read_copy(copy: &SessionCopy, most: usize) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let mut text = Self { stamp: stamp(&copy.place), ..Self::default() };
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
@@ -153,8 +153,8 @@ mod tests {
         let sessions = scan::locate(&env, &[]).read_all(&env, ScanScope::GLANCE).sessions;
         let kept = |most: usize| -> Vec<usize> {
             let texts = TextCache::new(most);
-            sessions.iter().for_each(|session| texts.keep(session.copy()));
-            sessions.iter().filter_map(|session| Some(texts.of(session.copy())?.bytes())).collect()
+            sessions.iter().for_each(|session| texts.keep_copy(session.copy()));
+            sessions.iter().filter_map(|session| Some(texts.kept_text(session.copy())?.bytes())).collect()
         };
         let all: usize = kept(usize::MAX).iter().sum();
         let half: usize = kept(all / 2).iter().sum();
@@ -170,13 +170,13 @@ mod tests {
         let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"oil the hinge\"}}\n";
         std::fs::write(&file, line.repeat(2)).expect("a transcript");
         let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
-        texts.keep(&copy);
-        let text = texts.of(&copy).expect("messages");
+        texts.keep_copy(&copy);
+        let text = texts.kept_text(&copy).expect("messages");
         assert_eq!(text.joined(), "oil the hinge\noil the hinge\n");
         assert!(text.messages().all(|(role, _, text)| (role, text) == (Role::User, "oil the hinge")));
         assert!(!texts.forget_changed(&copy));
         std::fs::write(&file, line).expect("a shorter transcript");
-        assert!(texts.forget_changed(&copy) && texts.of(&copy).is_none());
+        assert!(texts.forget_changed(&copy) && texts.kept_text(&copy).is_none());
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));
         let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(place));
-        texts.keep(&copy);
-        assert!(texts.of(&copy).is_none());
+        texts.keep_copy(&copy);
+        assert!(texts.kept_text(&copy).is_none());
     }
 }

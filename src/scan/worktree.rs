@@ -45,13 +45,13 @@ pub(crate) struct Worktrees {
 
 impl Worktrees {
     /// Reads the worktrees of a main checkout.
-    pub(crate) fn of(main: &Path) -> Self {
+    pub(crate) fn read_checkout(main: &Path) -> Self {
         let heads = worktrees_of(main).into_iter().map(|worktree| (worktree.dir, worktree.head)).collect();
         Self { main: main.to_owned(), heads, holders: OnceCell::new(), packed: OnceCell::new() }
     }
 
     /// Returns whether git lists a worktree that a directory is, or is part of.
-    pub(crate) fn has(&self, dir: &Path) -> bool {
+    pub(crate) fn has_dir(&self, dir: &Path) -> bool {
         self.around(dir).is_some()
     }
 

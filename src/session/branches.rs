@@ -150,11 +150,11 @@ impl Branches {
             (part, end) = dividing.chain(before);
             root = part.last().copied();
             breaks.push(Break { line: nodes[at].line, before: nodes[before].line });
-            dividing.take(before);
+            dividing.assign_branch(before);
         }
         let cut_off = u16::try_from(dividing.forks.len()).unwrap_or(u16::MAX);
         for at in (0..nodes.len()).rev() {
-            dividing.take(at);
+            dividing.assign_branch(at);
         }
         if dividing.forks.is_empty() {
             return Self { breaks, ..Self::default() };
@@ -212,13 +212,13 @@ impl Branches {
     }
 
     /// Returns the number of the branch of a line.
-    pub(crate) fn of(&self, line: usize) -> u16 {
+    pub(crate) fn number_of_line(&self, line: usize) -> u16 {
         self.node(line).map_or(ACTIVE, |at| self.numbers[at])
     }
 
     /// Returns the number of the branch of a line, unless that is the active one.
     pub(crate) fn other(&self, line: usize) -> Option<u16> {
-        Some(self.of(line)).filter(|number| *number != ACTIVE)
+        Some(self.number_of_line(line)).filter(|number| *number != ACTIVE)
     }
 
     fn node(&self, line: usize) -> Option<usize> {
@@ -228,8 +228,8 @@ impl Branches {
     /// Returns whether a line is on the wanted branches.
     pub(crate) fn has(&self, line: usize, wanted: BranchFilter) -> bool {
         match wanted {
-            BranchFilter::All => self.of(line) != REPLACED,
-            BranchFilter::Active => self.of(line) == ACTIVE,
+            BranchFilter::All => self.number_of_line(line) != REPLACED,
+            BranchFilter::Active => self.number_of_line(line) == ACTIVE,
             BranchFilter::Number(number) => self.is_on(line, number),
         }
     }
@@ -307,7 +307,7 @@ impl Dividing<'_> {
     }
 
     /// Assigns the nodes up to one to a branch: to a new one, if they have separate messages.
-    fn take(&mut self, from: usize) {
+    fn assign_branch(&mut self, from: usize) {
         if self.numbers[from] != 0 {
             return;
         }
@@ -360,7 +360,7 @@ mod tests {
 
     fn numbers(text: &str, leaf: usize) -> Vec<u16> {
         let branches = divided(text, leaf);
-        (0..text.split(' ').count()).map(|line| branches.of(line)).collect()
+        (0..text.split(' ').count()).map(|line| branches.number_of_line(line)).collect()
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(numbers("a<b b<a", 1), [1, 1]);
         let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len());
         assert_eq!(divide(&[], Some(0)).count(), 1);
-        assert_eq!(divide(&nodes("a b<a"), None).of(1), ACTIVE);
+        assert_eq!(divide(&nodes("a b<a"), None).number_of_line(1), ACTIVE);
     }
 
     #[test]
@@ -438,7 +438,7 @@ mod tests {
     fn a_rewound_branch_is_not_cut_off_by_a_missing_parent() {
         // A rewind from c to b, then a break after d.
         let branches = divided("a b<a c<b d<b e<x f<c", 4);
-        assert_eq!((0..6).map(|line| branches.of(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);
+        assert_eq!((0..6).map(|line| branches.number_of_line(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);
         assert_eq!([2, 3].map(|number| branches.is_cut_off(number)), [true, false]);
         assert_eq!(branches.breaks(), [Break { line: 4, before: 3 }]);
         let other = divided("a b<a c<x d<b", 3);

@@ -54,7 +54,7 @@ pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
     /// Adds the directories that a copy records itself, and that `leads_back` finds to be those of its project.
-    pub(crate) fn note(&mut self, copy: &SessionCopy, leads_back: impl Fn(&Path) -> bool) {
+    pub(crate) fn add_copy(&mut self, copy: &SessionCopy, leads_back: impl Fn(&Path) -> bool) {
         let Some(project) = &copy.place.project else { return };
         let key = (copy.place.store.root.clone(), Arc::clone(project));
         let own = copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT);

@@ -72,7 +72,7 @@ impl Mark {
     ];
 
     /// Returns the marks of a session, in the order of the legend.
-    pub(crate) fn of(session: &Session) -> Vec<Self> {
+    pub(crate) fn from_session(session: &Session) -> Vec<Self> {
         let copy = session.copy();
         let is_marked = |mark: &Self| match mark {
             Self::Live => matches!(copy.liveness, Liveness::Live { .. }),
@@ -188,7 +188,7 @@ impl Mark {
 
 /// Returns the letters of a session's marks.
 pub(crate) fn letters(session: &Session) -> String {
-    Mark::of(session).into_iter().map(Mark::letter).collect()
+    Mark::from_session(session).into_iter().map(Mark::letter).collect()
 }
 
 /// Returns the name of a mark in the filter `is:`, from its word: `dir-gone`, `several-copies`.
@@ -213,7 +213,7 @@ pub(crate) fn words(session: &Session) -> Vec<String> {
         Mark::Tagged => tag_words(session),
         mark => mark.word().to_owned(),
     };
-    Mark::of(session).into_iter().map(word).collect()
+    Mark::from_session(session).into_iter().map(word).collect()
 }
 
 /// Returns the tags of a session as they are typed: `+relay +urgent`.

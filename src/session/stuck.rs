@@ -64,7 +64,7 @@ const CONNECTION: [&str; 4] = ["econnreset", "epipe", "socket hang up", "connect
 
 impl BranchMessages {
     /// Adds the next message.
-    pub(crate) fn see(&mut self, message: &Message) {
+    pub(crate) fn add_message(&mut self, message: &Message) {
         self.seen += 1;
         if message.is_error {
             if self.errors == 0 {
@@ -130,7 +130,7 @@ mod tests {
         let mut watch = BranchMessages::default();
         for (role, text) in messages {
             let message = Message::new(*role, *text, None);
-            watch.see(&if text.contains("rror") { message.into_error() } else { message });
+            watch.add_message(&if text.contains("rror") { message.into_error() } else { message });
         }
         watch.finish(0)
     }
@@ -165,10 +165,10 @@ mod tests {
     fn large_request_with_repeated_connection_errors_is_stuck() {
         let finished = |errors: i64, minutes: i64, error: &str, bytes| {
             let mut watch = BranchMessages::default();
-            watch.see(&Message::new(Role::Assistant, "seen", None));
+            watch.add_message(&Message::new(Role::Assistant, "seen", None));
             for number in 0..errors {
                 let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(number * minutes);
-                watch.see(&Message::new(Role::Assistant, error, Some(at)).into_error());
+                watch.add_message(&Message::new(Role::Assistant, error, Some(at)).into_error());
             }
             watch.finish(bytes).is_some()
         };

@@ -47,7 +47,7 @@ impl When {
         let here = now.to_zoned(zone.clone());
         let found = match self {
             Self::Ago(span) => ago(span, &here),
-            Self::Day(day) => day.of(&here).and_then(|day| first_moment(day, zone)),
+            Self::Day(day) => day.date_from(&here).and_then(|day| first_moment(day, zone)),
             Self::Date(date) => first_moment(date, zone),
             Self::Local(at) => zone.to_ambiguous_zoned(at).compatible().map(|at| at.timestamp()),
             Self::At(at) => Ok(at),
@@ -72,7 +72,7 @@ fn first_moment(day: Date, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
 }
 
 impl Day {
-    fn of(self, now: &Zoned) -> Result<Date, jiff::Error> {
+    fn date_from(self, now: &Zoned) -> Result<Date, jiff::Error> {
         let today = now.date();
         let monday = |weeks: i32| {
             let since = i32::from(today.weekday().since(Weekday::Monday));
@@ -82,7 +82,7 @@ impl Day {
             Self::Today => Ok(today),
             Self::Yesterday => today.yesterday(),
             Self::Latest(day) => today.checked_sub(i32::from(today.weekday().since(day)).days()),
-            Self::Last(day) => Self::Latest(day).of(&now.start_of_day()?.yesterday()?),
+            Self::Last(day) => Self::Latest(day).date_from(&now.start_of_day()?.yesterday()?),
             Self::Week(weeks) => monday(weeks),
             Self::Month(months) => today.first_of_month().checked_sub(months.months()),
             Self::Year(years) => today.first_of_year().checked_sub(years.years()),

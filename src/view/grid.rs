@@ -74,7 +74,7 @@ impl Column {
     }
 
     /// Moves a cell with its style into the table.
-    fn take(&mut self, row: usize) -> Cell {
+    fn take_cell(&mut self, row: usize) -> Cell {
         let (style, cell) = (self.style, std::mem::take(&mut self.cells[row]));
         let is_plain = style == Style::new() || cell.is_empty();
         Cell::new_owned(if is_plain { cell } else { format!("{style}{cell}{style:#}") })
@@ -123,7 +123,7 @@ pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> impl Iterator<Ite
         table.set_header(line(columns.iter().map(|column| Cell::new(&column.head))));
     }
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        table.add_row(line(columns.iter_mut().map(|column| column.take(row))));
+        table.add_row(line(columns.iter_mut().map(|column| column.take_cell(row))));
     }
     // A single column is cut, regardless of its kind.
     let is_alone = columns.len() == 1;

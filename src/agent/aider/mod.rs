@@ -68,9 +68,9 @@ impl Reading for Aider {
         while start.prompt.is_none()
             && let Some(line) = lines.next_line()?
         {
-            feed(&mut history, &line, &mut number, &mut |piece| start.see(piece));
+            feed(&mut history, &line, &mut number, &mut |piece| start.add_piece(piece));
         }
-        history.end(&mut |piece| start.see(piece));
+        history.end(&mut |piece| start.add_piece(piece));
         // The program prints the model at each start.
         let (mut model, mut bytes) = (None, 0);
         file.lines_backward(|line, _| {
@@ -180,7 +180,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn see(&mut self, piece: HistoryPiece) {
+    fn add_piece(&mut self, piece: HistoryPiece) {
         match piece {
             HistoryPiece::Start(at) => self.at = self.at.take().or(Some(at)),
             HistoryPiece::Prompt(prompt) => self.prompt = self.prompt.take().or(Some(prompt)),

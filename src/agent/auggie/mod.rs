@@ -55,8 +55,8 @@ impl Housekeeping for Auggie {
             let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
             name.and_then(backup_of) == Some(place.id.as_str())
         };
-        let listed = listings.of(&place.store.root.join("sessions"));
-        Ok(own_files(place, listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
+        let listed = listings.read_once(&place.store.root.join("sessions"));
+        Ok(own_files(place, listed.entries_beginning_with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Cline;
 
 impl Reading for Cline {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(&CLINE, env)).collect()
+        stores::selected_stores(AgentKind::Cline, env).into_iter().chain(tasks::stores(&CLINE, env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {
@@ -222,7 +222,7 @@ fn fill(copy: &mut SessionCopy, meta: &ClineMeta<'_>) {
         }
         copy.first_prompt = meta.prompt().map(of_session);
         // Unless the user renames it, the title is the first line of the prompt.
-        set_title(copy, meta.said("title").as_deref());
+        set_title(copy, meta.text_member("title").as_deref());
         copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));
         copy.git_branch = meta.branch().map(of_session);
         copy.model = meta.model.filled().map(str::to_owned).map(of_session);

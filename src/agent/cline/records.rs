@@ -46,7 +46,7 @@ impl<'a> ClineMeta<'a> {
     }
 
     /// Returns a text from the member `metadata`.
-    pub(super) fn said(&self, name: &str) -> Option<String> {
+    pub(super) fn text_member(&self, name: &str) -> Option<String> {
         text_in(self.metadata, name).filled().map(str::to_owned)
     }
 
@@ -63,7 +63,7 @@ impl<'a> ClineMeta<'a> {
 
     /// Returns the first prompt. If the session was killed during the first reply, no other file contains the prompt.
     pub(super) fn prompt(&self) -> Option<String> {
-        self.said("prompt").or_else(|| {
+        self.text_member("prompt").or_else(|| {
             let prompt = self.prompt.filled()?;
             Some(typed(prompt).unwrap_or(prompt).to_owned())
         })
@@ -103,12 +103,12 @@ fn turn(raw: &RawValue, is_subagent: bool) -> Option<Turn> {
     for block in blocks(content) {
         match (turn.role, block) {
             (Role::User, Block::Text(text)) => match typed(&text) {
-                Some(prompt) => turn.say(prompt),
-                None if is_subagent => turn.say(text),
+                Some(prompt) => turn.add_text(prompt),
+                None if is_subagent => turn.add_text(text),
                 // Other texts in a user message were not typed.
                 None => turn.tool(text),
             },
-            (_, Block::Text(text)) => turn.say(text),
+            (_, Block::Text(text)) => turn.add_text(text),
             (_, Block::ToolCall { name, arguments }) => turn.tool(call(Some(&name), Some(&compact(&arguments)))),
             (_, block) => turn.messages.extend(block.message(Role::Tool, at)),
         }

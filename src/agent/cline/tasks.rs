@@ -261,12 +261,12 @@ pub(in crate::agent) fn turn(raw: &RawValue) -> Option<Turn> {
     match role {
         // A partial message is followed by the whole one.
         _ if partial.is_some_and(|partial| partial.get() == "true") => {}
-        Role::User => turn.say(text),
+        Role::User => turn.add_text(text),
         Role::Assistant => {
             // Questions and plans are JSON objects in a text.
             let object: Value = serde_json::from_str(text).unwrap_or_default();
             let part = ["question", "response"].iter().find_map(|key| object.get(key)?.as_str());
-            turn.say(part.unwrap_or(text));
+            turn.add_text(part.unwrap_or(text));
             turn.model = text_in(model, "modelId").filled().map(str::to_owned);
         }
         Role::Tool if matches!(what.get(), Some("command_output" | "mcp_server_response" | "subtask_result")) => {

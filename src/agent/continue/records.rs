@@ -40,8 +40,8 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let [message, states] = members(Some(raw), ["message", "toolCallStates"]);
     let [role, content, usage, calls] = members(Some(message?), ["role", "content", "usage", "toolCalls"]);
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
-    let mut turn = Turn::new(Role::of(Some(role.get()?)), None);
-    turn.say(plain_text(content));
+    let mut turn = Turn::new(Role::from_name(Some(role.get()?)), None);
+    turn.add_text(plain_text(content));
     if turn.role == Role::Assistant {
         turn.model = text_in(usage, "model").filled().map(str::to_owned);
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));

@@ -126,7 +126,7 @@ impl Engine for Database {
             is_damaged |= is_part_damaged;
             for (branch, turn) in turns {
                 let messages = turn.into_iter().flat_map(|turn| turn.messages);
-                if messages.map(|message| message.on(branch)).try_for_each(&mut *see).is_break() {
+                if messages.map(|message| message.on_branch(branch)).try_for_each(&mut *see).is_break() {
                     return Ok(());
                 }
             }

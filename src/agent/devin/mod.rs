@@ -94,7 +94,7 @@ impl Reading for Devin {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let macos = Some(env.home.join(MACOS)).filter(|root| is_there(root));
         let macos = macos.map(|root| Store { is_default: false, ..Store::usual(AgentKind::Devin, root) });
-        stores::of(AgentKind::Devin, env).into_iter().chain(macos).collect()
+        stores::selected_stores(AgentKind::Devin, env).into_iter().chain(macos).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {

@@ -45,7 +45,7 @@ impl Moving for Droid {
         // If its own directory is gone, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
-            Ok(Moved::kept())
+            Ok(Moved::changing_no_file())
         }))
     }
 }

@@ -63,7 +63,7 @@ impl lines::Record for GptmeRecord<'_> {
         } else if member(self.metadata, "error").is_some_and(|flag| flag.get() == "true") {
             turn.error(content);
         } else {
-            turn.say(content);
+            turn.add_text(content);
         }
         Some(turn)
     }

@@ -38,7 +38,7 @@ pub(super) struct GrokUpdate<'a> {
 
 impl GrokUpdate<'_> {
     /// Returns whether a flag of the update is set.
-    fn has(&self, mark: &str) -> bool {
+    fn has_mark(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
     }
 }
@@ -75,10 +75,10 @@ impl lines::Record for GrokUpdate<'_> {
                 let [reason, error] = texts_in(self.update, ["stop_reason", "agent_result"]);
                 turn.error(error.filled().filter(|_| reason.get() == Some("error"))?);
             }
-            _ => turn.say(text(self.update)),
+            _ => turn.add_text(text(self.update)),
         }
         // Some prompts come from the program itself, such as the question about a task that has ended.
-        turn.counts = !self.has("hostTurn") && !self.has("hideFromScrollback");
+        turn.counts = !self.has_mark("hostTurn") && !self.has_mark("hideFromScrollback");
         Some(turn)
     }
 }

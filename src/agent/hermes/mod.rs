@@ -112,7 +112,7 @@ impl Schema for HermesSchema {
 
 impl Reading for Hermes {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::of(AgentKind::Hermes, env);
+        let mut stores = stores::selected_stores(AgentKind::Hermes, env);
         // A profile of the default home is found there.
         let profiles = env.home.join(".hermes/profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));

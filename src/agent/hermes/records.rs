@@ -40,7 +40,7 @@ pub(super) struct HermesColumns {
 
 /// Creates a turn from a message.
 pub(super) fn turn(columns: &HermesColumns) -> Turn {
-    let role = Role::of(columns.role.as_deref());
+    let role = Role::from_name(columns.role.as_deref());
     let mut turn = Turn::new(role, columns.at.and_then(|at| Timestamp::from_millisecond(at).ok()));
     if columns.is_rewound {
         return turn;
@@ -50,7 +50,7 @@ pub(super) fn turn(columns: &HermesColumns) -> Turn {
         turn.tool(format!("→ {content}"));
         return turn;
     }
-    turn.say(content);
+    turn.add_text(content);
     let calls: Option<&RawValue> = columns.tool_calls.as_deref().and_then(|text| serde_json::from_str(text).ok());
     tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
     turn

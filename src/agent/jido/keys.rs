@@ -43,7 +43,7 @@ fn key(root: &Path, env: &Env, salt: usize) -> Option<SigningKey> {
 }
 
 /// Returns every key of a store.
-pub(super) fn all(root: &Path, env: &Env) -> Vec<SigningKey> {
+pub(super) fn all_keys(root: &Path, env: &Env) -> Vec<SigningKey> {
     (0..APP_SALTS.len()).filter_map(|salt| key(root, env, salt)).collect()
 }
 

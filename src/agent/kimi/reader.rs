@@ -24,7 +24,7 @@ pub(super) struct KimiFiles {
 }
 
 impl KimiFiles {
-    pub(super) fn of(place: &Located) -> Self {
+    pub(super) fn in_session_dir(place: &Located) -> Self {
         let legacy = place.path.with_file_name(format!("{}.jsonl", place.id));
         let dir = place.path.with_file_name(&place.id);
         let legacy = Some(legacy).filter(|legacy| is_file(legacy));
@@ -37,7 +37,7 @@ impl KimiFiles {
 
 /// Changes the title in the state, from which Kimi CLI reads it (1.45.0); Kimi writes one there after the first turn.
 pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), Unable> {
-    let [path, _] = KimiFiles::of(place).state;
+    let [path, _] = KimiFiles::in_session_dir(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
     let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
     edit.map(|edit| (path, edit))
@@ -71,7 +71,7 @@ pub(super) fn read_wire(copy: &mut SessionCopy, path: &Path, now: Timestamp) -> 
             created = created.or_else(|| record.at());
             match record.event() {
                 WireEvent::Prompt(text) => prompt = Some(text),
-                event => replies.see(&event),
+                event => replies.add_event(&event),
             }
         }
         prompt.is_some()

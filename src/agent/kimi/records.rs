@@ -157,7 +157,7 @@ pub(crate) struct Replies {
 
 impl Replies {
     /// Adds the next event.
-    pub(crate) fn see(&mut self, event: &WireEvent) {
+    pub(crate) fn add_event(&mut self, event: &WireEvent) {
         match event {
             WireEvent::Text(_) => self.has_content = true,
             WireEvent::Call(_) => {
@@ -213,12 +213,12 @@ impl Record for ContextRecord<'_> {
     }
 
     fn turn(&self) -> Option<Turn> {
-        let mut turn = Turn::new(Role::of(self.role.get()), None);
+        let mut turn = Turn::new(Role::from_name(self.role.get()), None);
         let text = plain_text(self.content);
         match turn.role {
             // Texts that the program inserts for the model begin with this tag.
             Role::User if text.starts_with("<system") => {}
-            Role::User | Role::Assistant => turn.say(text),
+            Role::User | Role::Assistant => turn.add_text(text),
             Role::Tool => turn.tool(format!("→ {text}")),
             Role::System => return None,
         }
@@ -262,7 +262,7 @@ mod tests {
             (WireEvent::Prompt("p".to_owned()), WireEvent::StepBegin, WireEvent::StepDone, WireEvent::TurnEnd);
         let count = |events: &[&WireEvent]| {
             let mut replies = Replies::default();
-            events.iter().for_each(|event| replies.see(event));
+            events.iter().for_each(|event| replies.add_event(event));
             replies.count()
         };
         assert_eq!(count(&[&prompt, &begin, &text, &call, &done, &answer, &begin, &text, &done, &end]), 2);

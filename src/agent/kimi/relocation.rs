@@ -31,7 +31,7 @@ impl Moving for Kimi {
             let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
             // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the
             // old path.
-            let legacy = KimiFiles::of(place).legacy.filter(|legacy| **legacy != *place.path);
+            let legacy = KimiFiles::in_session_dir(place).legacy.filter(|legacy| **legacy != *place.path);
             let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
             let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
             Ok(Moved::by(acts.collect()))

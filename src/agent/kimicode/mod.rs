@@ -82,9 +82,9 @@ impl Resuming for KimiCode {
     }
 
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
-        match Package::of("kimi", env) {
-            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
-            Some(package) if package.is(OLDER.0, OLDER.1) => {
+        match Package::find_on_path("kimi", env) {
+            Some(package) if package.has_name(PACKAGE.0, PACKAGE.1) => Ok(None),
+            Some(package) if package.has_name(OLDER.0, OLDER.1) => {
                 let why = format!("`kimi` is Kimi CLI {}, which does not know it", package.version);
                 Err(Unable::from(why).hint(
                     "install Kimi Code with `npm install --global @moonshot-ai/kimi-code`, and put its directory before that \

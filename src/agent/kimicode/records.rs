@@ -96,7 +96,7 @@ impl KimiCodeRecord<'_> {
         if origin.is_none() && said_by.get() == Some("tool") {
             turn.tool(format!("→ {text}"));
         } else {
-            turn.say(text);
+            turn.add_text(text);
         }
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
         Some(turn)
@@ -111,7 +111,7 @@ impl KimiCodeRecord<'_> {
         match kind.get()? {
             "content.part" if text_in(part, "type").get() == Some("text") => {
                 turn.id = text_in(self.event, "stepUuid").into_inner().map(|step| step.into_owned());
-                turn.say(text_in(part, "text").get()?);
+                turn.add_text(text_in(part, "text").get()?);
             }
             "tool.call" => turn.tool(call(text_in(self.event, "name").get(), args.map(RawValue::get))),
             "tool.result" => turn.tool(format!("→ {}", plain_text(member(result, "output")).trim_end())),

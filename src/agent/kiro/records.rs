@@ -54,7 +54,7 @@ impl KiroRecord<'_> {
             }
             _ => return None,
         };
-        turn.say(content.get().unwrap_or_default());
+        turn.add_text(content.get().unwrap_or_default());
         Some(turn)
     }
 }
@@ -63,7 +63,7 @@ impl KiroRecord<'_> {
 fn add_part(part: &RawValue, turn: &mut Turn) {
     let [kind, data] = members(Some(part), ["kind", "data"]);
     match inner::<Text<'_>>(kind).get() {
-        Some("text") => turn.say(inner::<Text<'_>>(data).get().unwrap_or_default()),
+        Some("text") => turn.add_text(inner::<Text<'_>>(data).get().unwrap_or_default()),
         Some("toolUse") => {
             let [name, input] = members(data, ["name", "input"]);
             turn.tool(call(inner::<Text<'_>>(name).filled(), input.map(RawValue::get)));

@@ -196,7 +196,7 @@ impl lines::Record for LettaLine<'_> {
         let mut turn = Turn::new(role, self.time());
         match role {
             // The last text was typed; the program puts the others before it.
-            Role::User => turn.say(self.texts().pop().filter(|text| !is_reminder(text))?),
+            Role::User => turn.add_text(self.texts().pop().filter(|text| !is_reminder(text))?),
             Role::Tool => self.texts().into_iter().for_each(|text| turn.tool(format!("→ {text}"))),
             _ => {
                 let said = blocks(self.message.content).into_iter().filter(Block::says_something);

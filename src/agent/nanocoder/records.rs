@@ -22,12 +22,12 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
     let said: Text<'_> = inner(content);
     let said = said.get().unwrap_or_default();
-    let mut turn = Turn::new(Role::of(Some(role.get()?)), None);
+    let mut turn = Turn::new(Role::from_name(Some(role.get()?)), None);
     if turn.role == Role::Tool {
         turn.tool(format!("→ {said}"));
         return Some(turn);
     }
-    turn.say(said);
+    turn.add_text(said);
     for function in list(calls).into_iter().map(|raw| member(Some(raw), "function")) {
         let [name, arguments] = members(function, ["name", "arguments"]);
         turn.tool(call(inner::<Text<'_>>(name).filled(), arguments.map(|raw| compact(raw.get())).as_deref()));

@@ -159,7 +159,7 @@ fn backups(path: &Path, listings: &Listings) -> Vec<PathBuf> {
         let number = name.strip_prefix(&beginning).and_then(|rest| rest.strip_suffix(".bak"));
         number.is_some_and(|number| !number.is_empty() && !number.contains('.'))
     };
-    listings.of(dir).with(&beginning).filter(is_backup).collect()
+    listings.read_once(dir).entries_beginning_with(&beginning).filter(is_backup).collect()
 }
 
 /// Finds the files of the sessions whose id `is_wanted` accepts, with their sub-agents.

@@ -82,7 +82,7 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
         None => raw.model.filter(|_| role == Role::Assistant).and_then(|model| model_id(model.get())),
     };
     if let Some(text) = raw.text.get() {
-        turn.say(text);
+        turn.add_text(text);
     }
     if let Some(text) = raw.error.and_then(error_text) {
         turn.error(text);
@@ -107,7 +107,7 @@ pub(crate) fn add_part(turn: &mut Turn, data: &str) {
     let part: PartData<'_> = serde_json::from_str(data).unwrap_or_default();
     match part.kind.get() {
         // Files named in a prompt are added as text that the user did not type.
-        Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
+        Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.add_text(part.text.get().unwrap_or_default()),
         Some("tool") => {
             let [input, output] = members(part.state, ["input", "output"]);
             turn.tool(call(part.tool.get().or(part.name.get()), input.map(RawValue::get)));

@@ -92,16 +92,16 @@ impl Record for OpenHandsEvent<'_> {
             None,
         );
         match kind {
-            "MessageEvent" => turn.say(content(self.llm_message)),
+            "MessageEvent" => turn.add_text(content(self.llm_message)),
             "ActionEvent" => {
                 let [name, arguments] = texts_in(self.tool_call, ["name", "arguments"]);
-                turn.say(plain_text(self.thought));
+                turn.add_text(plain_text(self.thought));
                 turn.tool(call(name.filled().or(self.tool_name.filled()), arguments.get()));
             }
             "ObservationEvent" => turn.tool(format!("→ {}", content(self.observation))),
             _ => {
                 let words = [self.code.filled(), self.detail.filled()];
-                turn.say(words.into_iter().flatten().collect::<Vec<_>>().join(": "));
+                turn.add_text(words.into_iter().flatten().collect::<Vec<_>>().join(": "));
             }
         }
         turn.id = self.llm_response_id.filled().map(str::to_owned);

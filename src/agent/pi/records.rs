@@ -175,8 +175,8 @@ impl lines::Record for PiRecord<'_> {
     fn turn(&self) -> Option<Turn> {
         let mut summary = Turn::new(Role::System, self.time());
         match self.kind.get()? {
-            "compaction" | "branch_summary" => summary.say(self.summary.get()?),
-            "custom_message" if self.display.0 => summary.say(plain_text(self.content)),
+            "compaction" | "branch_summary" => summary.add_text(self.summary.get()?),
+            "custom_message" if self.display.0 => summary.add_text(plain_text(self.content)),
             _ => return self.message_turn(),
         }
         Some(summary)

@@ -28,7 +28,7 @@ pub(super) struct Prime;
 
 impl Reading for Prime {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut all = stores::of(AgentKind::Prime, env);
+        let mut all = stores::selected_stores(AgentKind::Prime, env);
         let dir = |name: &&'static str| Some((*name, env.absolute(Path::new(env.agent_variable(name)?))));
         let flat = SESSION_DIRS.iter().find_map(dir);
         for store in &mut all {

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
+use super::{Qwen, add_evidence, find_session, is_archived, is_session_id, liveness, runtime, walk};
 use crate::agent::lines::{Ends, Log};
 use crate::agent::prelude::*;
 use crate::agent::qwen::records::{QwenRecord, Runtime, record};
@@ -35,7 +35,7 @@ impl Log for Qwen {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         match only {
-            Some(id) if is_session_id(id) => find(store, id),
+            Some(id) if is_session_id(id) => find_session(store, id),
             Some(_) => Found::default(),
             None => walk(store),
         }

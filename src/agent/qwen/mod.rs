@@ -124,9 +124,9 @@ impl Resuming for Qwen {
 impl Housekeeping for Qwen {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
         // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
-        let siblings = listings.of(place.path.parent().unwrap_or(&place.path));
+        let siblings = listings.read_once(place.path.parent().unwrap_or(&place.path));
         let is_file = |path: &PathBuf| **path != *place.path && links::is_file(path);
-        let own = own_files(place, siblings.with(&format!("{}.", place.id)).filter(is_file));
+        let own = own_files(place, siblings.entries_beginning_with(&format!("{}.", place.id)).filter(is_file));
         let (root, id) = (&place.store.root, &place.id);
         let mut shared = vec![
             root.join("file-history").join(id),
@@ -176,7 +176,7 @@ fn walk(store: &Arc<Store>) -> Found {
 }
 
 /// Finds every copy of one id.
-fn find(store: &Arc<Store>, id: &str) -> Found {
+fn find_session(store: &Arc<Store>, id: &str) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         for chats in [dir.join("chats"), archive(dir)] {
             let path = chats.join(format!("{id}.jsonl"));

@@ -36,7 +36,7 @@ const ROO: Extension = Extension {
             let mut turn = tasks::turn(raw)?;
             if say.get() == Some("text") {
                 turn = Turn::new(Role::User, turn.at);
-                turn.say(text.get().unwrap_or_default());
+                turn.add_text(text.get().unwrap_or_default());
             }
             Some(vec![turn])
         }),
@@ -60,7 +60,7 @@ pub(super) struct Roo;
 
 impl Reading for Roo {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(AgentKind::Roo, env).into_iter().chain(tasks::stores(&ROO, env)).collect()
+        stores::selected_stores(AgentKind::Roo, env).into_iter().chain(tasks::stores(&ROO, env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {

@@ -187,13 +187,13 @@ impl Record for OldMessage<'_> {
 
     /// Returns the turn: the text first, then each call.
     fn turn(&self) -> Option<Turn> {
-        let mut turn = Turn::new(Role::of(self.role.get()), None);
+        let mut turn = Turn::new(Role::from_name(self.role.get()), None);
         let text = plain_text(self.content);
         match turn.role {
             Role::System => return None,
             Role::User if self.injected.0 => {}
             Role::Tool => turn.tool(format!("{} → {text}", self.name.filled().unwrap_or("tool"))),
-            _ => turn.say(text),
+            _ => turn.add_text(text),
         }
         tool_calls(self.tool_calls).into_iter().for_each(|call| turn.tool(call));
         Some(turn)

@@ -50,7 +50,7 @@ impl ManifestFacts {
 
 impl Manifest {
     /// Makes the manifest of a session, without entries yet.
-    pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
+    pub(crate) fn from_session(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
         let copy = session.copy();
         let text = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| fact.value.to_string());
         let dir = |fact: &Option<Fact<Arc<Path>>>| fact.as_ref().map(|fact| PathText(fact.value.to_path_buf()));

@@ -218,7 +218,7 @@ pub(crate) mod tests {
     pub(crate) fn manifest(id: &str) -> Manifest {
         let session = session(vec![copy(id)]);
         let now = "2026-03-01T12:00:00Z".parse().expect("a time");
-        let mut manifest = Manifest::of(&session, Path::new("/home/ana"), "examplehost", now);
+        let mut manifest = Manifest::from_session(&session, Path::new("/home/ana"), "examplehost", now);
         manifest.stores.push(PathText("/s".into()));
         let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
         manifest.copies.push(CopyAt { store: 0, path: path.clone() });

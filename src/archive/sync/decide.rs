@@ -68,7 +68,7 @@ impl<'a> ArchiveBefore<'a> {
         find: &FindBelongings,
     ) -> Result<Decision<'a>, SkipReason> {
         let (kind, id, copy) = (session.agent, session.id(), session.copy());
-        let here = Here::look(session, agent, find).map_err(|why| SkipReason::new(REFUSED, why))?;
+        let here = Here::read_session(session, agent, find).map_err(|why| SkipReason::new(REFUSED, why))?;
         let stamp = here.stamp();
         let noted = self.notes.get(kind, id).filter(|noted| noted.stamp.as_ref() == Some(&stamp));
         let contained = noted.map(|noted| noted.contained.clone()).unwrap_or_default();

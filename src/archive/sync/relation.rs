@@ -198,7 +198,7 @@ impl Relate<'_> {
 
     /// Maps a directory of any machine to this machine.
     fn here(&self, dir: &Path) -> PathBuf {
-        self.mapping.to(dir).unwrap_or_else(|| dir.to_owned())
+        self.mapping.new_location(dir).unwrap_or_else(|| dir.to_owned())
     }
 
     /// Checks whether every save rewrites a file.

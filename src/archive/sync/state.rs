@@ -110,7 +110,7 @@ impl<'a> SessionState<'a> {
         match self.origin {
             StateOrigin::Here(copy) => Ok(see(copy)),
             StateOrigin::Archived(manifest) => {
-                let unpacked = UnpackedSession::of(manifest, archive, env).map_err(|error| format!("{error:#}"))?;
+                let unpacked = UnpackedSession::unpack(manifest, archive, env).map_err(|error| format!("{error:#}"))?;
                 Ok(see(&manifest.copy_in(unpacked.root())))
             }
         }
@@ -128,8 +128,8 @@ pub(crate) struct Here(Inventory);
 
 impl Here {
     /// Lists the files of a session.
-    pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings) -> Result<Self, String> {
-        inventory::look(session, agent, find).map(Self).map_err(|error| match error {
+    pub(crate) fn read_session(session: &Session, agent: &dyn Agent, find: &FindBelongings) -> Result<Self, String> {
+        inventory::list_entries(session, agent, find).map(Self).map_err(|error| match error {
             InventoryError::Refused(why) | InventoryError::Failed(why) => why,
             InventoryError::Changed => "it changed while it was read".to_owned(),
         })

@@ -222,7 +222,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<RunL
         Some(parent) if error.kind() == io::ErrorKind::NotFound && is_missing(parent) => no_parent(root, parent).into(),
         _ => anyhow::Error::from(PathError::new("create", root, error)),
     })?;
-    RunLock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
+    RunLock::acquire(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
 }
 
 /// Refuses an archive whose parent directory is missing.

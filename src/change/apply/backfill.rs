@@ -52,5 +52,5 @@ pub(crate) fn change_of(session: &Session, item: &SessionBackfill) -> Result<cha
     let contents = Contents::Bytes(contents.into_bytes());
     let steps = vec![Step::Write { path, contents, stamp: stamp.map(Box::new) }];
     let change = change::ChangeItem::new(session.into(), "session-info", item.reason.as_str(), steps);
-    Ok(change::ChangeItem { seen: [PlannedCopy::of(session.copy())].into(), ..change })
+    Ok(change::ChangeItem { seen: [PlannedCopy::from_copy(session.copy())].into(), ..change })
 }

@@ -29,7 +29,7 @@ pub(crate) struct Permanent {
 
 impl Permanent {
     /// Notes a run before its trash is deleted.
-    pub(crate) fn note(state_dir: &StateDir, run: &str, verb: &str) -> anyhow::Result<()> {
+    pub(crate) fn record_permanent(state_dir: &StateDir, run: &str, verb: &str) -> anyhow::Result<()> {
         let noted = state_file::to_json(&Self { run: run.to_owned(), verb: verb.to_owned() })?;
         Ok(disk::save(state_dir.disk(), &state_dir.path().join(PERMANENT), Access::Private, &noted)?)
     }

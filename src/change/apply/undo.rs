@@ -22,7 +22,7 @@ pub(crate) fn undo(
 ) -> anyhow::Result<UndoReport> {
     if is_dry_run {
         // Without such a run, not even the state directory is made.
-        undo::find(&history::read(env)?, which).map_err(refusal)?;
+        undo::find_run(&history::read(env)?, which).map_err(refusal)?;
     }
     let state_dir = state_dir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();

@@ -148,7 +148,7 @@ pub(crate) struct PlannedCopy {
 
 impl PlannedCopy {
     /// Records the state of a copy.
-    pub(crate) fn of(copy: &SessionCopy) -> Self {
+    pub(crate) fn from_copy(copy: &SessionCopy) -> Self {
         Self {
             place: Arc::new(copy.place.clone()),
             active_at: copy.active_at.as_ref().map(|at| at.value),

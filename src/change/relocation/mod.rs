@@ -93,7 +93,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     let mut parts = Vec::new();
     for (kind, moving) in moving {
         let Some(agent) = agent::by_kind(kind) else { continue };
-        parts.push(AgentMove::of(agent, &moving, sessions, wish, env));
+        parts.push(AgentMove::for_agent(agent, &moving, sessions, wish, env));
     }
     // Write the record first: items that depend on it are useless without it.
     for part in &mut parts {
@@ -114,7 +114,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
             part.once = None;
         }
     }
-    let references = records::of(&parts, wish, env);
+    let references = records::plan_references(&parts, wish, env);
     if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
         return Ok(planned);
     }
@@ -156,7 +156,7 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
     }
     let going = |copy: &'s SessionCopy| -> Option<MovingCopy<'s>> {
         let from = &*copy.launch_dir.as_ref()?.value;
-        Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
+        Some(MovingCopy { copy, from, to: wish.mapping.new_location(from)? })
     };
     let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
     if let Some(to) = copies.iter().map(|copy| &copy.to).find(|to| to.iter().any(|name| name.len() > LONGEST_NAME)) {
@@ -209,7 +209,7 @@ struct AgentMove<'s> {
 }
 
 impl<'s> AgentMove<'s> {
-    fn of(
+    fn for_agent(
         agent: &'static dyn Agent,
         moving: &[MovingSession<'s>],
         sessions: &[Session],
@@ -283,7 +283,7 @@ impl<'s> AgentMove<'s> {
         let reason = format!("{} is now {}{agent_managed}", first.from.display(), first.to.display());
         // If no file of the agent is touched, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
-        let seen = touched.iter().map(|going| PlannedCopy::of(going.copy)).collect();
+        let seen = touched.iter().map(|going| PlannedCopy::from_copy(going.copy)).collect();
         let title = session.label().map(short_title);
         let item = ChangeItem { seen, title, ..ChangeItem::new(session.into(), MOVED, reason, steps) };
         self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));

@@ -172,14 +172,14 @@ impl Summaries {
             if look.kind == EntryKind::File {
                 dates.add(path, look, self.now);
             }
-            if held.is_none() && open.has(look.identity) {
+            if held.is_none() && open.holds_file(look.identity) {
                 held = Some(path());
             }
         };
         // A file that a process writes to need not exist, nor belong to it.
         let goes: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
         for file in self.growing(at).iter().filter(|file| !file.ancestors().any(|above| goes.contains(above))) {
-            if let Some(look) = EntryMetadata::at(file).ok().filter(|look| look.kind == EntryKind::File) {
+            if let Some(look) = EntryMetadata::of_path(file).ok().filter(|look| look.kind == EntryKind::File) {
                 see(&|| file.clone(), &look);
             }
         }
@@ -243,7 +243,7 @@ impl Summaries {
             let files: BTreeSet<PathBuf> =
                 agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
             for path in files {
-                dates.add_whole(&path, EntryMetadata::at(&path).ok().as_ref(), agent.about().untimed, self.now)?;
+                dates.add_whole(&path, EntryMetadata::of_path(&path).ok().as_ref(), agent.about().untimed, self.now)?;
             }
             if let Some(known) = known.get(&*copy.place.path) {
                 let times = known.as_ref().map_err(Clone::clone)?;

@@ -151,11 +151,11 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     }
     let open = OpenFiles::now();
     let state_dir = env.state_dir();
-    let trash_device = state_dir.ancestors().find_map(|dir| Some(EntryMetadata::at(dir).ok()?.identity.0));
+    let trash_device = state_dir.ancestors().find_map(|dir| Some(EntryMetadata::of_path(dir).ok()?.identity.0));
     let item = |at: usize, agent: AgentKind, id: &str, path: &Path| {
-        let parent = EntryMetadata::at(path.parent()?).ok()?;
+        let parent = EntryMetadata::of_path(path.parent()?).ok()?;
         let mut is_held = !open.is_known();
-        let see = &mut |_: &Path, look: &EntryMetadata| is_held |= open.has(look.identity);
+        let see = &mut |_: &Path, look: &EntryMetadata| is_held |= open.holds_file(look.identity);
         let stamp = stamp::take_in(path, parent.identity, see).ok()?;
         let stays = Some(stamp.device) != trash_device && stamp.size > LARGEST_COPIED;
         (!is_held && !stays).then(|| {
@@ -167,7 +167,7 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     let mut items = Vec::new();
     for (at, removal) in change.items.iter().enumerate() {
         let Some((agent, id)) = removal.about.session().filter(|_| is_session(removal.code)) else { continue };
-        items.extend(outputs.of(agent, id).iter().filter_map(|path| item(at, agent, id, path)));
+        items.extend(outputs.dirs_of_session(agent, id).iter().filter_map(|path| item(at, agent, id, path)));
     }
     items
 }
@@ -189,10 +189,10 @@ pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> V
         .map(|orphan| orphan.path)
         .collect();
     paths.sort();
-    let held = process::held(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+    let held = process::held_files(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
     let free = paths.into_iter().filter(|path| !held.contains(path));
     let item = |path: PathBuf| {
-        let stamp = stamp::take(&path).ok()?;
+        let stamp = stamp::take_stamp(&path).ok()?;
         let about = ItemSubject::Other(path.display().to_string().into());
         let steps = vec![Step::Trash { path: path.as_path().into(), stamp }];
         Some(ChangeItem::new(about, DEBRIS, "it has no session", steps))
@@ -230,16 +230,16 @@ pub(crate) fn cwd_records(
     records.sort_by(|a, b| a.1.path.cmp(&b.1.path));
     records.dedup_by(|a, b| a.1.path == b.1.path);
     let is_used = |agent: AgentKind, id: &str| {
-        summaries.find(agent, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
+        summaries.find_session(agent, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
     };
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
         let written_at = record.written_at.filter(|at| *at < cutoff)?;
-        if !filter.is_chosen(record.agent, &id) || is_used(record.agent, &id) || pins.has(record.agent, &id) {
+        if !filter.is_chosen(record.agent, &id) || is_used(record.agent, &id) || pins.contains(record.agent, &id) {
             return None;
         }
         let dir = reach::canonicalize(record.path.parent()?).ok()?;
-        let stamp = stamp::take(&record.path).ok()?;
+        let stamp = stamp::take_stamp(&record.path).ok()?;
         dir.starts_with(reach::canonicalize(root).ok()?).then(|| {
             let steps = vec![Step::Trash { path: record.path.into(), stamp }];
             let reason = format!("written {}, and never removed", day(written_at));

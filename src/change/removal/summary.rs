@@ -40,7 +40,7 @@ pub(crate) struct CopySummary {
 
 impl CopySummary {
     /// Summarises a copy; `filter` selects the requested sessions, and `rules` those of the policy.
-    pub(super) fn of(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
+    pub(super) fn from_copy(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
         // A path that was joined has spare capacity.
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));

@@ -28,7 +28,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     if chosen.is_empty() {
         let refusal = Refusal::new(RefusalCode::NotFound, "no session passes these filters");
         if args.archived {
-            let archive = Archive::of(env, args.archive_dir.as_deref());
+            let archive = Archive::open(env, args.archive_dir.as_deref());
             let option = Archive::option(archive.root(), env);
             return Err(refusal
                 .hint(format!("run `rejoin list --archived --all{option}` to see every session"))
@@ -49,7 +49,7 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     // JSON has the counts that `show` has.
     let is_json = args.asked_format() == Some(ExportFormat::Json);
     let wanted = if is_json { ScanScope::THOROUGH } else { ScanScope::RESUME };
-    let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
+    let named = find::Finder::new(filter, wanted, env, ui).find_all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
         let made = named.iter().flat_map(|session| commands::subagents::made_by(session, env)).collect();
@@ -111,7 +111,7 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
 }
 
 fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chosen>, Refusal> {
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let newest: Vec<&ArchivedState> = match args.sessions.as_slice() {
         [] => holdings.each_newest().filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect(),

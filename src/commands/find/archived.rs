@@ -30,7 +30,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     }
     // A session that was found elsewhere makes the nearest ones in the stores pointless.
     let found = |hint: String| Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() }.hint(hint).into();
-    let archive = Archive::of(env, None);
+    let archive = Archive::open(env, None);
     let holdings = archive.holdings();
     let newest = match archived(selector, filter, (&archive, &holdings), env) {
         Ok(states) => states.last(),
@@ -123,7 +123,7 @@ fn by_text(
     env: &Env,
 ) -> Result<Option<(AgentKind, String)>, Refusal> {
     let own = sessions.iter().enumerate().filter(|(_, session)| agent.is_none_or(|agent| agent == session.agent));
-    let found = select::named(text, own.map(|(at, session)| select::NameCandidate::of(at, session)));
+    let found = select::named(text, own.map(|(at, session)| select::NameCandidate::from_session(at, session)));
     match found.map(|found| found.keys).unwrap_or_default().as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(sessions[*only].key())),

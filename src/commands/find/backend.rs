@@ -176,7 +176,7 @@ impl SessionBackend {
         sessions.sort_by_key(|session| session.copy().kind == SessionKind::Exec && session.pointers.is_empty());
         // A view does not fail over labels that cannot be read; a change of them does.
         Labels::read(&self.env).0.mark(&mut sessions);
-        processes::note(&mut sessions);
+        processes::note_processes(&mut sessions);
         sessions
     }
 

@@ -71,18 +71,18 @@ impl<'a> Finder<'a> {
     }
 
     /// Finds all sessions that are named for a change.
-    pub(crate) fn all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
+    pub(crate) fn find_all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
         let mut named = Vec::with_capacity(selectors.len());
         for selector in selectors {
             super::refuse_number(selector)?;
-            named.push(self.one(verb, selector)?.session()?);
+            named.push(self.find_one(verb, selector)?.session()?);
         }
         Ok(named)
     }
 
     /// Finds the one session that a selector matches, or lets the user pick among several. `verb` is the action of
     /// enter in the picker.
-    pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<SelectorTarget> {
+    pub(crate) fn find_one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<SelectorTarget> {
         let found = self.unambiguous(selector);
         self.or_picked(found, verb)
     }
@@ -190,7 +190,7 @@ impl<'a> Finder<'a> {
                 // A script that finds a session needs no advice for another one.
                 if newest.is_err() || env.terminal.stdout {
                     let scan = scan::locate(env, &[]).read_all(env, ScanScope { sizes: false, ..ScanScope::GLANCE });
-                    moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.note(note));
+                    moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.print_note(note));
                 }
                 let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
                 Ok(SelectorTarget::Session(Box::new(session)))

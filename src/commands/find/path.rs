@@ -68,19 +68,19 @@ impl Finder<'_> {
         let places = scan::locate(env, &[owner]);
         match &pointer.session_id {
             Some(id) if places.places.iter().any(|place| place.id == *id) => {
-                ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
+                ui.print_note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
                 let mut session = super::the_only(places, (owner, id), wanted, env)?;
                 scan::tie(&mut session, pointer);
                 return Ok(SelectorTarget::Session(Box::new(session)));
             }
             Some(id) => {
                 let title = agent::about(owner).title;
-                ui.note(&format!(
+                ui.print_note(&format!(
                     "{} points to {id}, but no project of {title} has that session.",
                     pointer.path.display()
                 ));
             }
-            None => ui.note(&format!("{} names no session.", pointer.path.display())),
+            None => ui.print_note(&format!("{} names no session.", pointer.path.display())),
         }
         let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
         let is_of_app = |place: &Located| {
@@ -95,11 +95,15 @@ impl Finder<'_> {
         select::sort(&mut sessions, SortKey::Active, false);
         match sessions.into_iter().next() {
             Some(session) => {
-                ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id()));
+                ui.print_note(&format!(
+                    "Taking the newest session of {} instead: {}.",
+                    pointer.dir.display(),
+                    session.id()
+                ));
                 Ok(SelectorTarget::Session(Box::new(session)))
             }
             None => {
-                ui.note(&format!(
+                ui.print_note(&format!(
                     "{} has no session of at least {} bytes either.",
                     pointer.dir.display(),
                     writer.meaningful_bytes()

@@ -62,7 +62,10 @@ impl Finder<'_> {
         scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
         let left_out = take_left_out(&mut scan, filter);
         let among = |sessions: &[Session]| {
-            select::named(text, sessions.iter().enumerate().map(|(at, session)| NameCandidate::of(at, session)))
+            select::named(
+                text,
+                sessions.iter().enumerate().map(|(at, session)| NameCandidate::from_session(at, session)),
+            )
         };
         // Sessions outside the stores have an id only after they are read.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
@@ -127,7 +130,8 @@ impl Finder<'_> {
 /// Returns the sessions whose id is the text or starts with it.
 fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKind, String)> {
     let own = places.places.iter().filter(|place| agent.is_none_or(|agent| agent == place.agent()));
-    let named = select::named(text, own.map(|place| NameCandidate::at((place.agent(), place.id.as_str()), place)));
+    let named =
+        select::named(text, own.map(|place| NameCandidate::from_place((place.agent(), place.id.as_str()), place)));
     let keys = named.map(|named| named.keys).unwrap_or_default();
     keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
 }

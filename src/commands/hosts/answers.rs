@@ -22,7 +22,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
     let words = of_others(&asking.env.invocation.words, &[], &[]);
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
-    let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
+    let answering = fleet::ask_hosts(&asking.hosts, &words, asking.manner, asking.env)?;
     let is_one = answering.len() == 1;
     let is_named = !asking.env.terminal.stdout && !is_file;
     for mut answering in answering {
@@ -59,7 +59,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
 /// Prints the objects that the hosts answer with, one in memory at a time.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.invocation.words, FORM, &["--json".to_owned()]);
-    let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
+    let answering = fleet::ask_hosts(&asking.hosts, &words, asking.manner, asking.env)?;
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
     let answers = answering.into_iter().map(|answering| {

@@ -32,8 +32,8 @@ impl Asking<'_> {
         let showing = ui.watch("Asking hosts");
         let watcher = showing.watcher();
         watcher.begin(self.hosts.len());
-        let answering = fleet::ask(&self.hosts, words, self.manner, self.env)?;
-        let mut rows: Vec<HostRows> = answering.into_iter().map(|one| HostRows::of(one, limit)).collect();
+        let answering = fleet::ask_hosts(&self.hosts, words, self.manner, self.env)?;
+        let mut rows: Vec<HostRows> = answering.into_iter().map(|one| HostRows::from_answer(one, limit)).collect();
         for rows in &mut rows {
             rows.begin(kind);
             watcher.done(1);

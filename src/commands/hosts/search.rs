@@ -86,7 +86,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let format = args.format.for_list(env.terminal.stdout);
     // Rows have whole lines.
     let whole = (format.is_rows() && args.context.is_none()).then_some("--context=0");
-    let whole = whole.filter(|_| Form::of(args) == Form::Messages).map(str::to_owned);
+    let whole = whole.filter(|_| Form::from_args(args) == Form::Messages).map(str::to_owned);
     let with: Vec<String> = ["--format=ndjson".to_owned()].into_iter().chain(whole).collect();
     let words = of_others(&env.invocation.words, &["--format=", "--json", "--sessions", "-l", "--count", "-c"], &with);
     let mut sources = asking.rows(KIND, &words, args.limit.filter(|limit| *limit > 0), ui)?;
@@ -94,7 +94,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let mut document = match format {
         Format::Table => None,
         Format::Tsv | Format::Csv => {
-            search::head(ui.data(), Form::of(args), format, true)?;
+            search::head(ui.data(), Form::from_args(args), format, true)?;
             None
         }
         format => Some(HostsDocument::begin(ui.data(), KIND, "sessions", format)?),
@@ -105,7 +105,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         match &mut document {
             Some(document) => document.row(ui.data(), &row.line, &row.host)?,
             None if row.found.is_none() => unknown += 1,
-            None => show(&row, args, wanted, asking, ui)?,
+            None => show_results(&row, args, wanted, asking, ui)?,
         }
         ui.flush()?;
     }
@@ -116,13 +116,13 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     }
     ui.flush()?;
     if format == Format::Table && env.terminal.stdout && count == 0 {
-        ui.note(&render::nothing_has(wanted.text(), &reports));
+        ui.print_note(&render::nothing_has(wanted.text(), &reports));
     }
     warn_of_unknown(unknown, ui);
     Ok(conclude(&reports, format, ui))
 }
 
-fn show(
+fn show_results(
     row: &HostMatch,
     args: &SearchArgs,
     wanted: search::SearchFor<'_>,
@@ -134,7 +134,7 @@ fn show(
     let found =
         SessionMatches { in_title: matching.in_title, messages: matching.matches, hits, ..SessionMatches::default() };
     let one = MatchingSession { session, state: matching.state, found, rank: None };
-    let (form, format) = (Form::of(args), args.format.for_list(asking.env.terminal.stdout));
+    let (form, format) = (Form::from_args(args), args.format.for_list(asking.env.terminal.stdout));
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
     if format == Format::Table {

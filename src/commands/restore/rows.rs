@@ -62,7 +62,7 @@ pub(super) fn run(
             format!("the session lay in {title}'s database, and {title} decides into which store it takes it");
         return Err(Refusal::new(RefusalCode::Usage, message).hint("leave --to-store out").into());
     }
-    let first = Return::of(manifest, archive, args, env)?;
+    let first = Return::from_manifest(manifest, archive, args, env)?;
     super::check(manifest, archive, env)?;
     if let Some(place) = first.standing(env) {
         if !first.is_same(&place) {
@@ -78,14 +78,14 @@ pub(super) fn run(
                 format!("compare `rejoin show {name}` and `{archived} --state {}`", archive.state_name(manifest));
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
-        ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
+        ui.print_note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change::new("restore", Vec::new());
         change::print(&nothing, Some(&ChangeOutcome::default()), &args.change, args.format, env, ui)?;
         return Ok(Exit::Ok);
     }
     let mut returns = vec![first];
     for made in super::made_by(manifest, holdings) {
-        match super::check(made, archive, env).and_then(|()| Return::of(made, archive, args, env)) {
+        match super::check(made, archive, env).and_then(|()| Return::from_manifest(made, archive, args, env)) {
             Ok(made) if made.standing(env).is_none() => returns.push(made),
             Ok(_) => {}
             Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),
@@ -113,7 +113,7 @@ pub(super) fn run(
         })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
-        ui.note(&format!(
+        ui.print_note(&format!(
             "{title} took it in. What its import leaves out, such as a list of things to do, stays in the archive."
         ));
     }
@@ -123,7 +123,7 @@ pub(super) fn run(
     };
     let report = ChangeReport {
         refused: &refused,
-        look: ReportExtras::of(&args.change),
+        look: ReportExtras::from_args(&args.change),
         ..ChangeReport::new(&change, outcome.as_ref())
     };
     ui.answer(args.format, env, &report.answer(env))?;
@@ -132,7 +132,12 @@ pub(super) fn run(
 }
 
 impl<'a> Return<'a> {
-    fn of(manifest: &'a Manifest, archive: &'a Archive, args: &RestoreArgs, env: &Env) -> Result<Self, Refusal> {
+    fn from_manifest(
+        manifest: &'a Manifest,
+        archive: &'a Archive,
+        args: &RestoreArgs,
+        env: &Env,
+    ) -> Result<Self, Refusal> {
         let unknown = || Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
         let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
         let agent_managed = agent.agent_managed(&manifest.place()).ok_or_else(unknown)?;
@@ -157,7 +162,7 @@ impl<'a> Return<'a> {
         let about = ItemSubject::Session(*agent, id.as_str().into());
         // An item without steps has its reason in the fingerprint of the plan.
         let dir = self.dir.as_deref().map(|dir| format!(", for {}", dir.display())).unwrap_or_default();
-        let reason = format!("state {number}, archived at {}{dir}", env.clock.shown(*archived_at));
+        let reason = format!("state {number}, archived at {}{dir}", env.clock.local_time(*archived_at));
         ChangeItem::new(about, "archived", reason, Vec::new())
     }
 
@@ -219,7 +224,7 @@ impl<'a> Return<'a> {
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return self.as_script(env).map(Some) };
-        let unpacked = UnpackedSession::of(self.manifest, self.archive, env)?;
+        let unpacked = UnpackedSession::unpack(self.manifest, self.archive, env)?;
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
@@ -240,7 +245,7 @@ impl<'a> Return<'a> {
             Err(why) => return left(why),
         };
         let file = unpacked.root().join("session.json");
-        disk::replace(&disk::of(env), &file, &contents)?;
+        disk::replace(&disk::with_faults_of(env), &file, &contents)?;
         let command = AgentCommand { argv: &words(&file), dir, store: &self.store };
         if let Err(why) = command.run(env) {
             return left(why.to_string());
@@ -294,7 +299,7 @@ impl<'a> Return<'a> {
     /// Writes a file for the user.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
-        let disk = disk::of(env);
+        let disk = disk::with_faults_of(env);
         disk::make_dirs(&disk, &dir, Access::Usual).map_err(|error| PathError::new("create", &dir, error))?;
         // The manifest may name any id.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

@@ -70,10 +70,10 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     }
     let all = args.all || query.asks_for_hidden();
     let best = WordSearch { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
-    let mut answer = best.look(&words, ui);
+    let mut answer = best.search_words(&words, ui);
     // A phrase or an identifier that no message has may have a wrong letter in one of its words.
     if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
-        let of_parts = best.look(&parts, ui);
+        let of_parts = best.search_words(&parts, ui);
         if of_parts.has_all_of(&phrases) && of_parts.ranking.matched > answer.ranking.matched {
             answer = of_parts.with_phrases(&phrases);
         }
@@ -135,7 +135,7 @@ impl SearchAnswer<'_> {
 
 impl<'a> WordSearch<'a> {
     /// Searches for these words, with the nearest one in place of each that no session has.
-    fn look(&self, words: &SearchWords, ui: &mut Ui) -> SearchAnswer<'a> {
+    fn search_words(&self, words: &SearchWords, ui: &mut Ui) -> SearchAnswer<'a> {
         let sieve = Sieve::new(words);
         let loaded = Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui));
         let answer = self.count(&loaded, &sieve, ui);
@@ -182,7 +182,7 @@ impl<'a> WordSearch<'a> {
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::query::are_in(&self.query, session, env));
         }
-        loaded.short = (self.format() == Format::Table).then(|| ShortIds::of(&loaded.sessions));
+        loaded.short = (self.format() == Format::Table).then(|| ShortIds::from_sessions(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
         loaded
     }
@@ -253,7 +253,7 @@ impl<'a> WordSearch<'a> {
         for (term, used) in
             nearest::meant(sieve, missing, tallies, &copies, &TextCache::default(), &self.args.role, &|| true)
         {
-            meant = meant.with(term, &used);
+            meant = meant.with_term(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
         (!replaced.is_empty()).then_some((meant, replaced))
@@ -261,9 +261,9 @@ impl<'a> WordSearch<'a> {
 
     fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> SessionWords {
         let Some((archive, holdings)) = archive else {
-            return Ok((None, WordTally::of(session.copy(), sieve, self.wish())));
+            return Ok((None, WordTally::count_words(session.copy(), sieve, self.wish())));
         };
-        let look = |copy: &SessionCopy| WordTally::of(copy, sieve, self.wish());
+        let look = |copy: &SessionCopy| WordTally::count_words(copy, sieve, self.wish());
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
         tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
         Ok((Some(state), tally))
@@ -303,7 +303,7 @@ impl<'a> WordSearch<'a> {
             deleted,
             problems,
         };
-        let form = Form::of(args);
+        let form = Form::from_args(args);
         let styles = ui.styles;
         if short.is_some() {
             ui.page(self.env)?;
@@ -327,7 +327,7 @@ impl<'a> WordSearch<'a> {
         super::show_deleted(deleted, args, self.format(), self.env, ui)?;
         ui.flush()?;
         if short.is_some() && self.env.terminal.stdout {
-            render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));
+            render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
                 // The picker replaces no word.
                 let mut env = self.env.clone();
@@ -338,10 +338,10 @@ impl<'a> WordSearch<'a> {
                         .filter(|word| *word == typed)
                         .for_each(|word| word.clone_from(used));
                 }
-                ui.note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
+                ui.print_note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
             }
         } else if self.format().is_rows() {
-            render::notes_on_words(shown.len(), &summary).iter().for_each(|note| ui.note(note));
+            render::notes_on_words(shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
         }
         Ok(())
     }

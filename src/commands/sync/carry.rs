@@ -60,7 +60,7 @@ pub(super) fn carry_out<'s>(
         ..ArchiveOptions::default()
     };
     let mut progress = ui.progress("Archiving", sent.len());
-    let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
+    let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.show_done(done))?;
     drop(progress);
     let mut done = Done { sent, outcome: None, followed: Followed::default(), error: None };
     done.error = bring(&mut done, plan, (archive, options), state_dir, env, ui).err();

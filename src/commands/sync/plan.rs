@@ -103,8 +103,8 @@ pub(super) fn plan<'a>(
     for session in &scan.sessions {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
         match shared.present(session, agent, &find) {
-            Ok(decision) => plan.take(session, agent, decision, known, env),
-            Err(left) => plan.left.push(LeftRow::of(session, left)),
+            Ok(decision) => plan.add_decision(session, agent, decision, known, env),
+            Err(left) => plan.left.push(LeftRow::from_skipped(session, left)),
         }
     }
     for (agent, count) in plan.add_absent(&shared, &present, &filter, args, &scan.problems) {
@@ -122,7 +122,7 @@ impl<'a> SyncPlan<'a> {
     }
 
     /// Adds the decision about a session that is here.
-    fn take(
+    fn add_decision(
         &mut self,
         session: &Session,
         agent: &dyn Agent,
@@ -142,14 +142,14 @@ impl<'a> SyncPlan<'a> {
         if is_sent {
             self.sent.insert(key);
         }
-        self.left.extend(left.map(|left| LeftRow::of(session, left)));
+        self.left.extend(left.map(|left| LeftRow::from_skipped(session, left)));
         if let Some(Brought { snapshot, machine, layout, behind }) = brought {
             let copy = session.copy();
-            let present = Some(Present { seen: PlannedCopy::of(copy), replaced: &behind.replaced });
+            let present = Some(Present { seen: PlannedCopy::from_copy(copy), replaced: &behind.replaced });
             let row = BroughtRow { machine, is_new: false, session: snapshot.manifest.session() };
             let added = self.bring(snapshot, agent, (&layout, &copy.place.store), present, row, known.archive, env);
             if let Err(left) = added {
-                self.left.push(LeftRow::of(session, left));
+                self.left.push(LeftRow::from_skipped(session, left));
             }
         }
     }
@@ -263,7 +263,7 @@ impl<'a> SyncPlan<'a> {
         let mut session = manifest.session();
         for copy in &mut session.copies {
             for fact in [&mut copy.launch_dir, &mut copy.start_dir, &mut copy.last_dir].into_iter().flatten() {
-                if let Some(here) = self.mapping.to(&fact.value) {
+                if let Some(here) = self.mapping.new_location(&fact.value) {
                     fact.value = here.into();
                 }
             }

@@ -65,7 +65,7 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
             let finding = Finding::about(session, Code::CannotOpen, Severity::Error, evidence)
                 .measured(&obstacle.why, "a session that its agent opens")
                 .repaired_by(Repair::Mend { path: copy.place.path.to_path_buf() });
-            findings.push(kept(finding, session));
+            findings.push(with_export_remedy(finding, session));
         } else {
             by_cause.entry((session.agent, &copy.place.store.root, &obstacle.why)).or_default().push(session);
         }
@@ -80,14 +80,14 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
                 finding.session(session).path(&session.copy().place.path)
             });
         let finding = finding.measured(why, "sessions that their agent opens");
-        sessions.first().map_or(finding.clone(), |session| kept(finding, session))
+        sessions.first().map_or(finding.clone(), |session| with_export_remedy(finding, session))
     };
     findings.extend(by_cause.into_iter().map(of_cause));
     findings
 }
 
 /// Adds the command that keeps a conversation that its agent cannot open.
-fn kept(finding: Finding, session: &Session) -> Finding {
+fn with_export_remedy(finding: Finding, session: &Session) -> Finding {
     let is_size = session.copy().obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
     let finding = if is_size { size::slimmed(finding, session) } else { finding };
     let command = format!("rejoin export {} -o conversation.md", selector(session));
@@ -150,8 +150,8 @@ fn refused(session: &Session) -> Vec<Finding> {
             Health::Oversize => format!("{} bytes", copy.size_bytes),
             _ => health.code().replace('-', " "),
         };
-        let finding =
-            Finding::about(session, Code::of(*health), Severity::Error, evidence).measured(measured, *expected);
+        let finding = Finding::about(session, Code::from_health(*health), Severity::Error, evidence)
+            .measured(measured, *expected);
         match health {
             // The transcript can be read, but not loaded.
             Health::SignatureInvalid => {

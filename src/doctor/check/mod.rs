@@ -248,7 +248,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns whether a finding is about one of the agents and one of the directories.
-    fn has(&self, finding: &Finding) -> bool {
+    fn includes(&self, finding: &Finding) -> bool {
         let Filter { agents, chosen, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
         // A path has no tags.
@@ -261,11 +261,11 @@ impl<'a> Scope<'a> {
 
 /// Runs the checks, and returns the findings: the worst first, then in the order of the codes, then those about the
 /// most sessions first.
-pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
+pub(crate) fn run_checks(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, orphans::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
-    findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
+    findings.retain(|finding| codes.contains(&finding.code) && scope.includes(finding));
     let mut findings: Vec<Finding> = findings.into_iter().map(Finding::only_read).collect();
     let order = |finding: &Finding| (finding.severity, finding.code, Reverse(finding.sessions.len()));
     findings.sort_by(|a, b| (order(a), &a.sessions, &a.paths).cmp(&(order(b), &b.sessions, &b.paths)));
@@ -303,7 +303,7 @@ pub(crate) mod tests {
     }
 
     fn codes(survey: &Survey, filter: &Filter) -> Vec<Code> {
-        all(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
+        run_checks(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
     }
 
     /// A survey with a missing directory, an unreadable file, and an interrupted run.
@@ -335,7 +335,7 @@ pub(crate) mod tests {
 
     #[test]
     fn interrupted_run_is_error_with_undo_remedy() {
-        let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
+        let findings = run_checks(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
         assert_eq!((finding.severity, finding.remedies[0].command.as_str()), (Severity::Error, "rejoin undo r7"));
         assert_eq!(finding.measured, "2 of 5 steps");
@@ -359,7 +359,7 @@ pub(crate) mod tests {
 
     #[test]
     fn severity_is_one_allowed_by_its_code() {
-        for finding in all(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
+        for finding in run_checks(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }
     }

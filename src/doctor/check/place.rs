@@ -18,7 +18,7 @@ use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let dirs = Dirs::of(survey);
+    let dirs = Dirs::from_survey(survey);
     for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
         findings.extend(misfiled(session, &dirs));
         findings.extend(unknown(session));
@@ -37,7 +37,7 @@ struct Dirs<'s> {
 }
 
 impl<'s> Dirs<'s> {
-    fn of(survey: &'s Survey) -> Self {
+    fn from_survey(survey: &'s Survey) -> Self {
         let mut of_projects: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in survey.project_dirs() {
             of_projects.entry(project).or_default().insert(dir);

@@ -47,8 +47,8 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let evidence = format!(
         "{why}. A server that resumes it from elsewhere may create a second directory with the same id. {outlook}."
     );
-    let finding =
-        Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
+    let finding = Finding::about(session, Code::from_health(health), severity, evidence)
+        .measured(measured, "working_dir and created_at");
     match (write, &plan.action) {
         (true, _) => finding.repaired_by(Repair::Backfill {
             agent: session.agent,

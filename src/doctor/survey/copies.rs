@@ -24,7 +24,7 @@ pub(crate) struct CopyFacts {
 }
 
 /// Collects facts about every copy except the chosen one.
-pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
+pub(super) fn collect_copy_facts(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
     let several = |(at, session): (usize, &Session)| {
         let agent = agent::by_kind(session.agent).filter(|_| session.copies.len() > 1)?;
         let chosen = session.copy();

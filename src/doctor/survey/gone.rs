@@ -36,7 +36,7 @@ pub(crate) struct Gone {
 }
 
 /// Examines each missing launch directory once.
-pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
+pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let with_dir = |exists: bool| scan.sessions.iter().filter(move |session| session.launch_dir_exists == Some(exists));
     let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
     for session in with_dir(false) {
@@ -49,7 +49,7 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     }
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
-    let checkouts = Checkouts::of(known.into_iter().map(Path::new), &env.home);
+    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };

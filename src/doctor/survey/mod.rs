@@ -20,7 +20,7 @@ use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
-use crate::archive::coverage::held;
+use crate::archive::coverage::archived_sessions;
 use crate::change::rewinds::Rewinds;
 use crate::doctor::code::Code;
 use crate::format::command_line;
@@ -59,7 +59,7 @@ const OF_LINES: [Code; 5] =
     [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
 
 impl SurveyScope {
-    fn has(&self, codes: &[Code]) -> bool {
+    fn wants_any(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.codes.contains(code))
     }
 }
@@ -160,16 +160,16 @@ fn is_large(session: &Session) -> bool {
 
 /// Collects the facts for the requested checks; `watcher` receives each copy and each transcript.
 pub(crate) fn collect(env: &Env, wanted: &SurveyScope, watcher: &Watcher) -> Survey {
-    let compares = wanted.has(&[Code::DuplicateSession]);
+    let compares = wanted.wants_any(&[Code::DuplicateSession]);
     let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
-    let wants_lines = wanted.has(&OF_LINES);
+    let wants_lines = wanted.wants_any(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
-    if wanted.has(&[Code::Planted]) {
+    if wanted.wants_any(&[Code::Planted]) {
         scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);
     }
-    if wanted.has(&[Code::DanglingPointer]) {
+    if wanted.wants_any(&[Code::DanglingPointer]) {
         scan.add_pointers(env);
     }
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
@@ -178,27 +178,27 @@ pub(crate) fn collect(env: &Env, wanted: &SurveyScope, watcher: &Watcher) -> Sur
     // A repair must know the sessions that a process has open, in every choice of checks.
     processes::verify(&mut survey.scan.sessions);
     if compares {
-        survey.copies = copies::look(&survey.scan);
+        survey.copies = copies::collect_copy_facts(&survey.scan);
     }
     if wants_lines {
         survey.look_at_lines(wanted.deep, seen, watcher);
     }
-    if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
+    if wanted.wants_any(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
     let sessions = survey.scan.sessions.iter().enumerate();
     survey.large = sessions.filter(|(_, session)| is_large(session)).map(|(at, _)| at).collect();
     survey.drop_rewound(env);
     survey.look_around(wanted, env);
-    if wanted.has(&[Code::GoneSession]) {
+    if wanted.wants_any(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
         survey.gone_sessions = deleted::without_files(env, |_| true, files);
     }
-    if wanted.has(&[Code::LargeOutput]) {
+    if wanted.wants_any(&[Code::LargeOutput]) {
         survey.look_at_outputs(env);
     }
-    if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
+    if wanted.wants_any(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
     }
     for Problem { path, reason } in &mut survey.scan.problems {
@@ -232,15 +232,15 @@ impl Survey {
         let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
-            let existing = LazyLock::new(|| ExistingDirs::of(scan));
-            let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
+            let existing = LazyLock::new(|| ExistingDirs::from_scan(scan));
+            let gone = || wanted.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
             let orphans = || {
-                let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
-                is_wanted.then(|| orphans::find(scan, stores, &existing, env))
+                let is_wanted = wanted.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+                is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env))
             };
-            let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
-            let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            let unread = || wanted.has(&[Code::UnreadFile]).then(|| unread::look(scan));
+            let records = || wanted.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
+            let resolved = || wanted.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
+            let unread = || wanted.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
             rayon::join(gone, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
@@ -252,7 +252,7 @@ impl Survey {
         self.scan.problems.append(&mut problems);
         let is_file = |kind| matches!(kind, OrphanKind::Temporary | OrphanKind::Debris);
         let temporary = self.orphans.iter().filter(|orphan| is_file(orphan.kind));
-        self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
+        self.held = process::held_files(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 
     fn look_at_outputs(&mut self, env: &Env) {
@@ -278,7 +278,7 @@ impl Survey {
             let seen = seen.get(path.as_os_str()).cloned();
             let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
             let off_branch =
-                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::of(session.copy()));
+                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::read_copy(session.copy()));
             let stuck = lines.as_ref().ok().filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(session.copy()));
             let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
             Some(TranscriptFacts { at, lines, off_branch, stuck })
@@ -320,7 +320,7 @@ impl Survey {
         for (at, end) in stuck::database_ends(&self.scan.sessions) {
             let copy = self.scan.sessions[at].copy();
             stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
-            off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
+            off_branch.extend(end.is_rewound.then(|| OffBranch::read_copy(copy)).flatten().map(|off| (at, off)));
         }
         self.stuck.extend(stuck);
         self.off_branch.extend(off_branch);
@@ -352,7 +352,7 @@ impl Survey {
     fn look_at_retentions(&mut self, env: &Env) {
         let mut retentions = Retentions::new(env);
         for store in &self.stores {
-            if let Some(retention) = retentions.of(store) {
+            if let Some(retention) = retentions.retention_of(store) {
                 self.retentions.insert(store.root.clone(), (store.agent, retention.clone()));
             }
         }
@@ -360,7 +360,8 @@ impl Survey {
             retentions.expiry(&mut session.copies[0]);
         }
         let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
-        self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
+        self.archived =
+            if expiring.is_empty() { BTreeSet::new() } else { archived_sessions(&expiring, &Archive::open(env, None)) };
     }
 
     /// Returns when the agent of a session will delete it, if that is soon.

@@ -15,7 +15,7 @@ use crate::system::reach;
 pub(super) struct ExistingDirs(HashMap<AgentKind, Vec<PathBuf>>);
 
 impl ExistingDirs {
-    pub(super) fn of(scan: &Scan) -> Self {
+    pub(super) fn from_scan(scan: &Scan) -> Self {
         let existing = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
         let dirs: HashSet<_> =
             existing.filter_map(|session| Some((session.agent, session.launch_dir()?.as_os_str()))).collect();
@@ -32,7 +32,12 @@ impl ExistingDirs {
 }
 
 /// Finds everything that belongs to no session, and the problems of reading it.
-pub(super) fn find(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env: &Env) -> (Vec<Orphan>, Vec<Problem>) {
+pub(super) fn find_orphans(
+    scan: &Scan,
+    stores: &[Store],
+    existing: &ExistingDirs,
+    env: &Env,
+) -> (Vec<Orphan>, Vec<Problem>) {
     let (mut orphans, mut problems) = (own_temporaries(existing, env), Vec::new());
     for store in stores {
         let Some(agent) = agent::by_kind(store.agent) else { continue };

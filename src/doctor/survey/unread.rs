@@ -17,7 +17,7 @@ use crate::session::AgentKind;
 const RECORDS: usize = 64;
 
 /// Finds these logs in the directories with transcripts, and in their sibling directories.
-pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
+pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
     // Paths as bytes compare faster.
     let (mut dirs, mut known) = (HashSet::default(), HashSet::default());
     for copy in scan.sessions.iter().flat_map(|session| &session.copies) {

@@ -128,7 +128,7 @@ impl Jsonl {
         let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
         if is_packed(path) {
-            let ends = UnpackedEnds::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
+            let ends = UnpackedEnds::decompress(&file).map_err(|error| PathError::new("unpack", path, error))?;
             end = ends.len;
             unpacked = Some(ends);
         }
@@ -349,7 +349,8 @@ impl Jsonl {
 
     /// Streams the file from the start of a line, line by line, but at most `limit` bytes.
     pub(crate) fn lines_from(&self, start: u64, limit: u64) -> Result<LineReader, PathError> {
-        let source = LineSource::of(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
+        let source =
+            LineSource::open_at(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
         Ok(LineReader::new(self.path.clone(), source, start, limit))
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct LockedLog<'d> {
 
 impl<'d> LockedLog<'d> {
     /// Locks the log, and creates its directory if it is missing.
-    pub(crate) fn take(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
+    pub(crate) fn lock_log(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let lock = path.with_extension("lock");
         let fail = |error| PathError::new("lock", &lock, error);
         let (Some(above), Some(name), Some(lock_name)) = (path.parent(), path.file_name(), lock.file_name()) else {
@@ -112,7 +112,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/rejoin/launches.jsonl");
         for number in 0..600 {
-            LockedLog::take(&SYSTEM, &path).and_then(|held| held.append(&launch(&number.to_string()))).expect("a line");
+            LockedLog::lock_log(&SYSTEM, &path)
+                .and_then(|held| held.append(&launch(&number.to_string())))
+                .expect("a line");
         }
         let newest: Vec<String> =
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
@@ -132,7 +134,7 @@ mod tests {
         std::fs::write(&path, format!("{newer}\n{padding}{unreadable}\n{old}\n")).expect("a file");
         let launch = Launch { id: Some("mine".to_owned()), ..read(&path).expect("launches").remove(0) };
         assert_eq!(launch.format_version, VERSION);
-        LockedLog::take(&SYSTEM, &path).and_then(|held| held.append(&launch)).expect("a line");
+        LockedLog::lock_log(&SYSTEM, &path).and_then(|held| held.append(&launch)).expect("a line");
         let text = std::fs::read_to_string(&path).expect("a log");
         assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MAX_BYTES);
         let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn no_fault_loses_an_earlier_or_a_later_launch() {
         let path = Path::new("/state/launches.jsonl");
-        let append = |memory: &Memory, id: &str| Ok(LockedLog::take(memory, path)?.append(&launch(id))?);
+        let append = |memory: &Memory, id: &str| Ok(LockedLog::lock_log(memory, path)?.append(&launch(id))?);
         let ids = |memory: &Memory| -> Vec<String> {
             let bytes = memory.actor().read(path).unwrap_or_default();
             let launches = bytes.split(|byte| *byte == b'\n').filter_map(Launch::read);

@@ -78,7 +78,7 @@ fn disk(old: Option<(&str, &str)>) -> Memory {
         actor.make_dirs(dir);
     }
     if let Some((path, text)) = old {
-        actor.put(path, text);
+        actor.save_file(path, text);
     }
     memory.settle();
     memory

@@ -58,17 +58,22 @@ struct Checkout {
 }
 
 impl Checkout {
-    fn of(repository: &Path) -> Self {
-        Self { worktrees: Worktrees::of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
+    fn read_repository(repository: &Path) -> Self {
+        Self {
+            worktrees: Worktrees::read_checkout(repository),
+            remote: remote_of(repository),
+            objects: Objects::in_checkout(repository),
+        }
     }
 }
 
 impl Checkouts {
     /// Finds the checkouts around the directories that sessions record; others are searched for by name below `home`.
-    pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
+    pub(crate) fn find_near<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
-        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::of(&dir)))).collect();
+        let by_dir =
+            repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::read_repository(&dir)))).collect();
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
@@ -91,7 +96,7 @@ impl Checkouts {
             let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
-        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has(gone)) {
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
         }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
@@ -211,7 +216,7 @@ impl Checkouts {
     fn checkout(&self, dir: &Path) -> Rc<Checkout> {
         let read = || {
             let mut others = self.others.borrow_mut();
-            Rc::clone(others.entry(dir.to_owned()).or_insert_with(|| Rc::new(Checkout::of(dir))))
+            Rc::clone(others.entry(dir.to_owned()).or_insert_with(|| Rc::new(Checkout::read_repository(dir))))
         };
         self.by_dir.get(dir).map_or_else(read, Rc::clone)
     }

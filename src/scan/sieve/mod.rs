@@ -43,7 +43,7 @@ struct FileWords {
 
 impl<'w> Sieve<'w> {
     pub(crate) fn new(words: &'w SearchWords) -> Self {
-        Self { words, pieces: Pieces::of(words), seen: AtomicU32::new(0), looked: Mutex::default() }
+        Self { words, pieces: Pieces::from_words(words), seen: AtomicU32::new(0), looked: Mutex::default() }
     }
 
     /// Makes a filter that lets everything pass.
@@ -54,19 +54,20 @@ impl<'w> Sieve<'w> {
 
     /// Returns whether a record may have any of the words.
     pub(super) fn may_be_in(&self, record: &[u8]) -> bool {
-        let has = |pieces: &Pieces| pieces.search(record, SieveWords { words: self.all(), ..SieveWords::default() });
+        let has =
+            |pieces: &Pieces| pieces.search(record, SieveWords { words: self.all_words(), ..SieveWords::default() });
         self.pieces.as_ref().map(has).is_none_or(|has| has.words != 0 || has.anything)
     }
 
     /// Returns whether the file of a copy may have any of the words.
     pub(super) fn may_be_in_copy(&self, agent: &dyn Agent, place: &Located) -> bool {
-        agent.verbatim(place).is_none_or(|file| self.look(&file, u64::MAX).has_word)
+        agent.verbatim(place).is_none_or(|file| self.search_file(&file, u64::MAX).has_word)
     }
 
     /// Returns whether a session must be read: its file has a word, or one that is near to a word that no file had so far. A
     /// large file is searched after its session was read.
     pub(crate) fn passes(&self, agent: &dyn Agent, place: &Located) -> bool {
-        let looked = |file: PathBuf| self.look(&file, MAX_SEARCHED_FIRST);
+        let looked = |file: PathBuf| self.search_file(&file, MAX_SEARCHED_FIRST);
         agent.verbatim(place).map(looked).is_none_or(|looked| looked.has_word || looked.near != 0)
     }
 
@@ -105,17 +106,17 @@ impl<'w> Sieve<'w> {
         pieces.map(has).is_none_or(|has| has.near != 0 || has.anything)
     }
 
-    fn look(&self, file: &Path, most: u64) -> FileWords {
+    fn search_file(&self, file: &Path, most: u64) -> FileWords {
         let Some(pieces) = &self.pieces else { return FileWords { has_word: true, ..FileWords::default() } };
         if let Some(looked) = self.lock().get(file) {
             return *looked;
         }
         let is_near_found = |term: &usize| pieces.finds_near(*term);
         let with_near = (0..self.words.terms.len()).filter(is_near_found).fold(0, |terms, term| terms | 1 << term);
-        let unseen = self.all() & !self.seen.load(Ordering::Relaxed);
+        let unseen = self.all_words() & !self.seen.load(Ordering::Relaxed);
         let mut looked = FileWords { known: unseen & with_near, ..FileWords::default() };
         let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
-            let wanted = SieveWords { words: self.all(), unseen, near: looked.known };
+            let wanted = SieveWords { words: self.all_words(), unseen, near: looked.known };
             let has = pieces.search(bytes, wanted);
             self.seen.fetch_or(has.words, Ordering::Relaxed);
             looked.near |= has.near;
@@ -134,7 +135,7 @@ impl<'w> Sieve<'w> {
     }
 
     /// Returns the mask of all words.
-    fn all(&self) -> u32 {
+    fn all_words(&self) -> u32 {
         self.words.terms.iter().enumerate().fold(0, |terms, (term, _)| terms | 1 << term)
     }
 

@@ -19,7 +19,7 @@ pub(super) struct NearWord {
 
 impl NearWord {
     /// Makes the filter for a word; `None` unless it is ASCII, because any other may be escaped in many ways.
-    pub(super) fn of(word: &str) -> Option<Self> {
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         let is_possible = has_near(word) && word.is_ascii();
         is_possible.then(|| Self { word: word.to_owned(), letters: letters(word.as_bytes()) })
     }

@@ -79,7 +79,7 @@ impl SieveWords {
 
 impl Pieces {
     /// Makes the automaton; `None` if bytes exclude nothing.
-    pub(super) fn of(words: &SearchWords) -> Option<Self> {
+    pub(super) fn from_words(words: &SearchWords) -> Option<Self> {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
         // Every message may have a word that must not be there. A mask has a bit for each word.
         let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
@@ -88,11 +88,12 @@ impl Pieces {
             SievePiece { bytes: run[piece.clone()].to_vec(), meaning: Meaning::Word(term, run, piece.start) }
         };
         let own: Vec<SievePiece> = probes.into_iter().enumerate().map(piece).collect();
-        let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
+        let near: Vec<Option<NearWord>> =
+            words.terms.iter().map(|term| term.word().and_then(NearWord::from_word)).collect();
         let pieces = near.iter().flatten().flat_map(NearWord::pieces);
         let pieces = pieces.map(|piece| SievePiece { bytes: piece[rarest(&piece)].to_vec(), meaning: Meaning::Near });
         let all = own.iter().cloned().chain(pieces).collect();
-        Some(Self { words: PieceGroup::of(own)?, all: PieceGroup::of(all)?, near })
+        Some(Self { words: PieceGroup::from_pieces(own)?, all: PieceGroup::from_pieces(all)?, near })
     }
 
     /// Returns the length of the longest run of letters that a word has.
@@ -150,7 +151,7 @@ impl Pieces {
 
 impl PieceGroup {
     /// Adds the pieces that find escapes; `None` if there are too many pieces.
-    fn of(mut pieces: Vec<SievePiece>) -> Option<Self> {
+    fn from_pieces(mut pieces: Vec<SievePiece>) -> Option<Self> {
         let escape = |end: &[u8]| {
             let bytes = [ESCAPE, end].concat().iter().map(|byte| byte | SMALL).collect();
             SievePiece { bytes, meaning: Meaning::Escape }
@@ -160,7 +161,7 @@ impl PieceGroup {
         } else {
             pieces.extend(DIGITS.chunks(1).map(escape));
         }
-        let automaton = Automaton::of(&pieces)?;
+        let automaton = Automaton::from_group(&pieces)?;
         Some(Self { pieces, automaton })
     }
 }
@@ -174,7 +175,7 @@ enum Automaton {
 }
 
 impl Automaton {
-    fn of(pieces: &[SievePiece]) -> Option<Self> {
+    fn from_group(pieces: &[SievePiece]) -> Option<Self> {
         let bytes = || pieces.iter().map(|piece| &piece.bytes);
         let packed = Searcher::new(bytes()).map(Self::Packed);
         let any = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(bytes());
@@ -201,7 +202,7 @@ mod tests {
     fn near(word: &str, bytes: &str) -> bool {
         let words = SearchWords::parse(&[word.to_owned()]);
         let wanted = SieveWords { near: 1, ..SieveWords::default() };
-        let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted);
+        let has = Pieces::from_words(&words).expect("pieces").search(bytes.as_bytes(), wanted);
         has.near == 1 || has.anything
     }
 
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn all_words_are_found_in_one_pass() {
         let words = SearchWords::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
-        let pieces = Pieces::of(&words).expect("pieces");
+        let pieces = Pieces::from_words(&words).expect("pieces");
         let search =
             |text: &str, unseen| pieces.search(text.as_bytes(), SieveWords { words: 0b1111, unseen, near: 0b1000 });
         assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
@@ -243,10 +244,10 @@ mod tests {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
         let texts: Vec<String> = pairs.take(MOST + 1).collect();
-        assert!(Pieces::of(&SearchWords::parse(&texts)).is_none(), "a mask has 32 bits");
+        assert!(Pieces::from_words(&SearchWords::parse(&texts)).is_none(), "a mask has 32 bits");
         let texts = &texts[..MOST];
         let words = SearchWords::parse(texts);
-        let pieces = Pieces::of(&words).expect("pieces");
+        let pieces = Pieces::from_words(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
             let wanted = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };

@@ -19,7 +19,7 @@ pub(crate) struct Query {
     pub(super) dirs: Vec<String>,
     pub(super) since: Option<Timestamp>,
     pub(super) before: Option<Timestamp>,
-    /// Names of marks, as returned by [`marks::names`].
+    /// Names of marks, as returned by [`marks::name`].
     pub(super) marks: Vec<String>,
     pub(super) tags: Vec<String>,
     /// Titles, folded.

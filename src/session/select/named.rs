@@ -50,14 +50,14 @@ impl NameMatch {
 
 impl<'a, K> NameCandidate<'a, K> {
     /// Describes a session that was read. Sub-agents and empty sessions have no title.
-    pub(crate) fn of(key: K, session: &'a Session) -> Self {
+    pub(crate) fn from_session(key: K, session: &'a Session) -> Self {
         let kind = session.copy().kind;
         let title = session.label().filter(|_| kind.is_listed());
         Self { key, id: session.id(), title, is_subagent: kind == SessionKind::Subagent }
     }
 
     /// Describes a session by its place alone.
-    pub(crate) fn at(key: K, place: &'a Located) -> Self {
+    pub(crate) fn from_place(key: K, place: &'a Located) -> Self {
         Self { key, id: &place.id, title: None, is_subagent: place.is_subagent }
     }
 

@@ -64,7 +64,7 @@ pub(crate) enum SortRank {
 
 impl SortRank {
     /// Ranks a session by a key.
-    pub(crate) fn of(session: &Session, key: SortKey) -> Self {
+    pub(crate) fn from_session(session: &Session, key: SortKey) -> Self {
         let copy = session.copy();
         let (is_dated, active_at) = session.recency();
         match key {
@@ -102,7 +102,7 @@ impl SortRank {
 
 /// Sorts sessions; equal ones keep the order of agent and id, so the order is deterministic.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
-    sessions.sort_by_cached_key(|session| SortRank::of(session, key));
+    sessions.sort_by_cached_key(|session| SortRank::from_session(session, key));
     if reverse {
         self::reverse(sessions, key);
     }
@@ -111,7 +111,7 @@ pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
 /// Reverses the order of sorted sessions; those without a number that is recorded for others stay last.
 pub(crate) fn reverse(sessions: &mut [Session], key: SortKey) {
     sessions.reverse();
-    sessions.sort_by_cached_key(|session| SortRank::of(session, key).is_unknown());
+    sessions.sort_by_cached_key(|session| SortRank::from_session(session, key).is_unknown());
 }
 
 /// Groups the sessions by launch directory; the projects are in the order of their first sessions.

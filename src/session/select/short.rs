@@ -14,8 +14,8 @@ pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 
 impl ShortIds {
     /// Computes the prefixes for all sessions, including those that will not be shown.
-    pub(crate) fn of(sessions: &[Session]) -> Self {
-        let candidates: Vec<_> = sessions.iter().map(|session| NameCandidate::of(session, session)).collect();
+    pub(crate) fn from_sessions(sessions: &[Session]) -> Self {
+        let candidates: Vec<_> = sessions.iter().map(|session| NameCandidate::from_session(session, session)).collect();
         let lengths = candidates.iter().zip(short_lengths(&candidates));
         Self(lengths.map(|(candidate, length)| (candidate.key.key(), length)).collect())
     }

@@ -97,7 +97,7 @@ impl SearchWords {
     }
 
     /// Returns these words with one of them replaced.
-    pub(crate) fn with(&self, term: usize, text: &str) -> Self {
+    pub(crate) fn with_term(&self, term: usize, text: &str) -> Self {
         let mut words = self.clone();
         words.terms[term] = Term::new(text);
         words

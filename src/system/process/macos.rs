@@ -8,7 +8,7 @@ use libproc::file_info::{ListFDs, PIDFDInfo, PIDFDInfoFlavor, ProcFDType, pidfdi
 use libproc::proc_pid::{listpidinfo, pidinfo, pidpath};
 use libproc::processes::{ProcFilter, pids_by_type};
 
-use crate::system::process::{OpenFile, RunningProcess, StartTime, ProcessTable};
+use crate::system::process::{OpenFile, ProcessTable, RunningProcess, StartTime};
 
 /// `FWRITE` of `<sys/fcntl.h>`.
 const WRITES: u32 = 2;

@@ -210,10 +210,10 @@ pub(crate) struct OpenFiles(Option<HashSet<(u64, u64)>>);
 impl OpenFiles {
     /// Examines every process.
     pub(crate) fn now() -> Self {
-        Self::of(&native())
+        Self::from_table(&native())
     }
 
-    fn of(table: &impl ProcessTable) -> Self {
+    fn from_table(table: &impl ProcessTable) -> Self {
         // This process only reads: the picker may show a session at the moment in which it is to be removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
         let identities = |files: Vec<OpenFile>| files.into_iter().filter(is_other).map(|open| open.identity).collect();
@@ -226,13 +226,13 @@ impl OpenFiles {
     }
 
     /// Returns whether a process is known to have a file open, by device and inode.
-    pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
+    pub(crate) fn holds_file(&self, identity: (u64, u64)) -> bool {
         self.0.as_ref().is_some_and(|open| open.contains(&identity))
     }
 }
 
 /// Returns those of the files that a process may have open: all of them if the system does not show open files.
-pub(crate) fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
+pub(crate) fn held_files(files: &[&Path]) -> BTreeSet<PathBuf> {
     held_in(&native(), files)
 }
 
@@ -240,9 +240,10 @@ fn held_in(table: &impl ProcessTable, files: &[&Path]) -> BTreeSet<PathBuf> {
     if files.is_empty() {
         return BTreeSet::new();
     }
-    let open = OpenFiles::of(table);
-    let is_held =
-        |path: &&Path| !open.is_known() || reach::metadata(path).is_ok_and(|metadata| open.has(identity(&metadata)));
+    let open = OpenFiles::from_table(table);
+    let is_held = |path: &&Path| {
+        !open.is_known() || reach::metadata(path).is_ok_and(|metadata| open.holds_file(identity(&metadata)))
+    };
     files.iter().copied().filter(is_held).map(Path::to_owned).collect()
 }
 
@@ -303,12 +304,12 @@ mod tests {
                 }
             });
             while !starting.is_finished() {
-                assert_eq!(held(&[&open, &own]), BTreeSet::from([open.clone()]));
+                assert_eq!(held_files(&[&open, &own]), BTreeSet::from([open.clone()]));
             }
         });
         drop((file, child.stdin.take()));
         child.wait().expect("an end");
-        assert!(held(&[&open]).is_empty());
+        assert!(held_files(&[&open]).is_empty());
     }
 
     #[test]
@@ -393,7 +394,7 @@ mod tests {
         assert_eq!(presence_in(&NoProcessTable, std::process::id(), Some(StartTime::Ticks(7))), Presence::Unknown);
         assert_eq!(openers(&NoProcessTable, &[&path], true), None);
         assert_eq!(held_in(&NoProcessTable, &[&path]), BTreeSet::from([path.clone()]));
-        assert!(!OpenFiles::of(&NoProcessTable).is_known());
+        assert!(!OpenFiles::from_table(&NoProcessTable).is_known());
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Background {
         let env = env.clone();
         self.run(move |backend, send| {
             backend.load(&mut |sessions, problems| {
-                let items = sessions.par_iter().map(|session| PickerItem::of(session, &env)).collect();
+                let items = sessions.par_iter().map(|session| PickerItem::from_session(session, &env)).collect();
                 send(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
         });
@@ -132,7 +132,7 @@ impl Background {
         std::thread::spawn(move || {
             for session in &sessions {
                 let Some(texts) = texts.upgrade() else { break };
-                texts.keep(session.copy());
+                texts.keep_copy(session.copy());
             }
         });
     }

@@ -34,7 +34,7 @@ pub(super) struct Area {
 }
 
 impl ScreenLayout {
-    pub(super) fn of(size: Size) -> Self {
+    pub(super) fn for_size(size: Size) -> Self {
         let (columns, rows) = (size.columns.saturating_sub(1).max(1), size.rows);
         let (has_status, has_footer) = (rows >= LEAST_ROWS_FOR_STATUS, rows >= LEAST_ROWS_FOR_FOOTER);
         let body = rows.saturating_sub(1 + usize::from(has_status) + usize::from(has_footer));

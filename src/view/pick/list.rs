@@ -36,7 +36,7 @@ struct ColumnWidths {
 
 impl ColumnWidths {
     /// Drops columns without room. Directories shrink before titles.
-    fn of(items: &[PickerItem], is_grouped: bool, width: usize) -> Self {
+    fn for_items(items: &[PickerItem], is_grouped: bool, width: usize) -> Self {
         let widest = |of: &dyn Fn(&PickerItem) -> usize| items.iter().map(of).max().unwrap_or_default();
         let take = |width: usize, room: &mut usize| {
             let fits = width > 0 && *room >= NARROWEST_TITLE + width + GAP;
@@ -57,7 +57,7 @@ impl ColumnWidths {
 
 /// Returns the lines in the window of the list.
 pub(super) fn lines(state: &mut PickerState, area: Area, styles: &Styles) -> Vec<StyledLine> {
-    let columns = ColumnWidths::of(&state.items, state.is_grouped, area.columns);
+    let columns = ColumnWidths::for_items(&state.items, state.is_grouped, area.columns);
     let rows = state.window().to_vec();
     let lines = rows.iter().map(|row| match row {
         ListRow::Group(dir, count) => {
@@ -67,7 +67,7 @@ pub(super) fn lines(state: &mut PickerState, area: Area, styles: &Styles) -> Vec
             line
         }
         ListRow::Session(at) => session(state, *at, columns, area.columns, styles),
-        ListRow::Said(at) => said(state, *at, area.columns, styles),
+        ListRow::Said(at) => message_line(state, *at, area.columns, styles),
     });
     lines.map(|line| line.cut(area.columns)).collect()
 }
@@ -133,7 +133,7 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     (shown, places.into_iter().filter(|place| *place > skipped).map(|place| place - skipped).collect())
 }
 
-fn said(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
+fn message_line(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
     let item = &state.items[state.matches[at].item];
     let Some(said) = state.said_in(&item.key) else { return StyledLine::default() };
     let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));

@@ -83,7 +83,7 @@ impl PickerState {
         self.match_again(here.as_ref());
     }
 
-    pub(super) fn go(&mut self, to: usize) {
+    pub(super) fn move_cursor(&mut self, to: usize) {
         self.cursor = to;
         self.is_scrolled = false;
         self.fit(self.height);
@@ -120,7 +120,7 @@ impl PickerState {
 mod tests {
     use super::super::keys::PickerKey as Pressed;
     use super::super::press::KeyResult;
-    use super::super::state::tests::{ids, listed, many, said, typed};
+    use super::super::state::tests::{best_message, ids, listed, many, typed};
     use crate::session::AgentKind;
 
     #[test]
@@ -157,12 +157,12 @@ mod tests {
         typed(&mut state, "relay");
         assert_eq!(ids(&state), [">0003", "0002", "0000"]);
         // The cursor was not moved, so it stays at the best match.
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))]);
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("relay"))]);
         assert_eq!(
             (ids(&state), state.said_count()),
             (vec![">0003", "0001", "said", "0002", "0000"].into_iter().map(str::to_owned).collect(), 1)
         );
-        state.add_said(vec![((AgentKind::Claude, "0003-aaaa".to_owned()), said("relay"))]);
+        state.add_said(vec![((AgentKind::Claude, "0003-aaaa".to_owned()), best_message("relay"))]);
         assert_eq!(ids(&state)[1], "0001", "the title has the word, so no line is shown");
         typed(&mut state, "x");
         assert_eq!((ids(&state), state.said_count()), (Vec::new(), 0), "messages are searched again");
@@ -174,7 +174,7 @@ mod tests {
         state.fit(9);
         typed(&mut state, "relay");
         assert_eq!(ids(&state), [">0000", "0002"]);
-        let found = || vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))];
+        let found = || vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("relay"))];
         state.add_said(found());
         assert_eq!(ids(&state), [">0001", "said", "0000", "0002"]);
         state.press(Pressed::Erase);

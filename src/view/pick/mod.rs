@@ -86,7 +86,7 @@ pub(crate) fn pick(
 ) -> io::Result<Picked> {
     let clock = env.clock.clone();
     let time = move |text: &str| text.parse::<When>().map(|when| clock.before(when));
-    let screen = Screen::take()?;
+    let screen = Screen::enter_raw_mode()?;
     let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {
         state: PickerState::new(purpose, words, Box::new(time)),
@@ -135,8 +135,8 @@ impl Picker<'_> {
                     return Ok(picked);
                 }
             }
-            let layout = ScreenLayout::of(self.screen.size());
-            self.look(layout);
+            let layout = ScreenLayout::for_size(self.screen.size());
+            self.show_highlighted(layout);
             let shown = PreviewContent { facts: &self.facts, preview: self.preview.as_ref() };
             let frame = self.painter.frame(&mut self.state, shown, layout, self.styles);
             self.screen.draw(&frame)?;
@@ -169,7 +169,7 @@ impl Picker<'_> {
     }
 
     /// Switches to the session that is highlighted now, if it has changed.
-    fn look(&mut self, layout: ScreenLayout) {
+    fn show_highlighted(&mut self, layout: ScreenLayout) {
         self.state.layout = layout;
         self.state.fit(layout.list.rows);
         let here = self.state.key();
@@ -372,7 +372,7 @@ impl Picker<'_> {
     fn open(&mut self, key: &ItemKey) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
         let backend = self.background.backend();
-        let shown = self.screen.aside(|| pager::show(self.env, |out| backend.write_whole(&session, out)))?;
+        let shown = self.screen.aside(|| pager::show_in_pager(self.env, |out| backend.write_whole(&session, out)))?;
         self.painter.forget();
         if let Err(why) = shown {
             self.state.note = Some(why);

@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn only_changed_lines_are_sent() {
         let mut state = listed(&LIST);
-        let (layout, styles) = (ScreenLayout::of(Size { columns: 40, rows: 6 }), Styles::default());
+        let (layout, styles) = (ScreenLayout::for_size(Size { columns: 40, rows: 6 }), Styles::default());
         state.fit(layout.list.rows);
         let mut painter = Painter::default();
         let shown = PreviewContent { facts: &[], preview: None };
@@ -107,7 +107,7 @@ mod tests {
             state.press(PickerKey::Pasted(pasted));
             let size = Size { columns, rows };
             let shown = PreviewContent { facts: &[], preview: None };
-            let frame = Painter::default().frame(&mut state, shown, ScreenLayout::of(size), &Styles::default());
+            let frame = Painter::default().frame(&mut state, shown, ScreenLayout::for_size(size), &Styles::default());
             for part in frame.split('\x1b').skip(1) {
                 let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &part[at..=at]);
                 prop_assert!(part.starts_with('[') && ["H", "K", "J", "h", "l", "m"].contains(&end), "{part:?}");

@@ -137,13 +137,13 @@ mod tests {
         PreviewMessage { role: Role::User, branch: None, words: words.to_owned() }
     }
 
-    fn said(role: &str, text: &str) -> String {
+    fn message_line(role: &str, text: &str) -> String {
         format!("{{\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\"}}}}\n")
     }
 
     #[test]
     fn preview_keeps_last_messages_and_escapes_them() {
-        let lines: String = (0..100).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
+        let lines: String = (0..100).map(|n| message_line("user", &format!("n{n}\\n\\u001b[2J"))).collect();
         let Preview::Messages(messages) = preview(&lines, 1, true) else { panic!("no messages") };
         assert_eq!(messages.len(), MAX_MESSAGES);
         assert_eq!(messages.last(), Some(&line("n99 \\u{1b}[2J")));
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn preview_stops_reading_large_or_abandoned_transcript() {
-        assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
-        let two = [said("user", "x"), said("assistant", "y")].concat();
+        assert_eq!(preview(&message_line("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
+        let two = [message_line("user", "x"), message_line("assistant", "y")].concat();
         assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![line("x")]));
     }
 

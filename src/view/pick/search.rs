@@ -62,7 +62,7 @@ impl PickerSearch {
         let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
         for part in sessions.chunks(PART) {
             let count = |session: &Arc<Session>| {
-                let (copy, text) = (session.copy(), self.kept.of(session.copy()));
+                let (copy, text) = (session.copy(), self.kept.kept_text(session.copy()));
                 WordTally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
             };
             let counted: Vec<WordTally> = part.par_iter().map(count).collect();
@@ -124,7 +124,7 @@ impl PickerSearch {
 /// Returns the best message of a session that has all words.
 fn said_in(session: &Session, tally: &WordTally, score: f64) -> Option<(ItemKey, BestMessage)> {
     let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
-    let quality = Quality::of(worst);
+    let quality = Quality::from_weight(worst);
     Some((session.key(), BestMessage { hit: hit.clone(), messages: tally.found.messages, quality, score }))
 }
 

@@ -286,7 +286,7 @@ pub(super) mod tests {
         state.window().iter().map(id).collect()
     }
 
-    pub(in crate::view::pick) fn said(text: &str) -> BestMessage {
+    pub(in crate::view::pick) fn best_message(text: &str) -> BestMessage {
         let hit = Hit {
             number: 1,
             role: Role::User,

@@ -75,7 +75,7 @@ impl Ui {
         let format = format.into().unwrap_or_else(usual);
         if format == Format::Table {
             match answer.is_plan() {
-                _ if answer.is_literal() => self.hold(env),
+                _ if answer.is_literal() => self.hold_pages(env),
                 // Do not page it: its totals and the undo command are at the end, and must be seen.
                 Some(false) => self.fold(env)?,
                 _ => self.page(env)?,

@@ -31,7 +31,7 @@ impl BackfillReport<'_> {
     /// Returns the answer.
     pub(crate) fn answer<'a>(&'a self, env: &'a Env) -> ChangeText<'a> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
-        let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::of(&self.outcome.done, false);
+        let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::from_results(&self.outcome.done, false);
         let would = if self.is_dry_run { "would be " } else { "" };
         let parts = vec![format!("{would}recorded, {unchanged} already good, {refused} refused")];
         let mut summary = ChangeSummary { subject: text::count(done, "directory"), parts, ..ChangeSummary::default() };

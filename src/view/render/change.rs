@@ -38,7 +38,7 @@ pub(super) struct ReportWords {
 }
 
 impl ReportWords {
-    pub(super) fn of(verb: &str) -> Self {
+    pub(super) fn for_verb(verb: &str) -> Self {
         let (would, did, unit) = match verb {
             "archive" => ("archive", "archived", "session"),
             "backfill" => ("record", "recorded", "directory"),
@@ -212,7 +212,7 @@ impl<'a> ChangeText<'a> {
     /// Makes the text of a document, with a summary of its totals.
     pub(crate) fn new(document: ChangeJson<'a>, is_plan: bool) -> Self {
         let (words, Totals { planned, done, skipped, refused, failed, .. }) =
-            (ReportWords::of(document.verb), document.totals);
+            (ReportWords::for_verb(document.verb), document.totals);
         let mut summary = ChangeSummary::default();
         if document.items.len() > 0 {
             summary.subject = text::count(if is_plan { planned } else { done }, words.unit);
@@ -245,7 +245,7 @@ impl<'a> ChangeText<'a> {
 
     /// Writes one item.
     fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize) -> io::Result<()> {
-        item_text(out, (env, styles), &self.document.items.item(at), &ReportWords::of(self.document.verb), None)
+        item_text(out, (env, styles), &self.document.items.item(at), &ReportWords::for_verb(self.document.verb), None)
     }
 
     /// Writes one item in a line; a failed one has its whole id.
@@ -255,7 +255,7 @@ impl<'a> ChangeText<'a> {
         let id = item.id.unwrap_or_default();
         let others = (0..items.len()).filter_map(|other| items.item(other).id);
         let short = if item.error.is_some() { id } else { short_among(id, others) };
-        item_text(out, (env, styles), &item, &ReportWords::of(self.document.verb), Some(short))
+        item_text(out, (env, styles), &item, &ReportWords::for_verb(self.document.verb), Some(short))
     }
 
     /// Writes the items, what stays, and the summary.

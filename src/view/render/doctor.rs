@@ -72,7 +72,7 @@ impl DoctorReport<'_> {
 
 impl Answer for DoctorReport<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let findings = ItemList::of(self.findings, FindingJson::from);
+        let findings = ItemList::from_items(self.findings, FindingJson::from);
         ("doctor-report", DoctorJson { findings, counts: self.counts() })
     }
 
@@ -282,7 +282,7 @@ impl Answer for Checks {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        ("doctor-checks", ChecksJson { checks: ItemList::of(Code::ALL, CheckJson::from) })
+        ("doctor-checks", ChecksJson { checks: ItemList::from_items(Code::ALL, CheckJson::from) })
     }
 
     fn is_list(&self) -> bool {

@@ -18,7 +18,7 @@ pub(crate) struct ItemList<'a, T> {
 
 impl<'a, T> ItemList<'a, T> {
     /// Creates an item from each of these.
-    pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
+    pub(crate) fn from_items<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
         Self::counted(items.len(), move |at| item(&items[at]))
     }
 
@@ -52,7 +52,7 @@ impl<T: Serialize> Serialize for ItemList<'_, T> {
         let mut list = to.serialize_seq(Some(self.count))?;
         let words = |chunk: usize| {
             let start = chunk * CHUNK;
-            JsonItems::of((start..self.count.min(start + CHUNK)).map(&self.item))
+            JsonItems::serialize((start..self.count.min(start + CHUNK)).map(&self.item))
         };
         in_order(
             self.count.div_ceil(CHUNK),
@@ -78,7 +78,7 @@ struct JsonItems {
 }
 
 impl JsonItems {
-    fn of(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
+    fn serialize(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
         let mut words = Self::default();
         for item in items {
             item.serialize(&mut serde_json::Serializer::with_formatter(&mut words, Compact))?;

@@ -22,6 +22,6 @@ pub(crate) fn answer<'a>(verb: &'static str, sessions: &'a [Labelled<'a>]) -> Ch
     let code = if verb == REMOVE { "unpin" } else { verb };
     let item = move |one: &'a Labelled<'a>| ItemJson::new(Some((one.agent, one.id)), code, &one.result, false);
     let results = sessions.iter().map(|session| &session.result);
-    let document = ChangeJson::new(verb, false, ItemList::of(sessions, item), results);
+    let document = ChangeJson::new(verb, false, ItemList::from_items(sessions, item), results);
     ChangeText { is_list: true, is_no_news: true, ..ChangeText::new(document, false) }
 }

@@ -157,7 +157,7 @@ impl Answer for Listing<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { env, sessions, hidden, beyond_limit, dangling, problems, .. } = self;
         let fields = SessionListJson {
-            sessions: ItemList::of(sessions, |session| SessionWithPlan(session, env)),
+            sessions: ItemList::from_items(sessions, |session| SessionWithPlan(session, env)),
             hidden: *hidden,
             beyond_limit: *beyond_limit,
             dangling_pointers: dangling,

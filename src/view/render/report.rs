@@ -31,11 +31,11 @@ impl<'a> ChangeReport<'a> {
         let text = ChangeText::new(document, self.outcome.is_none());
         let ChangeText { mut summary, .. } = text;
         if let Some(first) = summary.parts.first_mut().filter(|_| !self.change.is_empty()) {
-            let words = ReportWords::of(self.change.verb);
+            let words = ReportWords::for_verb(self.change.verb);
             let is_of_copies =
                 matches!(self.change.items.first(), Some(ChangeItem { about: ItemSubject::Part("a copy", ..), .. }));
             let unit = if is_of_copies && self.is_removal() { "copy" } else { words.unit };
-            summary.subject = text::count(self.goes(), unit);
+            summary.subject = text::count(self.removed_count(), unit);
             *first =
                 first.replace(words.did, if self.is_permanent { "deleted permanently" } else { words.did }) + &freed;
         }
@@ -65,7 +65,7 @@ impl<'a> ChangeReport<'a> {
     }
 
     /// Counts the sessions, or other subjects, that are or would be changed.
-    pub(super) fn goes(&self) -> usize {
+    pub(super) fn removed_count(&self) -> usize {
         let is_counted = |item: &ChangeItem| match self.change.verb {
             "move" => item.code == MOVED,
             _ => !self.is_removal() || is_session(item.code),

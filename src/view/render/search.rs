@@ -214,7 +214,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// Returns the requested form.
-    pub(crate) fn of(args: &SearchArgs) -> Self {
+    pub(crate) fn from_args(args: &SearchArgs) -> Self {
         match (args.count, args.sessions) {
             (true, _) => Self::Counts,
             (false, true) => Self::Sessions,
@@ -298,7 +298,7 @@ pub(crate) fn deleted(
         let dir = one.dir.as_deref().map(|dir| format!("  {}", text::one_line(dir))).unwrap_or_default();
         writeln!(out, "{header}{} {}{header:#}  (deleted, prompts only){dir}", one.agent, text::one_line(&one.id))?;
         for prompt in one.prompts.iter().take(prompts) {
-            let at = prompt.at.map(|at| env.clock.shown(at)).unwrap_or_default();
+            let at = prompt.at.map(|at| env.clock.local_time(at)).unwrap_or_default();
             let said = text::one_line(&prompt.text);
             writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&said, room))?;
         }

@@ -116,7 +116,7 @@ pub(crate) fn session(
         let when = if at <= env.clock.now {
             format!("{} deletes it when it next starts", session.agent)
         } else {
-            format!("{} deletes it from {} on", session.agent, env.clock.shown(at))
+            format!("{} deletes it from {} on", session.agent, env.clock.local_time(at))
         };
         let name = format!("{}:{}", session.agent, session.id());
         let archive = format!("rejoin archive {}", shell::word(&name));
@@ -179,7 +179,7 @@ fn is_one_dir(copy: &SessionCopy) -> bool {
 /// Writes one message of a conversation.
 pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message: &Message) -> io::Result<()> {
     let Styles { header, found, faint, .. } = styles;
-    let at = message.at.map(|at| format!("  {}", env.clock.shown(at))).unwrap_or_default();
+    let at = message.at.map(|at| format!("  {}", env.clock.local_time(at))).unwrap_or_default();
     let is_user = message.role == Role::User;
     let (style, gutter) = if is_user { (found, ">") } else { (header, " ") };
     let branch = message.branch.map(|number| format!("  (branch {number})")).unwrap_or_default();
@@ -296,8 +296,8 @@ pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branche
             Branch { is_cut_off: true, .. } => ", which a missing parent cuts off from branch 1",
             _ => "",
         };
-        let from = branch.begun_at.map(|at| format!(" from {}", env.clock.shown(at))).unwrap_or_default();
-        let to = branch.ended_at.map(|at| format!(" to {}", env.clock.shown(at))).unwrap_or_default();
+        let from = branch.begun_at.map(|at| format!(" from {}", env.clock.local_time(at))).unwrap_or_default();
+        let to = branch.ended_at.map(|at| format!(" to {}", env.clock.local_time(at))).unwrap_or_default();
         let messages = text::count(*messages, "message");
         writeln!(out, "{header}branch {number}{header:#}{resumed}: {messages}{faint}{from}{to}{faint:#}")?;
         let after = branch.after.as_deref().map(|after| ("after", after));

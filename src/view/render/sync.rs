@@ -34,7 +34,7 @@ pub(crate) struct BroughtRow {
 }
 
 impl BroughtRow {
-    fn shown(&self, is_plan: bool) -> ShownItem<'_> {
+    fn to_json(&self, is_plan: bool) -> ShownItem<'_> {
         let word = match (is_plan, self.is_new) {
             (true, true) => "would bring",
             (true, false) => "would update",
@@ -65,7 +65,7 @@ pub(crate) struct LeftRow {
 
 impl LeftRow {
     /// Makes the row of a session that is here.
-    pub(crate) fn of(session: &Session, left: SkipReason) -> Self {
+    pub(crate) fn from_skipped(session: &Session, left: SkipReason) -> Self {
         Self {
             agent: session.agent,
             id: session.id().to_owned(),
@@ -148,9 +148,9 @@ impl<'a> Syncing<'a> {
         let brought = self.report.document(Some(CommandMembers::Sync(details)));
         let (sent, items) = (self.sent, brought.items);
         let came = items.len();
-        let totals = Totals::of(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
+        let totals = Totals::from_results(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
         let items = ItemList::counted(came + sent.len(), move |at| match at.checked_sub(came) {
-            None => ItemJson { shown: self.brought[at].shown(is_plan), ..items.item(at) },
+            None => ItemJson { shown: self.brought[at].to_json(is_plan), ..items.item(at) },
             Some(at) => item_json(&sent[at], is_plan),
         });
         ChangeJson { items, totals, not_planned: left.collect(), ..brought }

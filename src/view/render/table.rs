@@ -117,7 +117,7 @@ pub(crate) fn title(session: &Session) -> String {
 
 /// Formats a moment as its local time and its age.
 pub(crate) fn moment(at: Timestamp, env: &Env) -> String {
-    let (shown, ago) = (env.clock.shown(at), text::ago(Some(at), env.clock.now));
+    let (shown, ago) = (env.clock.local_time(at), text::ago(Some(at), env.clock.now));
     // An old time is shown as its date, which is already there.
     if shown.starts_with(&ago) { shown } else { format!("{shown}, {ago}") }
 }
@@ -165,7 +165,8 @@ pub(crate) fn legend(sessions: &[Session], look: &TableLayout, env: &Env) -> Vec
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
     let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();
     // A narrow table may have no room for the column.
-    let has_column = || find(&mut fitted(sessions, env, &Styles::default(), look, width), Field::Marks).is_some();
+    let has_column =
+        || find_column(&mut fitted(sessions, env, &Styles::default(), look, width), Field::Marks).is_some();
     if entries.is_empty() || !has_column() { Vec::new() } else { text::flowed("Marks:", &entries, width) }
 }
 
@@ -190,7 +191,7 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &TableLayout, 
     let cells = |field: Field| sessions.iter().map(move |session| cell(field, session, env, look));
     columns.extend(shown.iter().map(|field| Column::new(&fields::heading(*field), fit(*field), cells(*field))));
     let all = needed(&columns, WANTED);
-    if let Some(marks) = find(&mut columns, Field::Marks) {
+    if let Some(marks) = find_column(&mut columns, Field::Marks) {
         let others = all - needed(std::slice::from_ref(marks), WANTED);
         let most = width.saturating_sub(others).clamp(MARKS[0], MARKS[1]);
         marks.cut(|words| text::truncated(words, most));
@@ -246,14 +247,14 @@ fn fit(field: Field) -> Fit {
     }
 }
 
-fn find(columns: &mut [Column], field: Field) -> Option<&mut Column> {
+fn find_column(columns: &mut [Column], field: Field) -> Option<&mut Column> {
     columns.iter_mut().find(|column| column.head == fields::heading(field))
 }
 
 /// Writes "20h" instead of "20 hours ago".
 fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
     for field in [Field::Active, Field::Created, Field::Since] {
-        let Some(column) = find(columns, field) else { continue };
+        let Some(column) = find_column(columns, field) else { continue };
         for (cell, session) in column.cells.iter_mut().zip(sessions) {
             match field.value(session) {
                 Some(FieldValue::Time(at)) => *cell = text::short_ago(Some(at), env.clock.now),

@@ -56,12 +56,12 @@ fn document(report: &UndoReport) -> ChangeJson<'_> {
 
 /// Returns the words for undoing a run: only what was removed is restored.
 fn words(verb: &str) -> ReportWords {
-    ReportWords::of(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
+    ReportWords::for_verb(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
 }
 
 /// Summarizes the restored items, or those that would be restored.
 fn summary(report: &UndoReport) -> ChangeSummary {
-    let Totals { done, refused, failed, .. } = Totals::of(&report.items, false);
+    let Totals { done, refused, failed, .. } = Totals::from_results(&report.items, false);
     let (run, verb) = (&report.run.id, &report.run.verb);
     if (done, refused, failed) == (0, 0, 0) {
         let parts = vec!["has nothing left to undo".to_owned()];

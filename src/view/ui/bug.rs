@@ -57,7 +57,7 @@ mod tests {
     fn panic_restores_terminal_and_prints_one_error() {
         if std::env::var_os(HERE).is_some() {
             tell_of_bugs();
-            let _screen = Screen::take().expect("a terminal");
+            let _screen = Screen::enter_raw_mode().expect("a terminal");
             std::thread::spawn(|| panic!("two and \x1b[31mtwo\nare five")).join().expect("not reached");
         }
         let (mut pty, other_end) = open().expect("a terminal");

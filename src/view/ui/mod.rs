@@ -166,16 +166,16 @@ impl Ui {
     /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines broken between
     /// words.
     pub(crate) fn page(&mut self, env: &Env) -> io::Result<()> {
-        self.hold(env);
+        self.hold_pages(env);
         self.fold(env)
     }
 
     /// Like [`Self::page`], with lines that stay as they are.
-    pub(crate) fn hold(&mut self, env: &Env) {
+    pub(crate) fn hold_pages(&mut self, env: &Env) {
         let terminal = &env.terminal;
         let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
         if let Some(((columns, rows), pager)) = size.and_then(|size| Some((size, Pager::chosen(env)?))) {
-            self.pages().hold(pager, columns.into(), rows.into());
+            self.pages().hold_text(pager, columns.into(), rows.into());
         }
     }
 
@@ -197,8 +197,8 @@ impl Ui {
     }
 
     /// Prints a note that helps to understand the answer.
-    pub(crate) fn note(&mut self, message: &str) {
-        self.lines_of_note(message).iter().for_each(|line| self.say(format_args!("{line}")));
+    pub(crate) fn print_note(&mut self, message: &str) {
+        self.lines_of_note(message).iter().for_each(|line| self.print_line(format_args!("{line}")));
     }
 
     /// Returns the number of lines that notes take on the terminal, if they are shown there.
@@ -218,7 +218,7 @@ impl Ui {
     }
 
     fn say_fitted(&mut self, line: &str) {
-        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.say(format_args!("{line}")));
+        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.print_line(format_args!("{line}")));
     }
 
     /// Prints a message after a label in a style.
@@ -226,7 +226,7 @@ impl Ui {
         let text = format!("{label} {}", indented(&self.pasteable(message)));
         let lines: Vec<String> = text.split('\n').flat_map(|line| self.fitted(line)).collect();
         let lines = lines.join("\n");
-        self.say(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
+        self.print_line(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
     }
 
     /// Returns a message with commands for the home and host of this run.
@@ -245,13 +245,13 @@ impl Ui {
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Declined) {
             // A declined confirmation is not an error.
-            return self.note("Nothing was changed.");
+            return self.print_note("Nothing was changed.");
         }
         self.say_labelled("error:", self.err_styles.error, &format!("{error:#}"));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
-            candidates(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
+            candidates(&refusal.candidates, columns).iter().for_each(|line| self.print_line(format_args!("{line}")));
         }
         for candidate in refusal.candidates.iter().filter(|_| refusal.code != RefusalCode::Ambiguous) {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
@@ -317,7 +317,7 @@ impl Ui {
         let has_colors = self.err_styles.error != Style::new();
         let words = error.render();
         let words = if has_colors { words.ansi().to_string() } else { words.to_string() };
-        self.say(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
+        self.print_line(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
     }
 
     /// Prints the standard error of another host.
@@ -325,16 +325,16 @@ impl Ui {
         let style = self.err_styles.faint;
         for line in words.lines() {
             let line = guarded(line, self.err_styles.error != Style::new()).into_owned();
-            self.say(format_args!("{style}{}:{style:#} {line}", text::one_line(host)));
+            self.print_line(format_args!("{style}{}:{style:#} {line}", text::one_line(host)));
         }
     }
 
     /// Prints an error as one JSON object, for scripts.
     pub(crate) fn error_json(&mut self, json: &str) {
-        self.say(format_args!("{json}"));
+        self.print_line(format_args!("{json}"));
     }
 
-    fn say(&mut self, line: fmt::Arguments<'_>) {
+    fn print_line(&mut self, line: fmt::Arguments<'_>) {
         if self.pages().is_on() {
             // A message would be lost on the screen of a pager.
             let _ = self.flush();

@@ -49,7 +49,7 @@ impl Pages {
     }
 
     /// Starts to hold text for a screen of this size.
-    pub(super) fn hold(&mut self, pager: Pager, columns: usize, rows: usize) {
+    pub(super) fn hold_text(&mut self, pager: Pager, columns: usize, rows: usize) {
         if matches!(self.state, PagerState::Off) {
             self.state = PagerState::Holding(HeldText { pager, text: Vec::new(), columns, rows });
         }

@@ -105,9 +105,9 @@ impl Progress {
     }
 
     /// Shows the number of completed items.
-    pub(crate) fn at(&mut self, done: usize) {
+    pub(crate) fn show_done(&mut self, done: usize) {
         if let Some(line) = self.line.as_mut().filter(|line| line.is_due()) {
-            line.show(done, self.total, "");
+            line.draw_line(done, self.total, "");
         }
     }
 }
@@ -167,7 +167,7 @@ impl<W: Write> ItemCounter<W> {
         Self { total, done, found: Mutex::new(None), line: Mutex::new(Some(line)) }
     }
 
-    fn show(&self) {
+    fn show_count(&self) {
         if let Ok(mut line) = self.line.try_lock()
             && let Some(line) = line.as_mut().filter(|line| line.is_due())
         {
@@ -175,7 +175,7 @@ impl<W: Write> ItemCounter<W> {
             let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
             // A thread that finds something does not wait for the terminal.
             let found = self.found_so_far().as_ref().map(|found| format!(", {} found: {}", found.count, found.title));
-            line.show(done, total, found.as_deref().unwrap_or_default());
+            line.draw_line(done, total, found.as_deref().unwrap_or_default());
         }
     }
 
@@ -208,12 +208,12 @@ impl<W: Write + Debug + Send> ProgressObserver for ItemCounter<W> {
 
     fn begin(&self, count: usize) {
         self.total.fetch_add(count, Ordering::Relaxed);
-        self.show();
+        self.show_count();
     }
 
     fn done(&self, count: usize) {
         self.done.fetch_add(count, Ordering::Relaxed);
-        self.show();
+        self.show_count();
     }
 
     fn found(&self, worth: f32, title: &dyn Fn() -> String) {
@@ -259,7 +259,7 @@ impl<W: Write> ProgressLine<W> {
         self.last.elapsed() >= self.pause
     }
 
-    fn show(&mut self, done: usize, total: usize, found: &str) {
+    fn draw_line(&mut self, done: usize, total: usize, found: &str) {
         self.last = Instant::now();
         self.pause = self.next;
         self.is_shown = true;

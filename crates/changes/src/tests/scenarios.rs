@@ -52,7 +52,7 @@ impl ScenarioDirs {
             ("store/b/deep/d.txt", "eight"),
             ("store/far/c.jsonl", "nine\n"),
         ] {
-            place.put(path, text);
+            place.save_file(path, text);
         }
         place
     }
@@ -76,7 +76,7 @@ impl ScenarioDirs {
         }
     }
 
-    fn put(&self, path: &str, text: &str) {
+    fn save_file(&self, path: &str, text: &str) {
         let path = self.base.join(path);
         let dir =
             disk::make_dirs(&*self.disk, path.parent().expect("a directory"), Access::Private).expect("a directory");
@@ -176,7 +176,7 @@ impl ScenarioDirs {
 
     fn hindrance(&self, record: &ItemRecord) -> Option<Hindrance> {
         let paths: Vec<&Path> = record.steps.iter().map(StepRecord::path).collect();
-        (self.is_held)(&paths).then(|| Hindrance::held(HELD))
+        (self.is_held)(&paths).then(|| Hindrance::held_by_process(HELD))
     }
 
     /// Recovers interrupted runs, and undoes the newest run; `None` if that fails.
@@ -263,7 +263,7 @@ fn run_skips_items_changed_by_other_programs() {
     ScenarioDirs::on_both(|place| {
         let change = place.change();
         for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
-            place.put(path, "mine");
+            place.save_file(path, "mine");
         }
         let before = place.files("store");
         let outcome = place.run(&change).expect("a run");
@@ -327,7 +327,7 @@ fn concurrent_writes_at_any_call_are_kept() {
                 if call.number == at {
                     match act {
                         0 => actor.add("/home/store/a.jsonl", "mine\n"),
-                        1 => actor.put("/home/store/info.json", "mine\n"),
+                        1 => actor.save_file("/home/store/info.json", "mine\n"),
                         2 => actor.add("/home/store/a/subagents/b.jsonl", "mine\n"),
                         _ => {
                             actor.rename("/home/store", "/home/away");
@@ -358,7 +358,7 @@ fn concurrent_writes_at_any_call_are_kept() {
 fn actor_changes_memory_disk_like_another_process() {
     let memory = Memory::new();
     let actor = memory.actor();
-    actor.put("/a/b/f", "one");
+    actor.save_file("/a/b/f", "one");
     actor.add("/a/b/f", "two");
     actor.age("/a/b/f", 5);
     actor.symlink("/a/l", "/a/b");

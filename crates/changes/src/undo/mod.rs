@@ -53,7 +53,7 @@ pub fn undo(
     look: &mut LookAgain<'_>,
 ) -> Result<UndoReport, Error> {
     let mut history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
-    let run = match find(&history, which) {
+    let run = match find_run(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) if is_dry_run => return Err(refusal),
         Err(refusal) => {
@@ -77,7 +77,7 @@ pub fn undo(
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
     let later = Later::than(&run, &history);
     let mut judge = Judge { context: &context, later: &later, look };
-    let (groups, mut held) = (run.groups(), judge.held(&run, &wanted));
+    let (groups, mut held) = (run.groups(), judge.group_obstacles(&run, &wanted));
     let mut doubt = None;
     // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
@@ -148,7 +148,7 @@ impl Judge<'_, '_> {
 
     /// Returns the reason to leave each item alone, if another one in its group stays: for a move, data must not be
     /// taken back without the record of the move, nor the record without the data.
-    fn held(&mut self, run: &Run, wanted: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
+    fn group_obstacles(&mut self, run: &Run, wanted: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
         let groups = run.groups();
         let mut obstacles: BTreeMap<usize, (usize, String)> = BTreeMap::new();
         let shared: BTreeSet<usize> =
@@ -186,7 +186,7 @@ pub enum Which {
 }
 
 /// Returns the run to undo.
-pub fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Error> {
+pub fn find_run<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Error> {
     let unreadable =
         |problem: &Problem| Error::UnreadableRun(format!("cannot read {}: {}", problem.path.display(), problem.reason));
     match which {

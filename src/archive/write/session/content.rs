@@ -53,7 +53,7 @@ impl SessionWriter<'_> {
             return Ok(EntryContent::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
         }
         let mut chunks = Vec::new();
-        let captured = rows::of(place, agent, &mut |chunk, is_first| {
+        let captured = rows::read_chunks(place, agent, &mut |chunk, is_first| {
             if is_first {
                 chunks.clear();
             }
@@ -177,7 +177,7 @@ impl SessionWriter<'_> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let EntryContent::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
-            let blob = self.own.look(&self.own.blob(name));
+            let blob = self.own.metadata_of(&self.own.blob(name));
             matches!(blob, Ok(Some(blob)) if blob.kind == EntryKind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
@@ -238,7 +238,7 @@ mod tests {
         ) {
             let dir = tempfile::tempdir().expect("a directory");
             let env = crate::system::env::tests::fixed();
-            let archive = Archive::of(&env, Some(dir.path()));
+            let archive = Archive::open(&env, Some(dir.path()));
             archive.set_own("laptop-1a2b3c4d".to_owned());
             let notes = MachineNotes::read(archive.root(), &env).expect("notes");
             let mut writer = SessionWriter::new(&archive, &notes, ArchiveOptions::default());

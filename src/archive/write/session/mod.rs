@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent, Unable};
-use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, look, settled};
+use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, list_entries, settled};
 use crate::archive::machine::MachineNotes;
 use crate::archive::manifest::{EntryContent, ManifestEntry};
 use crate::archive::rows::Sizes;
@@ -111,7 +111,7 @@ impl<'a> SessionWriter<'a> {
     ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
-        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.clock.now);
+        let mut manifest = Manifest::from_session(session, &env.home, &env.hostname, env.clock.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
             return Ok((previous.clone(), false));
@@ -119,18 +119,21 @@ impl<'a> SessionWriter<'a> {
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         if self.options.is_dry_run {
             self.reads = previous.is_some();
-            let planned =
-                look(session, agent, find).and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
+            let planned = list_entries(session, agent, find)
+                .and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
             if matches!(planned, Err(InventoryError::Changed)) {
                 // Belongings listed before all sessions were planned may be gone by now.
                 self.stored = 0;
-                let seen = look(session, agent, |place| agent.belongings(place))?;
+                let seen = list_entries(session, agent, |place| agent.belongings(place))?;
                 self.copy(session, agent, (&seen, &known), &mut manifest)?;
             } else {
                 planned?;
             }
         } else {
-            settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
+            settled(
+                || list_entries(session, agent, find),
+                |seen| self.copy(session, agent, (seen, &known), &mut manifest),
+            )?;
         }
         if let Some(previous) = previous.filter(|previous| manifest.is_same(previous)) {
             return Ok((previous.clone(), false));

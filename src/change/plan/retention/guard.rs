@@ -51,13 +51,13 @@ pub(crate) fn guards(
         }
         let is_archived = !archived.is_empty() && archived.contains(&(root.agent, root.id.to_owned()));
         let (going, all) = by_agent.entry(root.agent).or_default();
-        *going += usize::from(family.goes() && !is_archived);
+        *going += usize::from(family.is_removed() && !is_archived);
         *all += 1;
     }
     let newest = candidates.iter().filter_map(|one| one.active_at).filter(|at| *at <= policy.now).max();
     let is_overdue = newest.zip(policy.cutoff).is_some_and(|(newest, cutoff)| newest < cutoff);
     let (going, all) = by_agent.values().fold((0, 0), |(going, all), of| (going + of.0, all + of.1));
-    if policy.is_relative && is_overdue && families.iter().any(Family::goes) {
+    if policy.is_relative && is_overdue && families.iter().any(Family::is_removed) {
         guards.extend(newest.map(|newest| Guard::Clock { newest }));
     }
     let whole = by_agent.iter().filter(|(_, (going, all))| *going > 0 && going == all);

@@ -113,7 +113,7 @@ impl Family {
     }
 
     /// Checks whether the family is removed.
-    pub(crate) fn goes(&self) -> bool {
+    pub(crate) fn is_removed(&self) -> bool {
         matches!(self.verdict, FamilyVerdict::Goes(_))
     }
 }
@@ -256,11 +256,11 @@ fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usiz
     for (at, family) in families.iter().enumerate() {
         family.members.iter().for_each(|member| family_of[*member] = at);
     }
-    let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].goes()).collect();
+    let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].is_removed()).collect();
     while let Some(at) = staying.pop() {
         for member in families[at].members.clone() {
             let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
-            if families[above].goes() {
+            if families[above].is_removed() {
                 families[above].verdict = FamilyVerdict::Stays(Keep::Parent);
                 staying.push(above);
             }

@@ -30,7 +30,7 @@ impl RetentionRule {
 /// Keeps the newest sessions of each project.
 pub(super) fn keep_last(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy: &Policy) {
     for at in newest(families, candidates, policy, policy.keep_last, |_| true) {
-        keep(&mut families[at], Keep::AmongNewest);
+        keep_for(&mut families[at], Keep::AmongNewest);
     }
 }
 
@@ -41,16 +41,16 @@ pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[RetentionCand
             family.members.iter().any(|member| candidates[*member].rules.iter().any(|at| usize::from(*at) == place))
         };
         for at in newest(families, candidates, policy, rule.last.unwrap_or_default(), is_meant) {
-            keep(&mut families[at], Keep::Rule);
+            keep_for(&mut families[at], Keep::Rule);
         }
         for family in families.iter_mut().filter(|family| is_meant(family) && rule.keeps_by_time(family.active_at)) {
-            keep(family, Keep::Rule);
+            keep_for(family, Keep::Rule);
         }
     }
 }
 
-fn keep(family: &mut Family, why: Keep) {
-    if family.goes() || family.verdict.is_for_age() {
+fn keep_for(family: &mut Family, why: Keep) {
+    if family.is_removed() || family.verdict.is_for_age() {
         family.verdict = FamilyVerdict::Stays(why);
     }
 }

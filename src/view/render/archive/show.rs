@@ -127,7 +127,7 @@ pub(crate) fn show_text(
     }
     let is_that = |state: &Manifest| (state.number, &state.machine) == (shown.state.number, &shown.state.machine);
     for ArchivedState { manifest, .. } in *states {
-        let at = env.clock.shown(manifest.archived_at);
+        let at = env.clock.local_time(manifest.archived_at);
         let (files, size) = (text::count(manifest.files().count(), "file"), text::size(manifest.size_bytes()));
         let (hostname, is_shown) = (&manifest.hostname, states.len() > 1 && is_that(manifest));
         let state = shown.archive.state_name(manifest);

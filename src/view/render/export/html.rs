@@ -59,9 +59,9 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         writeln!(self.out, "<details class=tool><summary>{summary}</summary><pre>{body}</pre></details>")
     }
 
-    fn said(&mut self, message: &Message) -> io::Result<()> {
+    fn write_message(&mut self, message: &Message) -> io::Result<()> {
         let name = speaker(message);
-        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.shown(at)));
+        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.local_time(at)));
         let id = match message.role {
             Role::User => {
                 self.prompts += 1;
@@ -109,9 +109,9 @@ impl<W: Write> ExportPage for HtmlPage<'_, W> {
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
-        let call = self.calls.take(message);
+        let call = self.calls.take_call(message);
         self.call(call)?;
-        if message.role == Role::Tool { Ok(()) } else { self.said(message) }
+        if message.role == Role::Tool { Ok(()) } else { self.write_message(message) }
     }
 
     fn end(&mut self) -> io::Result<()> {

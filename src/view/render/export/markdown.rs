@@ -55,12 +55,12 @@ impl<W: Write> ExportPage for MarkdownPage<'_, W> {
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
-        let call = self.calls.take(message);
+        let call = self.calls.take_call(message);
         self.call(call)?;
         if message.role == Role::Tool {
             return Ok(());
         }
-        let at = message.at.map(|at| format!(" · {}", self.env.clock.shown(at))).unwrap_or_default();
+        let at = message.at.map(|at| format!(" · {}", self.env.clock.local_time(at))).unwrap_or_default();
         writeln!(self.out, "## {}{at}\n", speaker(message))?;
         let said = visible(message.text.trim_end());
         if message.role != Role::Assistant {

@@ -68,7 +68,7 @@ struct Calls {
 
 impl Calls {
     /// Consumes a message of a tool, and returns the call that it ends; ignores other messages.
-    fn take(&mut self, message: &Message) -> Option<CallWithAnswer> {
+    fn take_call(&mut self, message: &Message) -> Option<CallWithAnswer> {
         if message.role != Role::Tool {
             return self.open.take();
         }
@@ -195,7 +195,7 @@ mod tests {
             (Role::Assistant, "done"),
         ];
         for (role, text) in said {
-            ended.extend(calls.take(&message(role, text)).map(|call| call.text));
+            ended.extend(calls.take_call(&message(role, text)).map(|call| call.text));
         }
         ended.extend(calls.end().map(|call| call.text));
         assert_eq!(ended, ["ls\n→ a\n→ b", "pwd"]);

@@ -56,7 +56,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Counts results.
-    pub(crate) fn of<'r>(results: impl IntoIterator<Item = &'r ItemResult>, is_plan: bool) -> Self {
+    pub(crate) fn from_results<'r>(results: impl IntoIterator<Item = &'r ItemResult>, is_plan: bool) -> Self {
         let mut totals = Self::default();
         for result in results {
             *match result {
@@ -188,7 +188,7 @@ impl<'a> ChangeJson<'a> {
             verb,
             items,
             not_planned: Vec::new(),
-            totals: Totals::of(results, is_plan),
+            totals: Totals::from_results(results, is_plan),
             fingerprint: None,
             run: None,
             warnings: Vec::new(),
@@ -210,7 +210,7 @@ pub(crate) struct ReportExtras<'a> {
 
 impl ReportExtras<'_> {
     /// Shows as much as the options ask for.
-    pub(crate) fn of(args: &ChangeArgs) -> Self {
+    pub(crate) fn from_args(args: &ChangeArgs) -> Self {
         Self { is_whole: args.detail.all_items, ..Self::default() }
     }
 }
@@ -262,7 +262,7 @@ impl<'a> ChangeReport<'a> {
     /// Counts the items and the sessions that agents remove.
     pub(crate) fn totals(&self) -> Totals {
         let results = self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
-        let totals = Totals::of(results.flatten(), false);
+        let totals = Totals::from_results(results.flatten(), false);
         let goes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
         let steps = self.items().filter(|(_, done)| goes(*done)).flat_map(|(item, _)| &item.steps);
         let can_be_done = self.items().filter(|(_, done)| done.is_none()).count();

@@ -104,7 +104,7 @@ fn act(act: OtherAct, actor: &Actor<'_>) {
         OtherAct::ReplaceInfo => {
             let mut bytes = actor.read(INFO).unwrap_or_default();
             bytes.extend_from_slice(MINE[2].1.as_bytes());
-            actor.put(INFO, bytes);
+            actor.save_file(INFO, bytes);
         }
         // Do not overwrite a file that was renamed before.
         OtherAct::TakeInfo if actor.read(AWAY).is_some() => {}

@@ -99,7 +99,7 @@ pub(super) enum ScheduledEvent {
 
 impl ScheduledEvent {
     /// Returns all events at a call during a change of these items, except those that end the process.
-    pub(super) fn at(changes: bool, items: &[usize]) -> Vec<Self> {
+    pub(super) fn all_at_call(changes: bool, items: &[usize]) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
         // An error that only changes can return is injected at the next change.
         let lasting: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0] };

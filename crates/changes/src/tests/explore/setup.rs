@@ -103,7 +103,7 @@ pub(super) fn place(memory: &Memory) -> ScenarioDirs {
 }
 
 /// Returns the files of the store that are at a path or below it.
-pub(super) fn at(memory: &Memory, path: &Path) -> FileContents {
+pub(super) fn files_at(memory: &Memory, path: &Path) -> FileContents {
     below(&store(memory), path.strip_prefix("/home/store").unwrap_or(path))
 }
 
@@ -134,7 +134,7 @@ impl StartDisk {
         if kind == DiskLayout::Plain {
             memory.make_plain();
         }
-        memory.actor().put("/outside/secret", "not yours");
+        memory.actor().save_file("/outside/secret", "not yours");
         memory.settle();
         let mut change = place.change();
         let mut number = 0;
