@@ -163,10 +163,10 @@ impl Read for RowsContent<'_> {
 /// own row and rows that it shares with other sessions do not count, because every turn changes them.
 pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDir, (&str, &[String]))) -> bool {
     let mut known = RowDigests::default();
-    let mut wanted = RowDigests::default();
+    let mut requested = RowDigests::default();
     let is_read =
-        rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut wanted));
-    is_read.is_ok() && wanted.rows.is_subset(&known.rows)
+        rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut requested));
+    is_read.is_ok() && requested.rows.is_subset(&known.rows)
 }
 
 /// The digests of rows.

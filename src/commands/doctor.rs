@@ -41,12 +41,12 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
-    let wanted = SurveyScope {
+    let scope = SurveyScope {
         codes: codes.clone(),
         deep: args.deep || codes == BTreeSet::from([Code::OtherBranches]),
         expires_within: args.expiring,
     };
-    let mut survey = survey::collect(env, &wanted, &showing.watcher());
+    let mut survey = survey::collect(env, &scope, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
     let mut findings = check::run_checks(&survey, &codes, &filter);

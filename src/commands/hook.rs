@@ -166,8 +166,8 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
 
 fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let all = [HookScope::User, HookScope::Project, HookScope::Local];
-    let wanted = all.into_iter().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
-    let scopes = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
+    let requested = all.into_iter().filter(|scope| args.scope.is_none_or(|chosen| chosen == *scope));
+    let scopes = requested.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
     ui.answer(args.format, env, &HookStatusJson::new(scopes))?;
     Ok(Exit::Ok)
 }

@@ -32,13 +32,13 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     // JSON names the copy that `resume` would use.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();
-    let wanted = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
+    let scope = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
     let is_meant = |session: &Session| !args.has_words() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);
     let scan = super::read(&filter.agents, env, ui, |places| {
-        let first = count.and_then(|count| places.first(env, &filter, wanted, count, passes));
-        first.unwrap_or_else(|| places.read_with_dirs(env, &filter, wanted))
+        let first = count.and_then(|count| places.first(env, &filter, scope, count, passes));
+        first.unwrap_or_else(|| places.read_with_dirs(env, &filter, scope))
     });
 
     let layout = layout(args, || ShortIds::from_sessions(&scan.sessions), &env.terminal);

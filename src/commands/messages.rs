@@ -212,15 +212,15 @@ pub(super) fn branches(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
 }
 
 /// Returns a note if a conversation has branches that are not shown.
-pub(super) fn branch_note(copy: &SessionCopy, wanted: BranchFilter) -> Option<String> {
-    let off_branch = Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::read_copy)?;
+pub(super) fn branch_note(copy: &SessionCopy, requested: BranchFilter) -> Option<String> {
+    let off_branch = Some(copy).filter(|_| requested == BranchFilter::Active).and_then(OffBranch::read_copy)?;
     let (messages, branches) = (off_branch.messages + off_branch.cut_off, off_branch.branches + off_branch.parts);
     if messages == 0 {
         return None;
     }
-    let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
+    let subject = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
     Some(match branches {
-        1 => format!("{said} on another branch; --branch 2 prints it, and --all-branches prints all."),
-        _ => format!("{said} on {branches} other branches; --branch N prints one, and --all-branches prints all."),
+        1 => format!("{subject} on another branch; --branch 2 prints it, and --all-branches prints all."),
+        _ => format!("{subject} on {branches} other branches; --branch N prints one, and --all-branches prints all."),
     })
 }

@@ -88,9 +88,9 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
         return Ok(filter);
     }
     let query = query::sound_query(&[], args, &env.clock)?;
-    let wanted = ScanScope { counts: args.needs_counts(), sizes: false, ..ScanScope::GLANCE };
+    let scope = ScanScope { counts: args.needs_counts(), sizes: false, ..ScanScope::GLANCE };
     let showing = ui.watch("Reading");
-    let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
+    let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, scope);
     drop(showing);
     mark(&mut scan.sessions, &query, env, ui);
     let is_chosen =

@@ -39,9 +39,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let wants = MessageRange::from_args(args);
     let wants_all_only = matches!(wants, MessageRange::All(_)) && args.format.is_table();
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
-    let wanted = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
+    let scope = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
     let selector = super::selector(&args.session)?;
-    let mut finder = find::Finder::new(&filter, wanted, env, ui);
+    let mut finder = find::Finder::new(&filter, scope, env, ui);
     let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show") {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {

@@ -45,13 +45,13 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 /// Undoes the selected items of a run, or prints the plan of that with `--dry-run`.
 pub(super) fn carry_out(
     which: &Which,
-    wanted: impl Fn(&ItemRecord) -> bool,
+    requested: impl Fn(&ItemRecord) -> bool,
     how: &ChangeArgs,
     format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let mut report = undo::undo(which, wanted, how.dry_run, env, how.lock.lock_timeout)?;
+    let mut report = undo::undo(which, requested, how.dry_run, env, how.lock.lock_timeout)?;
     if !how.dry_run {
         super::note_recovered(ui, &report.recovered);
         warn(&mut report, env, ui);

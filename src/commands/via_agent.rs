@@ -28,8 +28,8 @@ const NAMED: usize = 5;
 
 /// Notes the size of the rows of each session, which is computed only when it is needed.
 pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
-    let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
-    let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), wanted, env)
+    let scope = ScanScope { counts: true, ..ScanScope::GLANCE };
+    let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), scope, env)
         .iter()
         .flat_map(|session| &session.copies)
         .map(|copy| ((copy.place.path.to_path_buf(), copy.place.id.clone()), copy.size_bytes))
@@ -156,7 +156,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     }
 }
 
-fn read<'a>(seen: impl Iterator<Item = &'a PlannedCopy>, wanted: ScanScope, env: &Env) -> Vec<Session> {
+fn read<'a>(seen: impl Iterator<Item = &'a PlannedCopy>, scope: ScanScope, env: &Env) -> Vec<Session> {
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
-    Places { places, ..Places::default() }.read_all(env, wanted).sessions
+    Places { places, ..Places::default() }.read_all(env, scope).sessions
 }

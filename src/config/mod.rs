@@ -41,7 +41,7 @@ pub(crate) struct Config {
     /// Further stores of agents.
     pub stores: Vec<StoreRule>,
     /// Each key that it sets, in the order of the file.
-    pub said: Vec<SetKey>,
+    pub set_keys: Vec<SetKey>,
 }
 
 /// Defaults for tables of `list`.
@@ -163,23 +163,23 @@ impl Config {
             root.done(hosts)?;
         }
         config.stores = root.tables("stores")?.into_iter().map(store_rule).collect::<Result<_, _>>()?;
-        config.said = root.finish()?;
-        config.said.sort_by_key(|said| said.line);
+        config.set_keys = root.finish()?;
+        config.set_keys.sort_by_key(|set| set.line);
         Ok(config)
     }
 
     /// Drops settings that would start a program or write elsewhere. The config of another home may only set the tables
     /// `list` and `cleanup`.
     pub(crate) fn of_another_home(self) -> Self {
-        let is_harmless = |said: &SetKey| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
-        let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
+        let is_harmless = |set: &SetKey| ["list.", "cleanup."].iter().any(|table| set.key.starts_with(table));
+        let set_keys = self.set_keys.iter().filter(|set_keys| is_harmless(set_keys)).cloned().collect();
         let (hosts, stores, sync_map) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { pager: None, archive_dir: None, sync_map, hosts, stores, said, ..self }
+        Self { pager: None, archive_dir: None, sync_map, hosts, stores, set_keys, ..self }
     }
 
     /// Returns the value that the file sets for a key.
     pub(crate) fn setting(&self, key: &str) -> Option<&SetKey> {
-        self.said.iter().find(|said| said.key == key)
+        self.set_keys.iter().find(|set| set.key == key)
     }
 }
 

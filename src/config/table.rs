@@ -63,7 +63,7 @@ pub(super) struct ConfigTable<'t> {
     name: String,
     rest: DeTable<'t>,
     known: Vec<&'static str>,
-    said: Vec<SetKey>,
+    set_keys: Vec<SetKey>,
 }
 
 impl<'t> ConfigTable<'t> {
@@ -77,7 +77,7 @@ impl<'t> ConfigTable<'t> {
     }
 
     fn new(text: &'t str, at: usize, name: String, rest: DeTable<'t>) -> Self {
-        Self { at, text, name, rest, known: Vec::new(), said: Vec::new() }
+        Self { at, text, name, rest, known: Vec::new(), set_keys: Vec::new() }
     }
 
     /// Removes and returns the value of a key, if it is set.
@@ -134,7 +134,7 @@ impl<'t> ConfigTable<'t> {
         for item in items {
             let at = item.span().start;
             let item = item.into_inner();
-            self.said.push(SetKey { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
+            self.set_keys.push(SetKey { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
             match item {
                 DeValue::Table(rest) => tables.push(Self::new(self.text, at, name.clone(), rest)),
                 other => return Err(wrong(at, &other)),
@@ -145,13 +145,13 @@ impl<'t> ConfigTable<'t> {
 
     /// Finishes a table below this one, and adds its keys.
     pub(super) fn done(&mut self, table: Self) -> Result<(), Mistake> {
-        self.said.extend(table.finish()?);
+        self.set_keys.extend(table.finish()?);
         Ok(())
     }
 
     /// Returns the keys that are set; an unknown key is a mistake.
     pub(super) fn finish(self) -> Result<Vec<SetKey>, Mistake> {
-        let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.said) };
+        let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.set_keys) };
         let unknown = self.full(key.get_ref());
         let near = nearest(key.get_ref(), self.known.iter().copied());
         Err(Mistake {
@@ -175,7 +175,7 @@ impl<'t> ConfigTable<'t> {
     ) -> Result<T, Mistake> {
         let key = self.full(key);
         let understood = read(value).map_err(|why| Mistake::error_at(at, format!("{key} {why}")))?;
-        self.said.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
+        self.set_keys.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
         Ok(understood)
     }
 

@@ -47,8 +47,8 @@ impl Turn {
 
     /// Returns the text that the user typed, if the turn is a prompt.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        let said = self.messages.iter().find(|message| message.role == Role::User);
-        said.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
+        let prompt = self.messages.iter().find(|message| message.role == Role::User);
+        prompt.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
     }
 
     /// Returns whether the turn is a reply with a text or a tool call.

@@ -51,7 +51,7 @@ impl AgentCommand<'_> {
         let fail = |error: &io::Error| {
             AgentCommandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)))
         };
-        let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
+        let mut output_file = tempfile::tempfile().map_err(|error| fail(&error))?;
         let mut command = env.command(env.absolute(&program));
         command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
         command.env_remove("OLDPWD").env_remove(HOST).env_remove(ASKED).env("NO_COLOR", "1");
@@ -62,7 +62,7 @@ impl AgentCommand<'_> {
         if env.foreign_home {
             command.env("HOME", &env.home);
         }
-        let output = || said.try_clone().map(Stdio::from);
+        let output = || output_file.try_clone().map(Stdio::from);
         let (out, err) = (output().map_err(|error| fail(&error))?, output().map_err(|error| fail(&error))?);
         command.stdin(Stdio::null()).stdout(out).stderr(err);
         // Processes that it starts end with it.
@@ -72,7 +72,7 @@ impl AgentCommand<'_> {
         match ended {
             Some(status) if status.success() => Ok(()),
             Some(status) => {
-                let last = last_line(&mut said).unwrap_or_else(|| "it said nothing".to_owned());
+                let last = last_line(&mut output_file).unwrap_or_else(|| "it said nothing".to_owned());
                 Err(AgentCommandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
             }
             None => Err(AgentCommandError::Failed(format!(
@@ -109,11 +109,11 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 /// Returns the last line that is not blank.
-fn last_line(said: &mut std::fs::File) -> Option<String> {
-    let length = said.seek(SeekFrom::End(0)).ok()?;
-    said.seek(SeekFrom::Start(length.saturating_sub(MOST_SAID))).ok()?;
+fn last_line(output_file: &mut std::fs::File) -> Option<String> {
+    let length = output_file.seek(SeekFrom::End(0)).ok()?;
+    output_file.seek(SeekFrom::Start(length.saturating_sub(MOST_SAID))).ok()?;
     let mut bytes = Vec::new();
-    said.take(MOST_SAID).read_to_end(&mut bytes).ok()?;
+    output_file.take(MOST_SAID).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let last = text.lines().rev().map(text::one_line).find(|line| !line.is_empty())?;
     Some(last.into_owned())

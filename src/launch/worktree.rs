@@ -138,7 +138,7 @@ fn printable(words: impl Iterator<Item = OsString>) -> Option<String> {
 
 /// Returns the last line of git's output, which is the reason of a failure.
 fn last_line(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     last.trim_start_matches("fatal: ").to_owned()
 }

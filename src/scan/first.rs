@@ -45,15 +45,15 @@ impl Places {
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<Scan> {
         if self.places.len() <= FEW || env.clock.is_set || depends_on_others(env, filter) {
             return None;
         }
-        let first = self.names_of_first(env, filter, wanted, count, passes)?;
-        self.read_first(env, wanted, first)
+        let first = self.names_of_first(env, filter, scope, count, passes)?;
+        self.read_first(env, scope, first)
     }
 
     /// Finds the names of the first sessions, and the problems of reading them.
@@ -61,21 +61,21 @@ impl Places {
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<(HashSet<SessionName<'_>>, Vec<Problem>)> {
         let waiting = self.waiting(filter);
         let unbounded = waiting.partition_point(|place| place.is_unbounded);
         let most = waiting.len() / AT_MOST_ONE_IN;
-        let wanted = ScanScope { sizes: false, ..wanted };
+        let requested = ScanScope { sizes: false, ..scope };
         let (mut seen, mut lines, mut problems) = (HashSet::new(), Vec::new(), Vec::new());
         let (mut begin, mut end) = (0, unbounded + (MARGIN * count).max(FEWEST));
         while end <= most {
             let of_place = |place: &Waiting| name(&self.places[place.at]);
             let names: HashSet<SessionName<'_>> =
                 waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
-            for session in self.read_named(env, &names, wanted, &mut problems)? {
+            for session in self.read_named(env, &names, requested, &mut problems)? {
                 if passes(&session) {
                     lines.push((
                         SortRank::from_session(&session, SortKey::Active),
@@ -123,14 +123,14 @@ impl Places {
         &self,
         env: &Env,
         names: &HashSet<SessionName<'_>>,
-        wanted: ScanScope,
+        scope: ScanScope,
         problems: &mut Vec<Problem>,
     ) -> Option<Vec<Session>> {
         let places: Vec<Located> =
             self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let notes = Notes::of(env, &places, [], wanted.counts, problems);
-        let reader = Reader { env, notes: &notes, wanted, inspector: &self.inspector };
-        let sessions = group(reader.copies(places, problems, &self.watcher), wanted);
+        let notes = Notes::of(env, &places, [], scope.counts, problems);
+        let reader = Reader { env, notes: &notes, wanted: scope, inspector: &self.inspector };
+        let sessions = group(reader.copies(places, problems, &self.watcher), scope);
         let is_open =
             |session: &Session| session.copies.len() > 1 && session.copies.iter().any(|copy| copy.launch_dir.is_none());
         Some(sessions).filter(|sessions| !sessions.iter().any(is_open))
@@ -138,17 +138,12 @@ impl Places {
 
     /// Reads these sessions with the same result as a full scan; `None` if there is a pointer, because other pointers
     /// may be in the directories of sessions that were not read.
-    fn read_first(
-        &self,
-        env: &Env,
-        wanted: ScanScope,
-        first: (HashSet<SessionName<'_>>, Vec<Problem>),
-    ) -> Option<Scan> {
+    fn read_first(&self, env: &Env, scope: ScanScope, first: (HashSet<SessionName<'_>>, Vec<Problem>)) -> Option<Scan> {
         let (names, found) = first;
         let mut problems = self.problems.clone();
         problems.extend(found);
         let picked = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let mut scan = read(env, picked, &self.places, wanted, problems, &self.watcher, &self.inspector);
+        let mut scan = read(env, picked, &self.places, scope, problems, &self.watcher, &self.inspector);
         scan.add_pointers(env);
         let is_pointed = |session: &Session| !session.pointers.is_empty();
         Some(scan).filter(|scan| scan.dangling.is_empty() && !scan.sessions.iter().any(is_pointed))
@@ -252,11 +247,11 @@ mod tests {
             _ if project == "other" => r#","cwd":"/w/other""#.to_owned(),
             _ => format!(r#","cwd":"{}""#, project.replace('-', "/")),
         };
-        let said = if *sort == 3 { "assistant" } else { "user" };
+        let role = if *sort == 3 { "assistant" } else { "user" };
         let records = records.iter().map(|at| Some(before(now, *at))).chain(records.is_empty().then_some(None));
         let lines = records.map(|at| {
             let at = at.map(|at| format!(r#","timestamp":"{at}""#)).unwrap_or_default();
-            format!(r#"{{"type":"{said}"{at}{dir},"message":{{"content":"{id}"}}}}{}"#, "\n")
+            format!(r#"{{"type":"{role}"{at}{dir},"message":{{"content":"{id}"}}}}{}"#, "\n")
         });
         let mut text: String = lines.collect();
         if *sort == 4 {
@@ -285,12 +280,12 @@ mod tests {
         transcripts.iter().for_each(|transcript| write(home.path(), env.clock.now, transcript));
         let places = locate(&env, &[]);
         let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-        let wanted = ScanScope::GLANCE;
+        let scope = ScanScope::GLANCE;
         assert!(!depends_on_others(&env, filter));
-        let first = places.names_of_first(&env, filter, wanted, count, passes);
-        let first = first.and_then(|first| places.read_first(&env, wanted, first));
+        let first = places.names_of_first(&env, filter, scope, count, passes);
+        let first = first.and_then(|first| places.read_first(&env, scope, first));
         let Some(first) = first else { return false };
-        let all = places.read_with_dirs(&env, filter, wanted);
+        let all = places.read_with_dirs(&env, filter, scope);
         assert_eq!(first.problems, all.problems);
         let [first, all] = [first, all].map(|scan| format!("{:?}", filter_and_sort(scan.sessions, count, filter)));
         assert_eq!(first, all);

@@ -202,7 +202,7 @@ fn words_near(
     let may_have = |record: &[u8]| !is_verbatim || may_be_in(record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The search before reported files that cannot be read.
-    let _ = agent.messages_with(copy, &interest, &mut |said| match said {
+    let _ = agent.messages_with(copy, &interest, &mut |record_messages| match record_messages {
         Said::Message(message) => see(message.role, &message.text),
         Said::Uninteresting(_) => ControlFlow::Continue(()),
     });

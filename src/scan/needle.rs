@@ -34,32 +34,33 @@ impl Needle {
 
     /// Finds the first match in a text, in bytes.
     pub(crate) fn find_in(&self, text: &str) -> Option<Range<usize>> {
-        let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
+        let (requested, bytes) = (self.text.as_bytes(), text.as_bytes());
         if self.is_exact {
-            return memmem::find(bytes, wanted).map(|at| at..at + wanted.len());
+            return memmem::find(bytes, requested).map(|at| at..at + requested.len());
         }
-        let first = *wanted.first()?;
+        let first = *requested.first()?;
         if self.folded.is_empty() {
-            let is_here =
-                |at: &usize| bytes.get(*at..at + wanted.len()).is_some_and(|found| found.eq_ignore_ascii_case(wanted));
+            let is_here = |at: &usize| {
+                bytes.get(*at..at + requested.len()).is_some_and(|found| found.eq_ignore_ascii_case(requested))
+            };
             let mut places = memchr2_iter(first, first.to_ascii_uppercase(), bytes);
-            return places.find(is_here).map(|at| at..at + wanted.len());
+            return places.find(is_here).map(|at| at..at + requested.len());
         }
         text.char_indices().find_map(|(at, _)| Some(at..at + self.length_at(&text[at..])?))
     }
 
     /// Returns the length in bytes of a match at the beginning of a text.
     fn length_at(&self, text: &str) -> Option<usize> {
-        let mut wanted = self.folded.as_slice();
+        let mut requested = self.folded.as_slice();
         for (at, letter) in text.char_indices() {
             for folded in letter.to_lowercase() {
-                let (next, rest) = wanted.split_first()?;
+                let (next, rest) = requested.split_first()?;
                 if *next != folded {
                     return None;
                 }
-                wanted = rest;
+                requested = rest;
             }
-            if wanted.is_empty() {
+            if requested.is_empty() {
                 return Some(at + letter.len_utf8());
             }
         }

@@ -34,7 +34,7 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
 impl Scan {
     /// Adds the sessions outside the stores that are inside the directories that `filter` asks about, the caller's own
     /// directory, or the directories of known sessions; `watcher` receives the number of copies that were read.
-    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: ScanScope, watcher: &Watcher) {
+    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, scope: ScanScope, watcher: &Watcher) {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
             let others;
@@ -60,13 +60,13 @@ impl Scan {
                 continue;
             }
             watcher.begin(found.places.len());
-            let notes = Notes::of(env, &found.places, [], wanted.counts, &mut self.problems);
-            let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
+            let notes = Notes::of(env, &found.places, [], scope.counts, &mut self.problems);
+            let reader = Reader { env, notes: &notes, wanted: scope, inspector: &Inspector::default() };
             let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
             copies.extend(of_agent.into_iter().map(|session| session.copies));
-            let mut sessions = group(copies, wanted);
+            let mut sessions = group(copies, scope);
             look_at_launch_dirs(&mut sessions);
             self.sessions = rest;
             self.sessions.append(&mut sessions);

@@ -299,8 +299,8 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("a.jsonl");
             let needle = Needle::new(&text, false);
-            let said = if upper && !needle.is_exact { text.to_uppercase() } else { text };
-            let whole = ["-".repeat(before), said, "-".repeat(after)].concat();
+            let spelled = if upper && !needle.is_exact { text.to_uppercase() } else { text };
+            let whole = ["-".repeat(before), spelled, "-".repeat(after)].concat();
             write(&path, whole.as_bytes());
             prop_assume!(needle.find_in(&whole).is_some());
             prop_assert!(Probe::from_needle(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));

@@ -143,8 +143,8 @@ impl WordTally {
             (false, true) => Interest::Count,
             (false, false) => Interest::Nothing,
         };
-        let looked = agent.messages_with(copy, &interest, &mut |said| {
-            match said {
+        let looked = agent.messages_with(copy, &interest, &mut |record_messages| {
+            match record_messages {
                 Said::Uninteresting(count) => number += count,
                 Said::Message(message) => {
                     number += 1;

@@ -89,11 +89,11 @@ impl Places {
         self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         is_in_file: impl Fn(&dyn Agent, &Located) -> bool + Sync,
     ) -> Scan {
         if filter.is_narrow() || depends_on_others(env, filter) {
-            return self.read_with_dirs(env, filter, wanted);
+            return self.read_with_dirs(env, filter, scope);
         }
         let may_have = |place: &&Located| {
             let agent = agent::by_kind(place.agent()).filter(|agent| agent.about().has_verbatim_titles);
@@ -102,7 +102,7 @@ impl Places {
         };
         let name = |place: &Located| (place.agent(), place.id.clone());
         let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
-        let mut scan = self.read_some(env, wanted, |place| names.contains(&name(place)));
+        let mut scan = self.read_some(env, scope, |place| names.contains(&name(place)));
         scan.add_pointers(env);
         scan
     }
@@ -137,8 +137,8 @@ fn look_through(
     let (mut number, mut has_skipped) = (0, false);
     // Messages after the last one shown need no number.
     let counts = Cell::new(wish.has_numbers && wish.most > 0);
-    let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |said| {
-        let message = match said {
+    let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |record_messages| {
+        let message = match record_messages {
             Said::Message(message) => message,
             Said::Uninteresting(count) => {
                 number += count;

@@ -20,10 +20,10 @@ pub(super) fn add_project_evidence(
     copies: &mut [Vec<SessionCopy>],
     others: &[Located],
     notes: &Notes,
-    wanted: ScanScope,
+    scope: ScanScope,
     watcher: &Watcher,
 ) {
-    let lacks = |copy: &SessionCopy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
+    let lacks = |copy: &SessionCopy| scope.depth == Depth::Thorough || copy.launch_dir.is_none();
     if !copies.iter().flatten().any(lacks) {
         return;
     }

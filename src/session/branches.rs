@@ -226,8 +226,8 @@ impl Branches {
     }
 
     /// Returns whether a line is on the wanted branches.
-    pub(crate) fn has(&self, line: usize, wanted: BranchFilter) -> bool {
-        match wanted {
+    pub(crate) fn has(&self, line: usize, branches: BranchFilter) -> bool {
+        match branches {
             BranchFilter::All => self.number_of_line(line) != REPLACED,
             BranchFilter::Active => self.number_of_line(line) == ACTIVE,
             BranchFilter::Number(number) => self.is_on(line, number),
@@ -404,7 +404,8 @@ mod tests {
     #[test]
     fn a_rewound_end_is_branch_2() {
         let branches = Branches::without_end(2, 4);
-        let on = |branches: &Branches, wanted| (0..4).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>();
+        let on =
+            |branches: &Branches, requested| (0..4).filter(|line| branches.has(*line, requested)).collect::<Vec<_>>();
         assert_eq!(on(&branches, BranchFilter::Active), [0, 1]);
         assert_eq!(on(&branches, BranchFilter::Number(2)), [0, 1, 2, 3]);
         assert_eq!((branches.other(1), branches.other(2), branches.count()), (None, Some(2), 2));

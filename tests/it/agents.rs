@@ -236,20 +236,20 @@ fn running_client_protects_session_of_every_agent() {
         let before = picture_of_stores(&world.home());
         for args in [["--session", &id], ["--resume", &id], ["-r", &id], ["--x", &format!("--resume={id}")]] {
             let client = Waiting::start(&world, agent, &world.home(), &args);
-            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            let stderr = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
             let expected = format!("it is in use by process {}", client.0.id());
-            assert!(said.contains(&expected), "{agent} {args:?}: {said}");
+            assert!(stderr.contains(&expected), "{agent} {args:?}: {stderr}");
         }
         if !MARK_USE.contains(&agent) {
             let _client = Waiting::start(&world, agent, &world.home(), &["--continue"]);
-            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
-            assert!(said.contains("it may be in use") && said.contains("leaves no mark"), "{agent}: {said}");
+            let stderr = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            assert!(stderr.contains("it may be in use") && stderr.contains("leaves no mark"), "{agent}: {stderr}");
             world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
             assert_same(&before, &picture_of_stores(&world.home()), agent);
         }
         let _foreign = Waiting::start(&world, agent, &world.dir("another home"), &["--continue"]);
-        let said = world.rejoin(["delete", &id, "--yes", "--dry-run"]).stderr();
-        assert!(!said.contains("in use"), "{agent}: {said}");
+        let stderr = world.rejoin(["delete", &id, "--yes", "--dry-run"]).stderr();
+        assert!(!stderr.contains("in use"), "{agent}: {stderr}");
     });
 }
 
@@ -453,8 +453,8 @@ fn example_agent_of_guide_builds_and_lists_session() {
         .env_remove("REJOIN_FULL")
         .output()
         .expect("a shell");
-    let (answer, said) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success(), "{answer}{said}");
+    let (answer, stdout) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{answer}{stdout}");
     let listed = "otter\triver-1\twhere does the river end?\t/usr/bin\t2026-02-01T10:01:00Z\t210\t\n";
-    assert!(answer.starts_with(listed), "{answer}{said}");
+    assert!(answer.starts_with(listed), "{answer}{stdout}");
 }

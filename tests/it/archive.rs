@@ -189,15 +189,15 @@ fn restore_of_executable_files_needs_trust() {
         put(&code, "[env]\n");
         world.rejoin(["archive", &id(1)]).code(0);
         wipe(&world);
-        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        let stderr = world.rejoin(["restore", &id(1)]).code(0).stderr();
         assert!(!code.exists(), "{}", code.display());
         world.rejoin(["show", "--path", &id(1)]).code(0);
         let command = format!("`rejoin restore {} --trust`", id(1));
-        assert!(said.contains(&code.display().to_string()) && said.contains(&command), "{said}");
+        assert!(stderr.contains(&code.display().to_string()) && stderr.contains(&command), "{stderr}");
         world.rejoin(["restore", &id(1), "--trust"]).code(0);
         assert_eq!(std::fs::read_to_string(&code).expect("the file"), "[env]\n");
-        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
-        assert!(!said.contains("--trust"), "{said}");
+        let stderr = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        assert!(!stderr.contains("--trust"), "{stderr}");
     };
     check(&|world| {
         world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok"));
@@ -321,8 +321,8 @@ fn archive_stores_only_new_data() {
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((second.items[0].result, second.details.stored_bytes), (ChangeResult::Unchanged, 0));
     for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "would be archived")] {
-        let said = format!("0 sessions {verb}, 1 unchanged. Nothing is new in ~/.local/share/rejoin/archive.\n");
-        world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
+        let summary = format!("0 sessions {verb}, 1 unchanged. Nothing is new in ~/.local/share/rejoin/archive.\n");
+        world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*summary);
     }
     assert_eq!(archive_bytes(&dir), before);
     assert!(differences(&kept, &picture(&machine_dir(&dir).join("blobs"))).is_empty());
@@ -648,12 +648,12 @@ fn archive_reports_paths_that_it_could_not_read() {
     for choice in [&["--every"][..], &["--older-than", "1d"], &["--expiring", "30"]] {
         let args = || ["archive"].iter().chain(choice);
         let quiet = world.rejoin(args().chain(&["--quiet"])).code(3);
-        let said = quiet.stdout();
+        let stdout = quiet.stdout();
         assert!(
-            said.contains("\nrejoin archive: 0 sessions archived, 1 unchanged, 2 paths could not be read."),
-            "{said}"
+            stdout.contains("\nrejoin archive: 0 sessions archived, 1 unchanged, 2 paths could not be read."),
+            "{stdout}"
         );
-        assert_eq!((said.matches("left  ").count(), quiet.stderr()), (2, String::new()), "{choice:?}");
+        assert_eq!((stdout.matches("left  ").count(), quiet.stderr()), (2, String::new()), "{choice:?}");
         for plan in [&[][..], &["--dry-run"]] {
             let answer: Archive = world.rejoin(args().chain(plan).chain(&["--json"])).code(3).json();
             let about: Vec<&str> = answer.not_planned.iter().map(|one| one.about.as_str()).collect();

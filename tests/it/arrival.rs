@@ -94,8 +94,8 @@ fn no_command_removes_files_of_another_machine() {
             machines.run(name, JUNE, &["sync", "--restore-deleted"]).code(0);
             machines.run(name, JUNE, &["archive", "--verify"]).code(0);
             for (number, text) in [(1, "fix the cart"), (2, "count the tests")] {
-                let said = machines.run(name, JUNE, &["show", &id(number), "--transcript"]).code(0).stdout();
-                assert!(said.contains(text), "{words:?} on {name}: {said}");
+                let stdout = machines.run(name, JUNE, &["show", &id(number), "--transcript"]).code(0).stdout();
+                assert!(stdout.contains(text), "{words:?} on {name}: {stdout}");
             }
         }
     }
@@ -125,8 +125,8 @@ fn sync_keeps_own_files_that_arrive_again() {
     std::fs::create_dir(machines.copy_of("ana")).expect("a directory");
     machines.run("ana", JUNE, &["delete", &id(2), "--yes"]).code(0);
     machines.run("ana", JUNE, &["archive", "--every"]).code(0);
-    let said = machines.run("ana", JUNE, &["archive", "--verify"]).code(4).stdout();
-    assert!(said.contains("`rejoin archive --every --full` forgets"), "{said}");
+    let stdout = machines.run("ana", JUNE, &["archive", "--verify"]).code(4).stdout();
+    assert!(stdout.contains("`rejoin archive --every --full` forgets"), "{stdout}");
     machines.run("ana", JUNE, &["archive", "--every", "--full"]).code(0);
     machines.run("ana", JUNE, &["archive", "--verify"]).code(0);
 }
@@ -156,8 +156,8 @@ fn sync_ignores_clocks_of_machines() {
     machines.0.say("ana", "more");
     machines.run("ana", "2026-03-02T12:00:00Z", &["sync"]).code(0);
     machines.copy(&files(&machines.copy_of("ana")), "bob");
-    let said = machines.run("bob", "2026-03-02T13:00:00Z", &["sync"]).code(0).stdout();
-    assert!(said.contains("1 updated"), "{said}");
+    let stdout = machines.run("bob", "2026-03-02T13:00:00Z", &["sync"]).code(0).stdout();
+    assert!(stdout.contains("1 updated"), "{stdout}");
     assert!(machines.0.said("bob").contains("more"));
 }
 

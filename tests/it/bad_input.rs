@@ -144,16 +144,16 @@ fn commands_survive_every_kind_of_damage() {
         let (lines, peak) = world.measured(args);
         let lines = lines.code(0);
         assert!((1..MAX_KIB).contains(&peak), "{args:?} took {peak} KiB");
-        let said = lines.stderr();
+        let stderr = lines.stderr();
         let printed = lines.stdout();
         for id in &sound {
-            assert_eq!(printed.matches(&format!("\t{id}\t")).count(), 1, "{id} in {args:?}\n{printed}\n{said}");
+            assert_eq!(printed.matches(&format!("\t{id}\t")).count(), 1, "{id} in {args:?}\n{printed}\n{stderr}");
         }
         assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\r', '\u{0}']), "{printed:?}");
         let tabs = if args.contains(&"--counts") { 8 } else { 6 };
         assert!(printed.lines().all(|line| line.matches('\t').count() == tabs), "{printed}");
-        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
-        let mut warned: Vec<&str> = said.lines().collect();
+        assert!(!stderr.contains(['\u{1b}', '\u{7}']), "{stderr:?}");
+        let mut warned: Vec<&str> = stderr.lines().collect();
         for line in &warned {
             assert!(line.starts_with("warning: cannot read "), "{line}");
             assert!(bad.iter().any(|path| line.contains(&*path.to_string_lossy())), "nothing is wrong here: {line}");
@@ -161,7 +161,7 @@ fn commands_survive_every_kind_of_damage() {
         warned.sort_unstable();
         let count = warned.len();
         warned.dedup();
-        assert_eq!(warned.len(), count, "a warning is repeated:\n{said}");
+        assert_eq!(warned.len(), count, "a warning is repeated:\n{stderr}");
     }
     let list = world.rejoin(["list", "--json"]).code(0);
     let ids: Vec<String> = list.sessions().into_iter().map(|session| session.id).collect();
@@ -308,10 +308,14 @@ fn move_to_an_overlong_name_is_refused_without_traces() {
         let map = format!("{}={}/{to}", from.display(), world.root().display());
         for how in ["--dry-run", "--yes"] {
             let answer = world.rejoin(["move", "--map", &map, how]);
-            let said = answer.stdout() + &answer.stderr();
-            assert!(said.contains("longer than 255 bytes"), "{said}");
-            assert!(said.contains(&format!("claude {}", id(2))), "{said}");
-            assert_eq!(said.contains("moved  claude") || said.contains("would move  claude"), is_possible, "{said}");
+            let output = answer.stdout() + &answer.stderr();
+            assert!(output.contains("longer than 255 bytes"), "{output}");
+            assert!(output.contains(&format!("claude {}", id(2))), "{output}");
+            assert_eq!(
+                output.contains("moved  claude") || output.contains("would move  claude"),
+                is_possible,
+                "{output}"
+            );
         }
         if is_possible {
             world.rejoin(["undo"]).code(0);

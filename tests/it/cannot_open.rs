@@ -161,8 +161,8 @@ fn resume_refuses_session_that_agent_cannot_open() {
         let shown: Details = world.rejoin(["show", &session.id, "--json"]).code(0).json();
         assert!(shown.notes[0].contains(words), "{agent}: {:?}", shown.notes);
         for args in [&["--print"][..], &["--in", "/usr/bin"]] {
-            let said = world.rejoin([&["resume", session.id.as_str()], args].concat()).code(7).stderr();
-            assert!(said.contains(words) && said.contains("rejoin export"), "{agent}: {said}");
+            let stderr = world.rejoin([&["resume", session.id.as_str()], args].concat()).code(7).stderr();
+            assert!(stderr.contains(words) && stderr.contains("rejoin export"), "{agent}: {stderr}");
         }
         let plan: ResumePlan = world.rejoin(["resume", &session.id, "--in", "/usr/bin", "--json"]).json();
         assert!(plan.refusals.iter().any(|refusal| refusal.message.contains(words)), "{agent}");

@@ -141,8 +141,8 @@ fn delete_prints_trash_retention_of_config() {
     let world = World::new();
     put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
-    let said = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
-    assert!(said.contains("\n`rejoin cleanup` frees the space after 30 days; "), "{said}");
+    let stdout = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
+    assert!(stdout.contains("\n`rejoin cleanup` frees the space after 30 days; "), "{stdout}");
 }
 
 #[test]

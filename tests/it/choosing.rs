@@ -53,8 +53,11 @@ fn resume_takes_the_newer_and_larger_copy_and_explains_it() {
         let world = one_id_three_times(&order);
         let answer = world.rejoin(["resume", &id(1), "--agent", "claude"]).code(0);
         assert_eq!(launched(&world).cwd, world.dir("beta"));
-        let said = answer.stderr();
-        assert!(said.contains("It has 2 copies") && said.contains("newest record and the most messages"), "{said}");
+        let stderr = answer.stderr();
+        assert!(
+            stderr.contains("It has 2 copies") && stderr.contains("newest record and the most messages"),
+            "{stderr}"
+        );
 
         let shown: contract::Details = world.rejoin(["show", &format!("claude:{}", id(1)), "--json"]).code(0).json();
         let [chosen, other] = shown.session.copies.as_slice() else { panic!("two copies") };
@@ -97,19 +100,19 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
                 assert_eq!(answer.plan().refusals[0].code, "other-copy");
                 continue;
             }
-            let said = answer.stderr();
+            let stderr = answer.stderr();
             let why = format!("in {} claude would continue copy 1 of session {}, not copy 2\n", app.display(), id(1));
-            assert!(said.contains(&why), "{said}");
-            assert!(said.contains(&format!("its project {}: ", claude_slug(&other))), "{said}");
-            assert!(said.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{said}");
+            assert!(stderr.contains(&why), "{stderr}");
+            assert!(stderr.contains(&format!("its project {}: ", claude_slug(&other))), "{stderr}");
+            assert!(stderr.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{stderr}");
         }
     }
     assert!(world.launched().is_none());
-    let said = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
-    assert!(said.contains("copy 2: ") && said.contains("chosen: you asked for copy 2"), "{said}");
+    let stdout = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
+    assert!(stdout.contains("copy 2: ") && stdout.contains("chosen: you asked for copy 2"), "{stdout}");
     // The other copy is opened, and so is this one where it is filed, without losing its number on the way.
-    let said = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
-    assert!(said.contains("because you asked for copy 1"), "{said}");
+    let stderr = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
+    assert!(stderr.contains("because you asked for copy 1"), "{stderr}");
     assert_eq!(launched(&world).cwd, app);
     world.from(&other).rejoin(["resume", &name, "--copy", "2", "--in", "."]).code(0);
     assert_eq!(launched(&world).cwd, other);
@@ -117,8 +120,8 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
         world.home().join(".claude/projects").join(claude_slug(&app)).join(format!("{}.jsonl", id(1))),
     )
     .expect("a removal");
-    let said = world.rejoin(["resume", &name]).code(7).stderr();
-    assert!(said.contains(&format!("`rejoin resume {name} --trust`")), "{said}");
+    let stderr = world.rejoin(["resume", &name]).code(7).stderr();
+    assert!(stderr.contains(&format!("`rejoin resume {name} --trust`")), "{stderr}");
 }
 
 #[test]
@@ -219,17 +222,17 @@ fn move_suggests_each_candidate_of_moved_project() {
     let anywhere = format!("rejoin move {} NEW_DIR", plain.display());
     for args in [&["resume", &id(1)][..], &["show", &id(1)], &["doctor"]] {
         let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
-        let said = answer.stdout() + &answer.stderr();
+        let output = answer.stdout() + &answer.stderr();
         for command in &moves {
-            assert!(said.contains(command.as_str()), "{args:?}: {said}");
+            assert!(output.contains(command.as_str()), "{args:?}: {output}");
         }
-        assert!(said.contains("all 3 sessions follow"), "{args:?}: {said}");
-        assert!(!said.contains(&format!("best: {}", candidates[0].display())), "{args:?}: {said}");
+        assert!(output.contains("all 3 sessions follow"), "{args:?}: {output}");
+        assert!(!output.contains(&format!("best: {}", candidates[0].display())), "{args:?}: {output}");
     }
     for args in [&["resume", &id(4)][..], &["show", &id(4)], &["doctor", &id(4)]] {
         let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
-        let said = answer.stdout() + &answer.stderr();
-        assert!(said.contains(&anywhere), "{args:?}: {said}");
+        let output = answer.stdout() + &answer.stderr();
+        assert!(output.contains(&anywhere), "{args:?}: {output}");
     }
     let mut seat = shell(&world, &format!("resume {}", "till"));
     seat.shows(&format!("3 of {} sessions", 6));
@@ -247,13 +250,13 @@ fn move_suggests_each_candidate_of_moved_project() {
     assert!(error.contains(&note), "{error}");
     world.add(Claude::session(id(7)).in_dir(&candidates[0]).turn("unrelated", "done"));
     let dir = candidates[0].to_str().expect("a text");
-    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
-    assert!(said.contains(&note), "{said}");
-    let said = world.on_terminal(200, ["list", "--dir", world.dir("a").to_str().expect("a text")]).code(0).stderr();
-    assert!(!said.contains("which is gone"), "{said}");
+    let stderr = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(stderr.contains(&note), "{stderr}");
+    let stderr = world.on_terminal(200, ["list", "--dir", world.dir("a").to_str().expect("a text")]).code(0).stderr();
+    assert!(!stderr.contains("which is gone"), "{stderr}");
     world.rejoin(["move", shop.to_str().expect("a text"), dir, "--yes"]).code(0);
-    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
-    assert!(!said.contains("which is gone"), "{said}");
+    let stderr = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(!stderr.contains("which is gone"), "{stderr}");
 }
 
 #[test]
@@ -302,8 +305,8 @@ fn titles_and_tags_with_a_slash_name_a_session() {
     for words in ["feat/login", "src/main.rs", "tag:a/b"] {
         assert_eq!(world.rejoin(["show", "--path", words]).code(0).stdout(), path, "{words}");
     }
-    let said = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
-    assert!(said.contains("no/where does not exist"), "{said}");
+    let stderr = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
+    assert!(stderr.contains("no/where does not exist"), "{stderr}");
     world.rejoin(["show", "--path", "./src/main.rs"]).code(5);
 }
 
@@ -467,14 +470,14 @@ fn show_gives_the_reason_and_remedy_if_a_resume_is_refused() {
         (3, "does not exist", "--in .`"),
         (4, "has 2 copies", "--copy 1`"),
     ] {
-        let said = resume(n);
-        assert!(said.starts_with("refused: ") && said.contains(why), "{said}");
-        assert!(said.contains(&format!("`rejoin resume claude:{} {way}", id(n))), "{said}");
-        assert!(!said.contains("&& claude"), "{said}");
+        let stderr = resume(n);
+        assert!(stderr.starts_with("refused: ") && stderr.contains(why), "{stderr}");
+        assert!(stderr.contains(&format!("`rejoin resume claude:{} {way}", id(n))), "{stderr}");
+        assert!(!stderr.contains("&& claude"), "{stderr}");
         let refused = world.rejoin(["resume", &id(n)]);
         let error = refused.stderr();
         let first = error.lines().next().and_then(|line| line.strip_prefix("error: ")).expect("an error");
-        assert!(said.contains(first), "{said}: {error}");
+        assert!(stderr.contains(first), "{stderr}: {error}");
     }
 }
 

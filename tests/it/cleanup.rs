@@ -322,8 +322,8 @@ fn cleanup_filters_select_only_probe_sessions() {
         (&["delete", &id(11), "--is", "exec", "--yes"], 5, "does not pass the filters"),
     ];
     for (args, code, why) in refusals {
-        let said = world.rejoin(args).code(code).stderr();
-        assert!(said.contains(why), "{said}");
+        let stderr = world.rejoin(args).code(code).stderr();
+        assert!(stderr.contains(why), "{stderr}");
     }
     // Neither `latest` nor the directory means a probe, though a probe is newest.
     for name in ["latest", "."] {
@@ -359,8 +359,8 @@ fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
         assert_eq!((plan.kept(why), plan.kept(KeptFor::Newer)), (5, 6), "{:#?}", plan.details.kept);
     }
     touch_all("2026-02-25T10:00:00Z");
-    let said = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("5 with old records, but a newer file without times"), "{said}");
+    let stdout = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
+    assert!(stdout.contains("5 with old records, but a newer file without times"), "{stdout}");
     // A prompt after the title dates the file again.
     let mut text = std::fs::read_to_string(&titled).expect("a transcript");
     let first = text.lines().next().expect("a record").to_owned();
@@ -614,9 +614,9 @@ fn cleanup_reports_when_every_session_is_skipped() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(said.matches("skipped  claude ").count(), 3, "{said}");
-    assert!(said.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(stdout.matches("skipped  claude ").count(), 3, "{stdout}");
+    assert!(stdout.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{stdout}");
     assert_eq!(output.status.code(), Some(3));
 }
 
@@ -911,8 +911,9 @@ fn ndjson_plan_equals_json_plan() {
 #[test]
 fn cleanup_plan_explains_kept_sessions() {
     let world = world();
-    let said = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
-    assert!(said.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{said}");
-    let said = world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
-    assert!(said.contains(" newest of "), "{said}");
+    let stdout = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
+    assert!(stdout.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{stdout}");
+    let stdout =
+        world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(stdout.contains(" newest of "), "{stdout}");
 }

@@ -60,10 +60,10 @@ fn show_reads_a_rollout() {
 
 #[test]
 fn old_and_new_records_give_same_counts() {
-    let said = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
+    let with_turns = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
     let sessions = [
-        said(Codex::session(id(1))),
-        said(Codex::session(id(1)).in_old_words()),
+        with_turns(Codex::session(id(1))),
+        with_turns(Codex::session(id(1)).in_old_words()),
         Codex::session(id(1))
             .in_old_words()
             .turn("one", "1")
@@ -72,7 +72,7 @@ fn old_and_new_records_give_same_counts() {
             .reply("2")
             .prompt("three"),
         Codex::session(id(1)).turn("one", "1").in_old_words().tool("ls", "a.txt").reply("2").prompt("three"),
-        said(Codex::session(id(1)).bare()),
+        with_turns(Codex::session(id(1)).bare()),
     ];
     for (case, fixture) in sessions.into_iter().enumerate() {
         let world = World::new();
@@ -770,8 +770,8 @@ fn a_rewound_thread_is_one_session() {
     assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1)]);
     assert!(listed[0].health.is_empty(), "{:?}", listed[0].health);
     assert_eq!(listed[0].first_prompt.as_deref(), Some("first"));
-    let said = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
-    assert!(said.contains("first") && said.contains("four") && !said.contains("second"), "{said}");
+    let stdout = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    assert!(stdout.contains("first") && stdout.contains("four") && !stdout.contains("second"), "{stdout}");
     let shown: Details = world.rejoin(["show", &id(1), "--counts", "--json"]).code(0).json();
     assert_eq!((shown.session.prompts, shown.session.replies), (Some(2), Some(2)));
     let other = world.rejoin(["show", &id(1), "--transcript", "--branch", "2"]).code(0).stdout();
@@ -783,11 +783,11 @@ fn a_rewound_thread_is_one_session() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     assert!(files.iter().all(|file| !file.exists()));
     world.rejoin(["restore", &id(1)]).code(0);
-    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), said);
+    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), stdout);
     // A part that is missing is named.
     std::fs::remove_file(&files[0]).expect("a removal");
-    let said = world.rejoin(["show", &id(1)]).code(0).stdout();
-    assert!(said.contains("the rollout that it continues") && said.contains("is missing"), "{said}");
+    let stdout = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(stdout.contains("the rollout that it continues") && stdout.contains("is missing"), "{stdout}");
 }
 
 #[test]
@@ -797,8 +797,8 @@ fn parent_is_not_removed_before_its_fork() {
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});
     let fork = Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(1)).meta("history_base", history);
     let fork = world.add(fork.turn("fork it", "forked"));
-    let said = world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout();
-    assert!(said.contains("second") && said.contains("forked"), "{said}");
+    let stdout = world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout();
+    assert!(stdout.contains("second") && stdout.contains("forked"), "{stdout}");
     let refused = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();
     assert!(refused.contains(&format!("codex session {} continues it and needs its files", id(2))), "{refused}");
     // A later version may name the part in another form.
@@ -817,5 +817,5 @@ fn parent_is_not_removed_before_its_fork() {
     world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
     assert!(!base.exists() && !fork.exists());
     world.rejoin(["restore", &id(2)]).code(0);
-    assert_eq!(world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout(), said);
+    assert_eq!(world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout(), stdout);
 }

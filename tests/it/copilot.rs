@@ -154,8 +154,8 @@ fn text_of_sub_agents_and_skills_is_hidden() {
     assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(2)));
     assert_eq!(details.session.first_prompt.as_deref(), Some("look"));
     let messages = details.messages.expect("messages");
-    let said: Vec<_> = messages.iter().map(|message| message.text.as_str()).collect();
-    assert_eq!(said, ["look", r#"bash {"command":"ls"}"#, "→ a.txt", "so far", "Done.", "Done."]);
+    let texts: Vec<_> = messages.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["look", r#"bash {"command":"ls"}"#, "→ a.txt", "so far", "Done.", "Done."]);
 }
 
 #[test]

@@ -79,9 +79,16 @@ fn cost_of_repeated_claude_reply_counts_once() {
 #[test]
 fn costs_of_pi_include_all_branches() {
     let usage = |cost: &Value| json!({"input": 1, "output": 1, "cost": {"input": 7, "total": cost}});
-    let said = |cost: &Value| json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage(cost)});
+    let reply_with_cost = |cost: &Value| json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage(cost)});
     try_agent(&json!(0.25), |world, cost| {
-        world.add(Pi::session(id(1)).in_dir("/usr").prompt("x").message(&said(cost)).back_to(1).message(&said(cost)));
+        world.add(
+            Pi::session(id(1))
+                .in_dir("/usr")
+                .prompt("x")
+                .message(&reply_with_cost(cost))
+                .back_to(1)
+                .message(&reply_with_cost(cost)),
+        );
         let tokens: Value = world.rejoin(["stats", "--json"]).code(0).json();
         assert_eq!(tokens["total"]["tokens"]["input"], 2, "{cost} does not hide the tokens");
     });
@@ -160,15 +167,15 @@ fn cost_of_cline_session_includes_sub_agents() {
 #[test]
 fn costs_printed_by_aider_are_summed() {
     let world = World::new();
-    let said = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
+    let answer_with_costs = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
     let history = Aider::history()
         .prompt("x")
-        .raw(&said("$0.01 message, $0.01 session"))
+        .raw(&answer_with_costs("$0.01 message, $0.01 session"))
         .prompt("y")
-        .raw(&said("$0.02 message, $0.03 session"))
+        .raw(&answer_with_costs("$0.02 message, $0.03 session"))
         .start("2026-02-02 10:00:00", "aider")
         .prompt("z")
-        .raw(&said("$0.0025 message, $0.0025 session"));
+        .raw(&answer_with_costs("$0.0025 message, $0.0025 session"));
     let dir = world.dir("app");
     history.write_in_repository(&dir);
     let answer = world.from(&dir).rejoin(["stats", "--json"]).code(0).json::<Value>();
@@ -296,8 +303,8 @@ fn stats_shows_cost_with_number_of_sessions() {
 /// Adds a session of Pi with a recorded cost, or without usage.
 fn add_pi(home: &std::path::Path, number: u32, cost: Option<f64>) {
     let usage = cost.map(|cost| json!({"input": 20, "cacheRead": 10, "output": 4, "cost": {"total": cost}}));
-    let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage});
-    Pi::session(id(number)).in_dir("/usr").prompt("x").message(&said).write_to(home);
+    let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage});
+    Pi::session(id(number)).in_dir("/usr").prompt("x").message(&reply).write_to(home);
 }
 
 fn three() -> World {

@@ -122,13 +122,16 @@ fn damaged_page_hides_only_its_rows() {
             for id in readable(path, table, columns, ids) {
                 assert!(listed.contains(&&id), "seed {seed}: {id} of {} is hidden", path.display());
             }
-            let said = list.problems.iter().filter(|problem| Path::new(&problem.path) == path);
-            let said: Vec<&str> = said.map(|problem| problem.reason.as_str()).collect();
+            let of_path = list.problems.iter().filter(|problem| Path::new(&problem.path) == path);
+            let reasons: Vec<&str> = of_path.map(|problem| problem.reason.as_str()).collect();
             // A damaged id is that of another session, which exists.
             let count = list.sessions.iter().filter(|session| Path::new(&session.copies[0].path) == path).count();
             hidden += 20_usize.saturating_sub(count);
-            assert!(count >= 20 || !said.is_empty(), "seed {seed}: nothing is said of {}", path.display());
-            assert!(said.iter().filter(|reason| reason.contains("damaged")).count() <= 1, "seed {seed}: {said:?}");
+            assert!(count >= 20 || !reasons.is_empty(), "seed {seed}: nothing is said of {}", path.display());
+            assert!(
+                reasons.iter().filter(|reason| reason.contains("damaged")).count() <= 1,
+                "seed {seed}: {reasons:?}"
+            );
         }
     }
     assert!(hidden > 0, "no page that was damaged held a session");

@@ -807,7 +807,7 @@ fn accepted_finding_is_hidden_until_undo() {
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(0).json();
     assert_eq!((report.findings.len(), report.accepted), (0, 2));
     // A further copy of an accepted session is another finding.
-    let copy = |dir: &str, said: &str| Claude::session(id(7)).in_dir("/usr").filed_under(dir).turn(said, "y");
+    let copy = |dir: &str, prompt: &str| Claude::session(id(7)).in_dir("/usr").filed_under(dir).turn(prompt, "y");
     world.add(copy("-usr-a", "one"));
     world.add(copy("-usr-b", "two"));
     world.rejoin(["doctor", "--accept", "duplicate-session"]).code(0);

@@ -167,8 +167,8 @@ fn file_name_selects_format_without_overwriting() {
     for (name, start) in [("a.md", "# Sort"), ("a.html", "<!doctype html>"), ("a.json", "{\"format_version\"")] {
         let path = dir.join(name);
         let out = path.to_str().expect("a path");
-        let said = world.rejoin(["export", &id(1), "-o", out]).code(0).stdout_eq("").stderr();
-        assert_eq!(said, format!("Exported 1 session to {out}.\n"));
+        let stderr = world.rejoin(["export", &id(1), "-o", out]).code(0).stdout_eq("").stderr();
+        assert_eq!(stderr, format!("Exported 1 session to {out}.\n"));
         assert!(written(&path).starts_with(start), "{name}: {}", written(&path));
         std::fs::write(&path, "mine").expect("a file");
         let refused = world.rejoin(["export", &id(1), "-o", out]).code(1).stdout_eq("").stderr();
@@ -204,8 +204,8 @@ fn export_of_many_sessions_writes_an_index() {
     assert!(several.contains("`rejoin export --every --output rejoin-export`"), "{several}");
     let out = world.root().join("out");
     let dir = out.to_str().expect("a path");
-    let said = world.rejoin(["export", "--dir", APP, "-o", dir]).code(0).stdout_eq("").stderr();
-    assert_eq!(said, format!("Exported 2 sessions to {dir}; begin with {dir}/index.html.\n"));
+    let stderr = world.rejoin(["export", "--dir", APP, "-o", dir]).code(0).stdout_eq("").stderr();
+    assert_eq!(stderr, format!("Exported 2 sessions to {dir}; begin with {dir}/index.html.\n"));
     let index = written(out.join("index.html"));
     let link = Regex::new("<a href=\"([^\"]*)\">([^<]*)</a>").expect("a pattern");
     let links: Vec<_> = link.captures_iter(&index).map(|found| (found[1].to_owned(), found[2].to_owned())).collect();
@@ -491,10 +491,10 @@ fn export_refuses_unknown_file_extension() {
     {
         let out = world.root().join(name);
         let out = out.to_str().expect("a path");
-        let said = world.rejoin(["export", &id(1), "-o", out]).code(2).stdout_eq("").stderr();
+        let stderr = world.rejoin(["export", &id(1), "-o", out]).code(2).stdout_eq("").stderr();
         assert!(
-            said.contains(why) && said.contains("end the name in .md, .html or .json, or in / for a directory"),
-            "{said}"
+            stderr.contains(why) && stderr.contains("end the name in .md, .html or .json, or in / for a directory"),
+            "{stderr}"
         );
         assert!(!Path::new(out).exists());
         world.rejoin(["export", &id(1), "-o", out, "--format", "html"]).code(0);

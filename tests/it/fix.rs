@@ -246,12 +246,12 @@ fn confirmation_shows_both_copies_and_the_loss() {
             seat.sees(seen);
             seat.types(key);
         }
-        let (status, said) = seat.ends();
-        (status, said.replace("\r\n", "\n"))
+        let (status, screen) = seat.ends();
+        (status, screen.replace("\r\n", "\n"))
     };
     let id = id(1);
-    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "n\r")]);
-    assert_eq!(status, Some(1), "{said}");
+    let (status, screen) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "n\r")]);
+    assert_eq!(status, Some(1), "{screen}");
     for line in [
         "keep    copy 2: ",
         "alpha, 4 messages, ",
@@ -259,13 +259,13 @@ fn confirmation_shows_both_copies_and_the_loss() {
         "beta, 6 messages, ",
         "only there: 4 messages, from \"went right\" to \"gone on\"",
     ] {
-        assert!(said.contains(line), "{line:?} in {said}");
+        assert!(screen.contains(line), "{line:?} in {screen}");
     }
     assert_same(&before, &stores(&world), "after a no");
 
-    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "y\r")]);
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("removed  a copy of claude"), "{said}");
+    let (status, screen) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "y\r")]);
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(screen.contains("removed  a copy of claude"), "{screen}");
 }
 
 #[test]
@@ -277,26 +277,26 @@ fn fix_of_many_ends_with_counts() {
     for n in 31..=60 {
         world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
     }
-    let said = world.rejoin(["doctor", "--fix"]).code(4).stdout();
-    assert_eq!(said.matches("\nrepaired  ").count(), 29, "{said}");
-    assert!(said.contains("\n30 problems repaired.\n"), "{said}");
-    assert!(said.ends_with("\n31 other problems need a decision; `rejoin doctor` names them.\n"), "{said}");
+    let stdout = world.rejoin(["doctor", "--fix"]).code(4).stdout();
+    assert_eq!(stdout.matches("\nrepaired  ").count(), 29, "{stdout}");
+    assert!(stdout.contains("\n30 problems repaired.\n"), "{stdout}");
+    assert!(stdout.ends_with("\n31 other problems need a decision; `rejoin doctor` names them.\n"), "{stdout}");
 }
 
 #[test]
 fn delete_refuses_unknown_copies_and_the_last_one() {
     let world = world();
     let before = stores(&world);
-    let said = world.rejoin(["delete", &id(5), "--copy", "3"]).code(5).stderr();
-    assert!(said.contains("--copy 2"), "{said}");
+    let stderr = world.rejoin(["delete", &id(5), "--copy", "3"]).code(5).stderr();
+    assert!(stderr.contains("--copy 2"), "{stderr}");
     world.rejoin(["delete", "5", "--copy", "1"]).code(2);
     world.rejoin(["delete", &id(5), &id(3), "--copy", "1"]).code(2);
     world.rejoin(["delete", &id(5), "--copy", "1", "--permanent", "--yes"]).code(2);
     world.rejoin(["delete", "ffffffff", "--copy", "1"]).code(5);
     world.rejoin(["delete", &id(5), "--copy", "2", "--apply", "000000000000"]).code(7);
     for (n, copies) in [(1, &["--copy", "1"][..]), (5, &["--copy", "1", "--copy", "2"])] {
-        let said = world.rejoin([&["delete", &id(n), "--yes"], copies].concat()).code(7).stderr();
-        assert!(said.contains("has no other copy, so this one stays"), "{said}");
+        let stderr = world.rejoin([&["delete", &id(n), "--yes"], copies].concat()).code(7).stderr();
+        assert!(stderr.contains("has no other copy, so this one stays"), "{stderr}");
     }
     assert_same(&before, &stores(&world), "after refusals");
 }

@@ -102,10 +102,10 @@ fn clickhouse_and_duckdb_match_plain_counts() {
     let dir = dir.to_str().expect("a path in UTF-8");
     let words = [MEASURE, "--hosts", "20", "--sessions", "1000", "--dir", dir];
     let output = Command::new("python3").args(words).stdin(Stdio::null()).output().expect("python3");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
     // A row a question, with both engines in it.
-    assert_eq!((said.matches(" MiB |").count(), said.matches(" s, ").count()), (12, 12), "{said}");
+    assert_eq!((stdout.matches(" MiB |").count(), stdout.matches(" s, ").count()), (12, 12), "{stdout}");
 }
 
 /// Returns the columns of an engine, each with the names inside its type.

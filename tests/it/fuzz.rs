@@ -90,60 +90,60 @@ impl Arena {
         for n in 1..=2_u32 {
             let dir = self.world.dir(&format!("work-{n}"));
             let (dir, one) = (dir.as_path(), id(n));
-            let said = ("find the needle", "found it");
+            let messages = ("find the needle", "found it");
             self.add("amplifier", &one, |home| {
                 let session = Amplifier::session(id(n)).in_dir(dir).session_info(dir).named("Needle");
-                session.turn(said.0, said.1).turn("more", "yes").write_to(home);
+                session.turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("claude", &one, |home| {
                 let session =
-                    Claude::session(id(n)).in_dir(dir).title("Needle").turn(said.0, said.1).turn("more", "yes");
+                    Claude::session(id(n)).in_dir(dir).title("Needle").turn(messages.0, messages.1).turn("more", "yes");
                 session.subagent(&format!("agent-a{n}"), "look", "ok").write_to(home);
             });
             self.add("codex", &one, |home| {
-                let session = Codex::session(id(n)).in_dir(dir).turn(said.0, said.1).tool("ls", "a b");
+                let session = Codex::session(id(n)).in_dir(dir).turn(messages.0, messages.1).tool("ls", "a b");
                 drop(if n == 1 { session.write_to(home) } else { session.packed().write_to(home) });
             });
             self.add("copilot", &one, |home| {
-                let session = Copilot::session(id(n)).in_dir(dir).named("Needle").turn(said.0, said.1);
+                let session = Copilot::session(id(n)).in_dir(dir).named("Needle").turn(messages.0, messages.1);
                 session.call("ls", "a b").write_to(home);
             });
             self.add("gemini", &one, |home| {
-                let session = Gemini::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes");
+                let session = Gemini::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes");
                 drop(if n == 1 { session.write_to(home) } else { session.document().write_to(home) });
             });
             self.add("gptme", &format!("2026-02-01-fox-{n}"), |home| {
                 let session = Gptme::session(format!("2026-02-01-fox-{n}")).in_dir(dir).named("Needle");
-                session.turn(said.0, said.1).turn("more", "yes").write_to(home);
+                session.turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("jido", &one, |home| drop(Jido::session(id(n)).in_dir(dir).write_to(home)));
             self.add("kimi", &one, |home| {
-                Kimi::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+                Kimi::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("openhands", &openhands_id(n), |home| {
-                let session = OpenHands::session(openhands_id(n)).in_dir(dir).turn(said.0, said.1);
+                let session = OpenHands::session(openhands_id(n)).in_dir(dir).turn(messages.0, messages.1);
                 session.call("ls", "answer").turn("more", "yes").write_to(home);
             });
             self.add("pi", &one, |home| {
-                let session = Pi::session(id(n)).in_dir(dir).named("Needle").turn(said.0, said.1);
+                let session = Pi::session(id(n)).in_dir(dir).named("Needle").turn(messages.0, messages.1);
                 session.turn("more", "yes").back_to(2).turn("or so", "no").write_to(home);
             });
             self.add("qwen", &one, |home| {
                 Qwen::session(id(n))
                     .in_dir(dir)
-                    .turn(said.0, said.1)
+                    .turn(messages.0, messages.1)
                     .title("Needle")
                     .turn("more", "yes")
                     .write_to(home);
             });
             self.add("vibe", &one, |home| {
-                Vibe::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+                Vibe::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("vibe", &id(n + 10), |home| {
-                OldVibe::session(id(n + 10)).in_dir(dir).named("Needle").turn(said.0, said.1).write_to(home);
+                OldVibe::session(id(n + 10)).in_dir(dir).named("Needle").turn(messages.0, messages.1).write_to(home);
             });
             self.add("claude", &one, |home| drop(Leo::pointer(dir, &id(n)).write_to(home)));
-            self.add("aider", "", |_| drop(Aider::history().turn(said.0, said.1).write_in_repository(dir)));
+            self.add("aider", "", |_| drop(Aider::history().turn(messages.0, messages.1).write_in_repository(dir)));
             self.add_samples(n);
             #[cfg(feature = "sqlite")]
             self.fill_databases(n, dir);
@@ -232,29 +232,37 @@ impl Arena {
     #[cfg(feature = "sqlite")]
     fn fill_databases(&mut self, n: u32, dir: &Path) {
         use crate::fixtures::{Crush, Goose, Hermes, OpenCode, hermes_id, opencode_id, register_crush};
-        let said = ("find the needle", "found it");
+        let messages = ("find the needle", "found it");
         self.add("opencode", &opencode_id(n), |home| {
-            OpenCode::session(opencode_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            OpenCode::session(opencode_id(n))
+                .in_dir(dir)
+                .turn(messages.0, messages.1)
+                .turn("more", "yes")
+                .write_to(home);
         });
         self.add("opencode", &opencode_id(n + 10), |home| {
-            OpenCode::session(opencode_id(n + 10)).in_dir(dir).turn(said.0, said.1).write_tree(home);
+            OpenCode::session(opencode_id(n + 10)).in_dir(dir).turn(messages.0, messages.1).write_tree(home);
         });
         self.add("kilo", &opencode_id(n + 20), |home| {
-            OpenCode::of_kilo(opencode_id(n + 20)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            OpenCode::of_kilo(opencode_id(n + 20))
+                .in_dir(dir)
+                .turn(messages.0, messages.1)
+                .turn("more", "yes")
+                .write_to(home);
         });
         self.add("hermes", &hermes_id(n), |home| {
-            Hermes::session(hermes_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            Hermes::session(hermes_id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
         });
         self.add("goose", &format!("20260201_{n}"), |home| {
             Goose::session(&format!("20260201_{n}"))
                 .in_dir(dir)
-                .turn(said.0, said.1)
+                .turn(messages.0, messages.1)
                 .turn("more", "yes")
                 .write_to(home);
         });
         let work = self.world.dir("work-1");
         self.add("crush", &id(n), |home| {
-            Crush::session(id(n)).turn(said.0, said.1).turn("more", "yes").write_in(&work.join(".crush"));
+            Crush::session(id(n)).turn(messages.0, messages.1).turn("more", "yes").write_in(&work.join(".crush"));
             register_crush(home, &[(&work, &work.join(".crush"))]);
         });
     }
@@ -296,11 +304,11 @@ impl Arena {
             let status = child.wait().expect("an end");
             Ran { status, stdout: stdout.join().expect("text"), stderr: stderr.join().expect("text"), peak_kib, ticks }
         });
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let stderr = String::from_utf8_lossy(&ran.stderr);
         let told: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().chars().take(80).collect::<String>()).collect();
         match ran.status.code() {
             Some(0..=7 | 126 | 127) => {}
-            _ => return Err(format!("{told:?} ended with {}: {said}", ran.status)),
+            _ => return Err(format!("{told:?} ended with {}: {stderr}", ran.status)),
         }
         if ran.peak_kib > MAX_KIB {
             return Err(format!("{told:?} took {} KiB", ran.peak_kib));

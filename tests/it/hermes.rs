@@ -35,8 +35,8 @@ fn show_reads_a_session_from_the_database() {
     // Only the messages have the time of the last use.
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00.125Z"));
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
-    let said = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
-    assert_eq!(texts, [&said[..], &["thanks", "Welcome."]].concat());
+    let messages = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
+    assert_eq!(texts, [&messages[..], &["thanks", "Welcome."]].concat());
 }
 
 #[test]

@@ -116,8 +116,8 @@ fn hook_keeps_mode_and_owner_of_transcript() {
     let mode = || dir.join("transcript.jsonl").metadata().expect("metadata").permissions().mode() & 0o777;
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "a"}])));
     assert_eq!(mode(), 0o600);
-    let wanted = PermissionsExt::from_mode(0o640);
-    std::fs::set_permissions(dir.join("transcript.jsonl"), wanted).expect("a mode");
+    let requested = PermissionsExt::from_mode(0o640);
+    std::fs::set_permissions(dir.join("transcript.jsonl"), requested).expect("a mode");
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "b"}])));
     assert_eq!(mode(), 0o640);
 }

@@ -117,12 +117,12 @@ fn list_merges_sessions_of_several_hosts() {
 #[test]
 fn list_sorts_sessions_of_hosts_by_cost() {
     let hosts = two();
-    let said = |cost: f64| {
+    let with_cost = |cost: f64| {
         let usage = serde_json::json!({"input": 3, "output": 4, "cost": {"total": cost}});
         serde_json::json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "usage": usage})
     };
-    hosts.add("one", Pi::session(id(4)).in_dir(APP).prompt("x").message(&said(0.25)));
-    hosts.add("two", Pi::session(id(5)).in_dir(APP).prompt("x").message(&said(0.5)));
+    hosts.add("one", Pi::session(id(4)).in_dir(APP).prompt("x").message(&with_cost(0.25)));
+    hosts.add("two", Pi::session(id(5)).in_dir(APP).prompt("x").message(&with_cost(0.5)));
     let list = |more: &[&str]| {
         let words = ["list", "--hosts", "one,two", "--agent", "pi", "--format", "tsv", "--fields", "id,cost,tokens"];
         hosts.rejoin(&[&words, more].concat()).code(0).stdout()
@@ -190,8 +190,8 @@ fn failed_host_takes_one_line() {
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
         // Answers that are not merged report the fault in the same place.
         let shown = hosts.rejoin(&["show", &id(2), "--host", host, "--host", "two", "--json"]).code(3);
-        let said = shown.error().message;
-        assert_eq!(format!("error: {said}"), why, "{host}");
+        let message = shown.error().message;
+        assert_eq!(format!("error: {message}"), why, "{host}");
         let shown: Value = contract::parse(&shown.stdout());
         let [first, second] = [0, 1].map(|at| &shown["hosts"][at]["answer"]["kind"]);
         assert_eq!((first, second), (&Value::Null, &"session".into()), "{host}");
@@ -442,9 +442,9 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
             // Every second session has the same messages on each host, so that they share stored data.
-            let said =
+            let prompt =
                 if number % 2 == 0 { "the same everywhere".repeat(200) } else { format!("only {number} ").repeat(300) };
-            hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&said, "ok"));
+            hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&prompt, "ok"));
         }
     }
     let words = ["archive", "--every", "--archive-dir", shared, "--lock-timeout", "60s"];
@@ -531,8 +531,8 @@ fn ambiguous_session_lists_its_hosts() {
     // So it is in a terminal, and without a session.
     let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["resume", "--host", "one,two", "quokka"]);
-    let (status, said) = Seat::run(&command, 100, 30).ends();
-    assert!(status == Some(6) && said.contains("several sessions on 2 hosts"), "{said}");
+    let (status, screen) = Seat::run(&command, 100, 30).ends();
+    assert!(status == Some(6) && screen.contains("several sessions on 2 hosts"), "{screen}");
     hosts.rejoin(&["resume", "--host", "one,two"]).code(2).stderr_eq(
         "error: no SESSION was given, and 2 hosts were named\nhint: see them with `rejoin list --all --host one,two`\n",
     );

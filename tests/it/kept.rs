@@ -215,10 +215,10 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
         assert_eq!(planned.starts_with(why), !why.to_lowercase().starts_with("opencode ") || why.ends_with("PATH"));
         assert_eq!((plan.planned == 0, plan.refused), (!planned.is_empty(), u64::from(!planned.is_empty())));
         let done: Change = world.rejoin(["restore", &id, "--json"]).code(3).json();
-        let said = done.items[0].error.clone().expect("a reason");
-        assert!(said.starts_with(why) && said.contains("run `opencode import "), "{said}");
+        let error = done.items[0].error.clone().expect("a reason");
+        assert!(error.starts_with(why) && error.contains("run `opencode import "), "{error}");
         let file = world.home().join(format!(".local/share/rejoin/restored/opencode-{id}.json"));
-        assert!(said.contains(file.to_str().expect("a path")), "{said}");
+        assert!(error.contains(file.to_str().expect("a path")), "{error}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().expect("a file").permissions());
         assert_eq!(mode & 0o777, 0o600);
     };
@@ -264,11 +264,11 @@ fn restore_writes_sql_for_agents_without_an_import() {
             .expect("a loss");
         let planned = world.rejoin(["restore", &name, "--dry-run"]).code(3).stdout();
         assert!(planned.contains("takes no session in by itself"), "{planned}");
-        let said = world.rejoin(["restore", &name]).code(3).stdout();
+        let stdout = world.rejoin(["restore", &name]).code(3).stdout();
         let file = world.home().join(format!(".local/share/rejoin/restored/{agent}-{id}.sql"));
         assert!(
-            said.contains(&format!("run `sqlite3 {} <{}`", path(&world.home()).display(), file.display())),
-            "{said}"
+            stdout.contains(&format!("run `sqlite3 {} <{}`", path(&world.home()).display(), file.display())),
+            "{stdout}"
         );
         world.rejoin(["show", &name, "--transcript"]).code(0);
         let script = std::fs::read_to_string(&file).expect("a script").replace(".bail on\n", "");
@@ -385,10 +385,10 @@ fn manifest_cannot_redirect_import_to_other_database() {
         installed(&world, &before);
         let store = world.root().join(elsewhere);
         edit_manifest(&world, |manifest| manifest["stores"][0] = serde_json::json!(store));
-        let said = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
+        let answer = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
         if let Some(launch) = world.launched() {
             assert_eq!(launch.variable("OPENCODE_DB"), None, "{elsewhere}");
-            assert!(said.stderr().contains("is not a database of OpenCode here"), "{}", said.stderr());
+            assert!(answer.stderr().contains("is not a database of OpenCode here"), "{}", answer.stderr());
         }
         assert_eq!(std::fs::read_dir(world.root().join("elsewhere")).expect("a directory").count(), 0);
     }
@@ -403,8 +403,8 @@ fn manifest_cannot_choose_start_directory() {
     edit_manifest(&world, |manifest| manifest["facts"]["launch_dir"] = serde_json::json!(evil));
     let planned = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
     assert!(planned.contains("only the archive names its directory"), "{planned}");
-    let said = world.rejoin(["restore", &id]).code(3).stdout();
-    assert!(said.contains("only the archive names its directory"), "{said}");
+    let stdout = world.rejoin(["restore", &id]).code(3).stdout();
+    assert!(stdout.contains("only the archive names its directory"), "{stdout}");
     // A mapping of other directories does not name this one.
     world.rejoin(["restore", &id, "--map", "/old=/new"]).code(3);
     assert!(world.launched().is_none());
@@ -445,8 +445,8 @@ fn restore_imports_session_into_its_channel_database() {
     world.rejoin(["archive", "--every"]).code(0);
     let connection = Connection::open(&channel).expect("a database");
     connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");
-    let said = world.rejoin(["restore", &id, "--trust"]).code(3).stdout();
-    assert!(said.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{said}");
+    let stdout = world.rejoin(["restore", &id, "--trust"]).code(3).stdout();
+    assert!(stdout.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{stdout}");
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.variable("OPENCODE_DB"), channel.to_str());
 }

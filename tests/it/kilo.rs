@@ -93,8 +93,8 @@ fn resume_refuses_missing_directory_and_move_advises() {
     let plan: Move = world.rejoin(["move", paths[0], paths[1], "--dry-run", "--json"]).json();
     assert_eq!(plan.planned, 0);
     let answer = world.rejoin(["move", paths[0], paths[1], "--dry-run"]);
-    let said = answer.stdout() + &answer.stderr();
-    assert!(said.contains(&format!("kilo export {id} > ~/{id}.json")), "{said}");
+    let output = answer.stdout() + &answer.stderr();
+    assert!(output.contains(&format!("kilo export {id} > ~/{id}.json")), "{output}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
     let id = format!("ses_{old}");
     let custom = json!({"imported_from_kimi_cli": true, "kimi_cli_session_id": old, "imported_at": "2026-02-20T10:00:00.000Z",
         "kimi_cli_source_path": format!("/home/ana/.kimi/sessions/0b66e4fcb1074b0cf2a0e42c410f3efb/{old}")});
-    let said = |role: &str, text: &str, calls: Value| {
+    let message = |role: &str, text: &str, calls: Value| {
         let content = json!([{"type": "text", "text": text}]);
         json!({"type": "context.append_message", "message": {"role": role, "content": content, "toolCalls": calls}})
     };
@@ -153,12 +153,12 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
     let log = [
         json!({"type": "metadata", "protocol_version": "1.0", "created_at": START}),
         record(0, "turn.prompt", "input", &json!([{"type": "text", "text": "look"}])),
-        said("user", "look", json!([])),
-        said("user", "<system>put in</system>", json!([])),
-        said("assistant", "I will.", call),
-        said("tool", "a b", json!([])),
-        said("assistant", "Done.", json!([])),
-        said("assistant", "Done.", json!([])),
+        message("user", "look", json!([])),
+        message("user", "<system>put in</system>", json!([])),
+        message("assistant", "I will.", call),
+        message("tool", "a b", json!([])),
+        message("assistant", "Done.", json!([])),
+        message("assistant", "Done.", json!([])),
         record(0, "turn.ended", "reason", &json!("completed")),
     ];
     write(&world.home(), &id, dir, &json!({"title": "Looking", "custom": custom}), &log);

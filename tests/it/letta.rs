@@ -245,10 +245,10 @@ fn header_directory_is_only_a_fallback() {
 #[test]
 fn migrated_session_uses_provider_timestamp() {
     let world = World::new();
-    let mut said = reply("ok");
+    let mut reply_entry = reply("ok");
     // 2026-02-10T10:00:00Z; the entry has an invented time.
-    said["timestamp"] = json!(1_770_717_600_000_u64);
-    let before = [typed(&[&reminder(APP, None), "look"]), said, typed(&["more"])];
+    reply_entry["timestamp"] = json!(1_770_717_600_000_u64);
+    let before = [typed(&[&reminder(APP, None), "look"]), reply_entry, typed(&["more"])];
     let mut records = entries(1, "/usr/lib", &before);
     for (second, record) in records.iter_mut().enumerate() {
         record["timestamp"] = json!(format!("2026-01-01T00:00:0{second}.000Z"));

@@ -180,8 +180,8 @@ fn accounts_with_shared_projects_have_one_copy() {
     assert!(path.is_file());
     let agents = world.on_terminal(160, ["agents"]).code(0).stdout();
     for account in [".claude-third", ".claude-work"] {
-        let said = format!("claude shares sessions in ~/.claude with ~/{account} through links");
-        assert!(agents.contains(&said), "{agents}");
+        let note = format!("claude shares sessions in ~/.claude with ~/{account} through links");
+        assert!(agents.contains(&note), "{agents}");
     }
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("1 session archived"));
     world.rejoin(["rename", &session, "Another title"]).code(0);
@@ -251,8 +251,8 @@ fn backfill_through_link_is_refused() {
     symlink(world.root().join("shared"), project).expect("a link");
     for args in [&["backfill", "--every", "--dry-run"][..], &["backfill", "--every"], &["doctor", "--fix"]] {
         let refused = world.rejoin(args);
-        let said = refused.stdout() + &refused.stderr();
-        assert!(said.contains("is a link that leads out of the store"), "{args:?}: {said}");
+        let output = refused.stdout() + &refused.stderr();
+        assert!(output.contains("is a link that leads out of the store"), "{args:?}: {output}");
         assert!(!session.join("session-info.json").exists());
     }
 }
@@ -287,10 +287,10 @@ fn agents_and_doctor_name_unfollowed_links() {
         not_followed.push("-others");
     }
     for args in [&["agents"][..], &["doctor"], &["list"]] {
-        let said = world.rejoin(args).code_is_one_of(&[0, 3, 4]);
-        let said = said.stdout() + &said.stderr();
+        let answer = world.rejoin(args).code_is_one_of(&[0, 3, 4]);
+        let output = answer.stdout() + &answer.stderr();
         for name in &not_followed {
-            assert!(said.contains(&format!(".claude/projects/{name}: it is a link to ")), "{args:?}: {said}");
+            assert!(output.contains(&format!(".claude/projects/{name}: it is a link to ")), "{args:?}: {output}");
         }
     }
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
@@ -298,9 +298,9 @@ fn agents_and_doctor_name_unfollowed_links() {
     std::fs::create_dir(world.home().join(".claude-work")).expect("a directory");
     symlink("../.claude/projects", world.home().join(".claude-work/projects")).expect("a link");
     for args in [&["agents"][..], &["doctor", "--all-findings"], &["list"]] {
-        let said = world.rejoin(args);
-        let said = said.stdout() + &said.stderr();
-        assert_eq!(said.matches("unplugged/history, which does not exist").count(), 1, "{args:?}: {said}");
+        let answer = world.rejoin(args);
+        let output = answer.stdout() + &answer.stderr();
+        assert_eq!(output.matches("unplugged/history, which does not exist").count(), 1, "{args:?}: {output}");
     }
 }
 

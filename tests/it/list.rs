@@ -164,8 +164,8 @@ fn list_filters_by_age() {
         call.code(0).sessions().len()
     };
     assert_eq!([here("2026-02-28 07:10"), here("2026-02-28T07:10:00Z")], [3, 2]);
-    let said = world.rejoin(["list", "--since", "3m"]).code(2).stderr();
-    assert!(said.contains("m may mean minutes or months; use 3min or 3mo"), "{said}");
+    let stderr = world.rejoin(["list", "--since", "3m"]).code(2).stderr();
+    assert!(stderr.contains("m may mean minutes or months; use 3min or 3mo"), "{stderr}");
     world.rejoin(["cleanup", "--older-than", "3M", "--dry-run"]).code(2);
 }
 

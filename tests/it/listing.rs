@@ -265,9 +265,9 @@ fn every_command_explains_empty_home() {
         assert!(!answer.stdout().contains("problems found"), "{args:?}");
     }
     for args in [&["resume", "latest"][..], &["resume", "."], &["show", "abc"], &["show", "--path", "a title"]] {
-        let said = world.rejoin(args).code(5).stderr();
+        let stderr = world.rejoin(args).code(5).stderr();
         let error = "error: no agent has sessions here\nhint: run `rejoin agents` to see where rejoin looked\n";
-        assert_eq!(said, error, "{args:?}");
+        assert_eq!(stderr, error, "{args:?}");
     }
 }
 
@@ -280,10 +280,10 @@ fn an_unreadable_store_is_not_an_empty_home() {
         std::fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
         std::os::unix::fs::symlink("/volume/of/ana", &link).expect("a link");
         let warning = format!("cannot read {}: it is a link to /volume/of/ana, which does not exist", link.display());
-        let said = world.on_terminal(200, ["list"]).code(0).stderr();
-        assert!(said.contains(&warning) && !said.contains("No agent has sessions here"), "{said}");
-        let said = world.rejoin(["resume", "latest"]).code(5).stderr();
-        assert!(said.contains(&warning) && !said.contains("no agent has sessions here"), "{said}");
+        let stderr = world.on_terminal(200, ["list"]).code(0).stderr();
+        assert!(stderr.contains(&warning) && !stderr.contains("No agent has sessions here"), "{stderr}");
+        let stderr = world.rejoin(["resume", "latest"]).code(5).stderr();
+        assert!(stderr.contains(&warning) && !stderr.contains("no agent has sessions here"), "{stderr}");
         std::fs::remove_file(&link).expect("a link");
     }
 }
@@ -451,7 +451,7 @@ fn is_closed_and_is_archived_are_synonyms() {
     assert!(shown.contains("kind          closed"), "{shown}");
     for columns in [60, 80, 120, 200] {
         let table = world.on_terminal(columns, ["list", "--all", "--color", "never"]).code(0);
-        let said = table.stdout() + &table.stderr();
-        assert!(!said.contains("archived") && said.contains("closed"), "{columns}: {said}");
+        let output = table.stdout() + &table.stderr();
+        assert!(!output.contains("archived") && output.contains("closed"), "{columns}: {output}");
     }
 }

@@ -73,7 +73,7 @@ fn long_records_of_every_agent_are_read() {
                     std::fs::write(log, text).expect("a log");
                     age(log);
                 }
-                let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {case}: {what}: {said}"));
+                let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {case}: {what}: {detail}"));
                 let after = messages_of(&world, &session.id);
                 if after != before {
                     fault("show", format!("{after} is not {before}"));
@@ -82,7 +82,7 @@ fn long_records_of_every_agent_are_read() {
                 if listed
                     .first()
                     .and_then(|one| one.first_prompt.as_deref())
-                    .is_none_or(|said| !said.starts_with(&prompt))
+                    .is_none_or(|text| !text.starts_with(&prompt))
                 {
                     fault("list", format!("{listed:?}"));
                 }

@@ -117,8 +117,8 @@ fn move_and_undo_work_for_every_agents_sessions() {
     assert!(dirs.contains(&("claude".to_owned(), id(30), text(&new.join("src")))), "{dirs:?}");
     assert!(dirs.contains(&("claude".to_owned(), id(31), text(&neighbour))), "{dirs:?}");
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
-    let said: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
-    assert!(said.is_empty(), "{said:?}");
+    let serious: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
+    assert!(serious.is_empty(), "{serious:?}");
 
     world.rejoin(["undo"]).code(0);
     assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
@@ -295,10 +295,10 @@ fn move_skips_session_in_use() {
     let registration = json!({"pid": pid, "sessionId": id(1), "cwd": old});
     put(&world.home().join(".claude/sessions").join(format!("{pid}.json")), registration.to_string());
     let answer = world.rejoin(args(&old, &new, &["--yes"])).code(3);
-    let said = answer.stdout();
+    let stdout = answer.stdout();
     assert!(
-        said.contains(&format!("left  claude {}", id(1))) && said.contains("1 session moved, 1 left as it is."),
-        "{said}"
+        stdout.contains(&format!("left  claude {}", id(1))) && stdout.contains("1 session moved, 1 left as it is."),
+        "{stdout}"
     );
     let dirs = launch_dirs(&world);
     assert_eq!(dirs[0].2, old.display().to_string());
@@ -415,9 +415,9 @@ fn mistyped_directory_suggests_closest() {
     let (plain, new) = (world.dir("work/plain"), world.dir("new place"));
     world.add(Claude::session(id(1)).in_dir(&plain).turn("x", "y"));
     let typed = world.root().join("work/plian");
-    let said = world.rejoin(["move".as_ref(), typed.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(5).stderr();
+    let stderr = world.rejoin(["move".as_ref(), typed.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(5).stderr();
     let closest = format!("`rejoin move {} '{}'`  (1 session)", plain.display(), new.display());
-    assert!(said.contains("the closest directories are:\n      ") && said.contains(&closest), "{said}");
+    assert!(stderr.contains("the closest directories are:\n      ") && stderr.contains(&closest), "{stderr}");
 }
 
 #[test]
@@ -637,9 +637,9 @@ fn confirmation_of_large_move_counts_sessions() {
     seat.sees(&format!("Staying: claude {}", id(21)));
     seat.sees("[y/N] ");
     seat.types("y\r");
-    let (status, said) = seat.ends();
-    assert_eq!(status, Some(3), "{said}");
-    assert!(said.contains("20 sessions moved, 1 left as it is.") && !said.contains(&id(2)), "{said}");
+    let (status, screen) = seat.ends();
+    assert_eq!(status, Some(3), "{screen}");
+    assert!(screen.contains("20 sessions moved, 1 left as it is.") && !screen.contains(&id(2)), "{screen}");
 }
 
 #[test]

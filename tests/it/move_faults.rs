@@ -99,10 +99,10 @@ fn move_from_read_only_file_system_fails_cleanly() {
         println!("skipped: nothing can be mounted here: {}", answer.stderr());
         return;
     }
-    let said = answer.code(3).stdout();
-    assert!(said.contains("read-only file system") && !said.contains("and it could not be"), "{said}");
+    let stdout = answer.code(3).stdout();
+    assert!(stdout.contains("read-only file system") && !stdout.contains("and it could not be"), "{stdout}");
     let copies = stores(&world).into_keys().filter(|path| path.ends_with(format!("{}.jsonl", id(1))));
-    assert_eq!(copies.count(), 1, "{said}");
+    assert_eq!(copies.count(), 1, "{stdout}");
     let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
     assert!(runs.runs.iter().all(|run| run.stuck == 0), "{runs:?}");
     world.rejoin(["undo"]).code(0);

@@ -77,7 +77,7 @@ fn deleted_session_of_every_agent_is_found() {
                 let contents = if is_log { lines(&[entry.clone(), there]) } else { json!([entry, there]).to_string() };
                 put(&world.home().join(path), contents);
                 age_tree(&world.home());
-                let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {path}: {what}: {said}"));
+                let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {path}: {what}: {detail}"));
                 let report: DoctorReport = world.rejoin(["doctor", "--check", "gone-session", "--json"]).code(0).json();
                 let evidence: Vec<&str> = report.findings.iter().map(|finding| finding.evidence.as_str()).collect();
                 let is_named = |text: &&&str| text.contains("names 1 session without files") && text.contains(&id(99));

@@ -741,7 +741,7 @@ fn words_without_a_command_are_typed_into_the_picker() {
         assert_eq!(status, Some(2), "{args}: {screen}");
         assert!(screen.contains(tip), "{args}: {screen}");
     }
-    let said = world.rejoin(["cron", "it's"]).code(2).stderr();
-    assert!(said.contains("tip: `rejoin search cron \"it's\" --pick` looks for it in every session"), "{said}");
+    let stderr = world.rejoin(["cron", "it's"]).code(2).stderr();
+    assert!(stderr.contains("tip: `rejoin search cron \"it's\" --pick` looks for it in every session"), "{stderr}");
     assert!(world.launched().is_none());
 }

@@ -208,8 +208,8 @@ fn pictures_of_picker_match_screens() {
     let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
     draw("picker-wide", Size { columns: 176, rows: 22 }, "lic re", wide);
     draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "queue is empty again"]);
-    let said = &["> shopping list", "by its messages", "user: Add a shopping list", "by shelf"];
-    draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", said);
+    let texts = &["> shopping list", "by its messages", "user: Add a shopping list", "by shelf"];
+    draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", texts);
     draw("picker-refused", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
     let question = &["Delete 2 sessions", "cron mails"];
     draw("picker-delete", Size { columns: 80, rows: 12 }, "\t\t\x18", question);

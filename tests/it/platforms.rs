@@ -116,13 +116,13 @@ fn changes_work_on_case_insensitive_disk() {
             if can_hide.is_ok_and(|status| status.success()) { &["-rmpf", "--mount-proc"] } else { &["-rm"] };
         inside.args(hides).arg(program).args(["--exact", THIS, "--nocapture"]).env(VOLUME, volume.path());
         let output = inside.output().expect("unshare");
-        let said = String::from_utf8_lossy(&output.stdout);
-        let summary: Vec<_> = said.lines().filter(|line| line.starts_with("on a disk like a Mac's: ")).collect();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let summary: Vec<_> = stdout.lines().filter(|line| line.starts_with("on a disk like a Mac's: ")).collect();
         println!("{}", summary.join("\n"));
         if summary.is_empty() {
             println!("skipped: no mount namespace can be made here: {}", String::from_utf8_lossy(&output.stderr));
         } else {
-            assert!(output.status.success(), "{said}");
+            assert!(output.status.success(), "{stdout}");
         }
         return;
     };
@@ -138,9 +138,9 @@ fn changes_work_on_case_insensitive_disk() {
         .env_remove(VOLUME)
         .output()
         .expect("this program");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let result = said.lines().find(|line| line.starts_with("test result: ")).unwrap_or("no result");
-    println!("{said}on a disk like a Mac's: {result}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let result = stdout.lines().find(|line| line.starts_with("test result: ")).unwrap_or("no result");
+    println!("{stdout}on a disk like a Mac's: {result}");
     assert!(output.status.success());
 }
 

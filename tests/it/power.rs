@@ -83,12 +83,12 @@ fn journal_is_synced_before_first_change() {
         assert!(synced < change, "{what} came on the disk after the first change: {calls:#?}");
     }
     let last = calls.iter().rposition(|call| call.renames() && call.arguments.contains("/.claude/")).expect("a change");
-    let said = first(&calls, last, "the answer", |call| call.name == "write" && call.arguments.starts_with("1<"));
+    let answer_at = first(&calls, last, "the answer", |call| call.name == "write" && call.arguments.starts_with("1<"));
     let is_trash = |call: &Call| {
         call.name == "fsync" && call.arguments.contains("/rejoin/trash/") && !call.arguments.contains("/0-")
     };
-    assert!(first(&calls, last, "the trash", is_trash) < said, "{calls:#?}");
-    assert!(first(&calls, last, "the place that it left", |call| call.syncs("-app")) < said, "{calls:#?}");
+    assert!(first(&calls, last, "the trash", is_trash) < answer_at, "{calls:#?}");
+    assert!(first(&calls, last, "the place that it left", |call| call.syncs("-app")) < answer_at, "{calls:#?}");
 }
 
 #[test]

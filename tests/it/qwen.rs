@@ -134,14 +134,14 @@ fn resume_needs_torn_line_to_be_ended() {
     std::fs::write(&path, &cut_off).expect("a torn transcript");
     age(&path);
     let command = "rejoin doctor --fix --check torn-transcript";
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(said.contains(command), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(stderr.contains(command), "{stderr}");
     assert!(world.rejoin(["doctor"]).code(4).stdout().contains(command));
     world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
     let ended = std::fs::read_to_string(&path).expect("a transcript");
     assert_eq!(ended, format!("{cut_off}\n"), "what was there is there");
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(!said.contains(command), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(!stderr.contains(command), "{stderr}");
     world.rejoin(["undo"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), cut_off);
 }

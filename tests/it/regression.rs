@@ -107,8 +107,8 @@ fn dangling_pointer_falls_back_to_newest_session() {
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["claude", "--resume", &id(3)]);
     assert_eq!(launch.cwd, app);
-    let said = answer.stderr();
-    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words} is not said:\n{said}"));
+    let stderr = answer.stderr();
+    let at = |words: &str| stderr.find(words).unwrap_or_else(|| panic!("{words} is not said:\n{stderr}"));
     assert!(at(&format!("points to {}", id(9))) < at(&format!("Taking the newest session of {}", app.display())));
 }
 

@@ -267,7 +267,7 @@ fn paste_all(world: &World, now: &str) -> usize {
             seat.shows("> ");
         }
         seat.types(if is_picker { "\x1b" } else { "y\n" });
-        let (status, said) = seat.ends();
+        let (status, screen) = seat.ends();
         // A `doctor` that runs again finds the rest, and an archive lacks what cannot be read.
         let is_fine = match status {
             Some(3) => command.contains(" archive "),
@@ -276,7 +276,7 @@ fn paste_all(world: &World, now: &str) -> usize {
             status => status == Some(0),
         };
         if !is_fine {
-            failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{said}"));
+            failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{screen}"));
         }
         if !is_reading(command) {
             put_back(world, kept.path());

@@ -293,13 +293,13 @@ fn missing_directory_offers_only_accepted_remedies() {
         session(&old).write_to(&world.home());
         std::fs::remove_dir(&old).expect("an empty directory");
         let made = format!("`mkdir -p {}`", old.display());
-        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
-        assert!(said.contains(&made) && !said.contains(" --in "), "{agent}: {said}");
+        let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        assert!(stderr.contains(&made) && !stderr.contains(" --in "), "{agent}: {stderr}");
 
         std::fs::create_dir_all(&new).expect("a directory");
-        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
         let moved = format!("`rejoin move {} {}`", old.display(), new.display());
-        assert!(said.contains(&made) && said.contains(&moved) && !said.contains(" --in "), "{agent}: {said}");
+        assert!(stderr.contains(&made) && stderr.contains(&moved) && !stderr.contains(" --in "), "{agent}: {stderr}");
         let found = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).stdout();
         assert!(found.contains(moved.trim_matches('`')) && !found.contains(" --in "), "{agent}: {found}");
         world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
@@ -312,8 +312,8 @@ fn missing_directory_offers_only_accepted_remedies() {
     let project = gone.to_str().expect("a path").trim_start_matches('/').replace('/', "-");
     std::fs::rename(projects.join("usr-bin"), projects.join(project)).expect("its project");
     let session = &world.rejoin(["list", "--all", "--json"]).sessions()[0];
-    let said = world.rejoin(["resume", &session.id]).code(7).stderr();
-    assert!(said.contains(&format!("`mkdir -p {}`", gone.display())) && !said.contains(" --in "), "{said}");
+    let stderr = world.rejoin(["resume", &session.id]).code(7).stderr();
+    assert!(stderr.contains(&format!("`mkdir -p {}`", gone.display())) && !stderr.contains(" --in "), "{stderr}");
 }
 
 #[test]
@@ -400,11 +400,11 @@ fn moved_project_suggests_move_first() {
     let new = world.home().join("code/plain");
     std::fs::create_dir_all(new.parent().expect("a parent")).expect("a directory");
     std::fs::rename(&old, &new).expect("a move");
-    let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    let line = |command: String| said.find(&command).unwrap_or_else(|| panic!("no {command} in {said}"));
+    let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    let line = |command: String| stderr.find(&command).unwrap_or_else(|| panic!("no {command} in {stderr}"));
     let moved = line(format!("`rejoin move {} {}`", old.display(), new.display()));
     let elsewhere = line(format!("`rejoin resume claude:{} --in {}`", id(1), new.display()));
-    assert!(moved < elsewhere, "{said}");
+    assert!(moved < elsewhere, "{stderr}");
     world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
     assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0);
 }

@@ -185,8 +185,8 @@ fn list_marks_a_stuck_session() {
     assert_eq!(shown.session.id, id(1), "the filter names a session for every command");
     let found = world.rejoin(["search", "is:stuck", "c", "-a", "pi"]).code(0).stdout();
     assert!(found.contains(&id(3)), "{found}");
-    let said = world.on_terminal(100, ["list", "is:stuck", "dir:nowhere"]).code(0).stderr();
-    assert!(!said.contains("mark stuck"), "sessions have that mark: {said}");
+    let stderr = world.on_terminal(100, ["list", "is:stuck", "dir:nowhere"]).code(0).stderr();
+    assert!(!stderr.contains("mark stuck"), "sessions have that mark: {stderr}");
     // A good reply ends it.
     world.add(stuck().turn("and now?", "It works again."));
     assert_eq!(ids(&["list", "is:stuck", "-a", "claude", "--json"]), [""; 0]);
@@ -202,8 +202,8 @@ fn resume_warns_of_a_stuck_session_and_starts_it() {
          `rejoin rewind claude:{}` makes a new session up to its last good reply",
         id(1)
     );
-    let said = answer.stderr();
-    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&expected), "{said}");
+    let stderr = answer.stderr();
+    assert!(stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(&expected), "{stderr}");
     assert_eq!(world.launched().expect("a launch").argv[2], id(1));
 
     let mut seat = open(&world, 120, 24);

@@ -47,8 +47,8 @@ fn task_of_an_editor_is_opened_with_its_directory() {
     world.install("code", "");
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["code".into(), ".".into()], app.to_str()));
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(said.contains("click History in Roo Code's panel, and then the task \"count the files\""), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(stderr.contains("click History in Roo Code's panel, and then the task \"count the files\""), "{stderr}");
 }
 
 #[test]

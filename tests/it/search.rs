@@ -26,21 +26,21 @@ fn ids(answer: &Search) -> Vec<&str> {
 #[test]
 fn search_finds_messages_of_every_agent() {
     let world = World::new();
-    let (asked, said) = ("where is the quokka", "the Quokka sleeps");
-    world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, said));
-    world.add(Claude::session(id(2)).in_dir(APP).turn(asked, said));
-    world.add(Codex::session(id(3)).in_dir(APP).turn(asked, said));
-    world.add(Copilot::session(id(4)).in_dir(APP).turn(asked, said));
-    world.add(Gemini::session(id(5)).in_dir(APP).turn(asked, said));
+    let (asked, reply) = ("where is the quokka", "the Quokka sleeps");
+    world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, reply));
+    world.add(Claude::session(id(2)).in_dir(APP).turn(asked, reply));
+    world.add(Codex::session(id(3)).in_dir(APP).turn(asked, reply));
+    world.add(Copilot::session(id(4)).in_dir(APP).turn(asked, reply));
+    world.add(Gemini::session(id(5)).in_dir(APP).turn(asked, reply));
     let said_by = |role: &str, text: &str| json!({"id": role, "role": role, "content": text, "timestamp": "2026-02-01T10:00:00Z"});
-    let conversation = json!([said_by("user", asked), said_by("assistant", said)]);
+    let conversation = json!([said_by("user", asked), said_by("assistant", reply)]);
     world.add(Jido::session(id(6)).key("conversation", conversation));
-    world.add(Kimi::session(id(7)).in_dir(APP).turn(asked, said));
-    world.add(Pi::session(id(8)).in_dir(APP).turn(asked, said));
-    world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, said));
-    world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, said));
-    world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, said));
-    world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, said));
+    world.add(Kimi::session(id(7)).in_dir(APP).turn(asked, reply));
+    world.add(Pi::session(id(8)).in_dir(APP).turn(asked, reply));
+    world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, reply));
+    world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, reply));
+    world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, reply));
+    world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, reply));
     world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
     let answer = search(&world, &["QUOKKA", "--exact"]);
     assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 13));
@@ -54,7 +54,7 @@ fn search_finds_messages_of_every_agent() {
         assert_eq!((session.matches, session.messages.len()), (2, 2), "{session:?}");
         let [first, second] = [0, 1].map(|at| &session.messages[at]);
         assert_eq!((first.role, first.excerpt.as_str()), (Role::User, asked), "{session:?}");
-        assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, said), "{session:?}");
+        assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, reply), "{session:?}");
         assert!(first.number < second.number);
     }
     assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (13, 0, false));
@@ -182,8 +182,8 @@ fn phrase_without_a_match_falls_back_to_its_words() {
             "{typed}"
         );
     }
-    let said = world.on_terminal(100, ["search", "health chekc"]).code(0).stderr();
-    assert!(said.contains("Nothing has \"health chekc\"; showing the words health check.\n"), "{said}");
+    let stderr = world.on_terminal(100, ["search", "health chekc"]).code(0).stderr();
+    assert!(stderr.contains("Nothing has \"health chekc\"; showing the words health check.\n"), "{stderr}");
     // Rows read only the files that may have the words.
     let rows = world.rejoin(["search", "parse_reuslt"]).code(0).stdout();
     assert!(rows.contains(&id(1)), "{rows}");
@@ -507,7 +507,7 @@ fn filters_that_cannot_apply_are_refused() {
         (["search", "since:lst week"], "lst week is neither an age nor a date"),
         (["list", "since:lst week"], "lst week is neither an age nor a date"),
     ] {
-        let said = world.rejoin(words).code(2).stderr();
-        assert!(said.contains(error), "{words:?}: {said}");
+        let stderr = world.rejoin(words).code(2).stderr();
+        assert!(stderr.contains(error), "{words:?}: {stderr}");
     }
 }

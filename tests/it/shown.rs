@@ -466,8 +466,8 @@ fn manifest_writing_through_its_link_is_refused() {
     std::fs::remove_file(&path).expect("a manifest that goes");
     put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
     wipe(&world);
-    let said = world.rejoin(["list", "--archived"]).code(0).stderr();
-    assert!(said.contains("way/planted is below something that is not a directory"), "{said}");
+    let stderr = world.rejoin(["list", "--archived"]).code(0).stderr();
+    assert!(stderr.contains("way/planted is below something that is not a directory"), "{stderr}");
     world.rejoin(["restore", &id(1)]).code(5);
     world.rejoin(["show", &id(1), "--transcript"]).code(5);
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
@@ -500,8 +500,8 @@ fn resume_of_archived_session_suggests_restore() {
         }
     }
     assert!(world.launched().is_none());
-    let said = world.rejoin(["resume", &id(1)]).code(5).stderr();
-    assert!(said.ends_with(&format!("hint: {hint}\n")), "{said}");
+    let stderr = world.rejoin(["resume", &id(1)]).code(5).stderr();
+    assert!(stderr.ends_with(&format!("hint: {hint}\n")), "{stderr}");
     let unknown = world.rejoin(["resume", &id(9), "--json"]).code(5).error();
     assert_eq!(unknown.hint.as_deref(), Some("run `rejoin list --all` to see every session"));
     world.rejoin(["restore", &id(1)]).code(0);

@@ -150,17 +150,20 @@ fn a_session_that_grew_is_slimmed_again() {
 fn slim_is_refused_with_a_reason() {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn(&words("first"), "one"));
-    let said = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
-    assert!(said.contains("nothing to leave out: no image, file or result of a tool is larger than 16 KiB"), "{said}");
+    let stderr = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
+    assert!(
+        stderr.contains("nothing to leave out: no image, file or result of a tool is larger than 16 KiB"),
+        "{stderr}"
+    );
     world.add(Gptme::session("large").turn("x", "y"));
-    let said = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
-    assert!(said.contains("cannot write a smaller session of gptme") && said.contains("rejoin export"), "{said}");
+    let stderr = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
+    assert!(stderr.contains("cannot write a smaller session of gptme") && stderr.contains("rejoin export"), "{stderr}");
     world.rejoin(["rewind", &id(1), "--slim", "--to", "1"]).code(2);
     let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{}", image())});
     let message = json!({"type": "message", "role": "user", "content": [image]});
     world.add(Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(9)).record("response_item", message).turn("x", "y"));
-    let said = world.rejoin(["rewind", &id(2), "--slim"]).code(7).stderr();
-    assert!(said.contains("the session is a fork or a sub-agent's") && said.contains("rejoin export"), "{said}");
+    let stderr = world.rejoin(["rewind", &id(2), "--slim"]).code(7).stderr();
+    assert!(stderr.contains("the session is a fork or a sub-agent's") && stderr.contains("rejoin export"), "{stderr}");
 }
 
 #[test]

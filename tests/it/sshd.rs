@@ -256,10 +256,10 @@ fn every_command_works_on_three_hosts_over_ssh() {
     let mut command = net.command("script");
     let status = command.args(["-qefc", &line, "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null()).status();
     assert_eq!(status.expect("an end").code(), Some(42));
-    let said = |name: &str| std::fs::read_to_string(net.world.root().join(name)).expect("what the agent said");
-    assert!(said("tty").starts_with("/dev/pts/"), "{}", said("tty"));
+    let record_of = |name: &str| std::fs::read_to_string(net.world.root().join(name)).expect("what the agent said");
+    assert!(record_of("tty").starts_with("/dev/pts/"), "{}", record_of("tty"));
     let real = PathBuf::from(APP).canonicalize().expect("a path");
-    assert_eq!((said("argv").contains(&id(1)), PathBuf::from(said("where").trim())), (true, real));
+    assert_eq!((record_of("argv").contains(&id(1)), PathBuf::from(record_of("where").trim())), (true, real));
 
     // Cleaned up: the plan changes nothing, the same command with --yes does, and it is undone.
     let plan = net.json(0, &["cleanup", "--host", "cat", "--older-than", "40d", "--dry-run", "--json"]);

@@ -104,13 +104,13 @@ fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
 /// Checks that nothing is lost, that the next runs work with the result, and that then nothing is lost, either.
 #[track_caller]
 fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, answer: &Answer, when: &str) {
-    let said = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
-    assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {said}");
+    let output = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
+    assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {output}");
     let lost = missing(world, before);
-    assert!(purges || lost == 0, "{lost} contents are lost: {said}");
+    assert!(purges || lost == 0, "{lost} contents are lost: {output}");
     // A request is answered, whether it could be done or not; if nothing can be written, the exit status shows it.
     let is_said = !answer.stdout().is_empty() || !answer.stderr().is_empty() || answer.exit() != Some(0);
-    assert!(lost == 0 || is_said, "{said}");
+    assert!(lost == 0 || is_said, "{output}");
     for args in [
         &["undo", "--list"][..],
         &["undo", "--purge", "--every", "--dry-run"],
@@ -119,9 +119,9 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
         &["list", "--all"],
     ] {
         let next = world.rejoin(args);
-        assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {said}\n{}", next.stderr());
+        assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {output}\n{}", next.stderr());
     }
-    assert_eq!(missing(world, before), lost, "recovering lost something: {said}");
+    assert_eq!(missing(world, before), lost, "recovering lost something: {output}");
 }
 
 pub(crate) fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
@@ -373,11 +373,11 @@ fn failed_purge_leaves_reported_and_restorable_files() {
         let (world, before) = prepared(&CHANGES[5]);
         let failing = ["trace=unlinkat,unlink,rmdir", "inject=unlinkat,unlink,rmdir:error=EIO"];
         let (answer, _) = world.from(world.root()).under_strace(&failing, args);
-        let said = format!("{}{}", answer.stdout(), answer.stderr());
-        assert_eq!(missing(&world, &before), 0, "{said}");
-        assert!(!said.contains("session deleted permanently") && said.contains("in the trash"), "{said}");
+        let output = format!("{}{}", answer.stdout(), answer.stderr());
+        assert_eq!(missing(&world, &before), 0, "{output}");
+        assert!(!output.contains("session deleted permanently") && output.contains("in the trash"), "{output}");
         world.rejoin(["undo"]).code(0);
-        assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{said}");
+        assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{output}");
     }
 }
 
@@ -388,10 +388,10 @@ fn reported_results_match_the_disk() {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
         let answer = world.with("REJOIN_FAULT", &fault).rejoin(["delete", ONE, "--permanent", "--yes", "--json"]);
-        let said: Value = serde_json::from_str(&answer.stdout()).unwrap_or_default();
+        let stdout: Value = serde_json::from_str(&answer.stdout()).unwrap_or_default();
         let is_there = missing(&world, &before) == 0;
         if answer.exit() == Some(0) {
-            assert!(!is_there, "{fault}: it says that all is deleted, but it is there: {said}");
+            assert!(!is_there, "{fault}: it says that all is deleted, but it is there: {stdout}");
         }
         assert_all_is_there(&world, &before, true, &answer, &fault);
     }

@@ -343,11 +343,11 @@ fn resume_warns_if_agent_wrote_elsewhere() {
     };
     let world = two_sessions();
     let asked = world.home().join(".claude/projects").join(crate::fixtures::claude_slug(world.dir("parser")));
-    let said = grow(&world, &asked.join(format!("{}.jsonl", id(1))));
-    assert!(!said.contains("warning"), "{said}");
-    let said = grow(&world, &asked.join(format!("{}.jsonl", id(9))));
-    assert!(said.contains(&format!("warning: the agent started a new session, {}", id(9))), "{said}");
-    assert!(said.contains(&format!("{}.jsonl stayed as it was", id(1))), "{said}");
+    let stderr = grow(&world, &asked.join(format!("{}.jsonl", id(1))));
+    assert!(!stderr.contains("warning"), "{stderr}");
+    let stderr = grow(&world, &asked.join(format!("{}.jsonl", id(9))));
+    assert!(stderr.contains(&format!("warning: the agent started a new session, {}", id(9))), "{stderr}");
+    assert!(stderr.contains(&format!("{}.jsonl stayed as it was", id(1))), "{stderr}");
 }
 
 #[test]

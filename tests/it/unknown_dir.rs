@@ -76,7 +76,7 @@ fn unrecorded_directory_of_every_agent_stays_unknown() {
             return;
         }
         forget(&world.home(), DIR);
-        let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {what}: {said}"));
+        let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {what}: {detail}"));
         let before = picture(&world.home());
         for caller in callers(&world) {
             let call = || world.from(&caller);
@@ -132,9 +132,9 @@ fn sessions_of_named_project_give_no_evidence() {
     let droid = world.home().join(".factory/sessions/-usr-bin");
     let start =
         |id: &str, cwd: &str| json!({"type": "session_start", "id": id, "title": "t", "version": 2, "cwd": cwd});
-    let said = json!({"type": "message", "id": "m", "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": "x"}});
-    put(&droid.join(format!("{}.jsonl", id(3))), lines(&[start(&id(3), ""), said.clone()]));
-    put(&droid.join(format!("{}.jsonl", id(4))), lines(&[start(&id(4), "/usr/lib"), said]));
+    let entry = json!({"type": "message", "id": "m", "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": "x"}});
+    put(&droid.join(format!("{}.jsonl", id(3))), lines(&[start(&id(3), ""), entry.clone()]));
+    put(&droid.join(format!("{}.jsonl", id(4))), lines(&[start(&id(4), "/usr/lib"), entry]));
     forget(&world.home(), DIR);
     for (n, expected) in [(1, None), (2, Some("/usr/lib")), (3, None), (4, Some("/usr/lib"))] {
         let shown: Details = world.rejoin(["show", &id(n), "--json"]).code(0).json();

@@ -70,8 +70,8 @@ fn other_agent_gets_briefing_and_whole_transcript() {
     assert!(whole.starts_with("# Find the leak\n") && whole.contains("first prompt") && whole.contains("valgrind"));
     assert_eq!((mode(&file), mode(file.parent().expect("a directory"))), (0o600, 0o700));
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before, "the session is only read");
-    let said = answer.stderr();
-    assert!(said.contains("Starting codex in ") && said.contains("briefing on claude session"), "{said}");
+    let stderr = answer.stderr();
+    assert!(stderr.contains("Starting codex in ") && stderr.contains("briefing on claude session"), "{stderr}");
 
     let log = world.rejoin(["resume", "--last-launch"]).code(0).stdout();
     assert!(log.contains("codex") && log.contains("claude-") && !log.contains("pool.c"), "{log}");
@@ -227,8 +227,8 @@ fn briefing_reads_session_in_use() {
     );
     world.rejoin(["resume", &id(1)]).code(7);
     let answer = world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
-    let said = format!("claude session {} is in use by process {pid}; it is read as it is now", id(1));
-    assert!(answer.stderr().contains(&said), "{}", answer.stderr());
+    let warning = format!("claude session {} is in use by process {pid}; it is read as it is now", id(1));
+    assert!(answer.stderr().contains(&warning), "{}", answer.stderr());
     assert!(world.launched().is_some());
 }
 

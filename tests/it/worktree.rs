@@ -116,9 +116,9 @@ fn recreate_worktree_asks_for_confirmation() {
     let mut seat = Seat::run(&command, 100, 24);
     seat.sees("on branch feature. Its hooks are not run.");
     seat.types("n\r");
-    let (status, said) = seat.ends();
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("Nothing was changed.") && !trees.worktree.exists(), "{said}");
+    let (status, screen) = seat.ends();
+    assert_eq!(status, Some(1), "{screen}");
+    assert!(screen.contains("Nothing was changed.") && !trees.worktree.exists(), "{screen}");
 }
 
 #[test]

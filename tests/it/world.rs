@@ -586,6 +586,6 @@ pub(crate) fn memory_of(pid: u32) -> u64 {
 
 fn ps(column: &str, pid: u32) -> String {
     let mut ps = Command::new("/bin/ps");
-    let said = ps.env("LC_ALL", "C").env("TZ", "UTC").args(["-o", column, "-p", &pid.to_string()]).output();
-    String::from_utf8(said.expect("ps").stdout).expect("text").trim().to_owned()
+    let ps_output = ps.env("LC_ALL", "C").env("TZ", "UTC").args(["-o", column, "-p", &pid.to_string()]).output();
+    String::from_utf8(ps_output.expect("ps").stdout).expect("text").trim().to_owned()
 }

@@ -69,11 +69,11 @@ impl HistorySplitter {
         } else if let Some(prompt) = line.strip_prefix("#### ").and_then(|prompt| prompt.strip_suffix(BLANKS)) {
             self.take_up(AiderBlock::Prompt, see);
             self.add(prompt);
-        } else if let Some(said) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
+        } else if let Some(output_line) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
             self.take_up(AiderBlock::Output, see);
-            self.output(said.trim(), see);
-        } else if let Some(said) = line.strip_prefix("> ").filter(|_| self.block == AiderBlock::Output) {
-            self.add(said);
+            self.output(output_line.trim(), see);
+        } else if let Some(output_line) = line.strip_prefix("> ").filter(|_| self.block == AiderBlock::Output) {
+            self.add(output_line);
             self.block = AiderBlock::OpenOutput;
         } else if !line.trim().is_empty() || self.block == AiderBlock::Answer {
             self.take_up(AiderBlock::Answer, see);
@@ -98,13 +98,13 @@ impl HistorySplitter {
         }
     }
 
-    fn output(&mut self, said: &str, see: &mut dyn FnMut(HistoryPiece)) {
-        if let Some(model) = said.strip_prefix("Model: ") {
+    fn output(&mut self, output_line: &str, see: &mut dyn FnMut(HistoryPiece)) {
+        if let Some(model) = output_line.strip_prefix("Model: ") {
             see(HistoryPiece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
         }
         // Costs follow each answer.
-        if !self.is_head && !said.starts_with("Tokens: ") && !said.is_empty() {
-            self.add(said);
+        if !self.is_head && !output_line.starts_with("Tokens: ") && !output_line.is_empty() {
+            self.add(output_line);
         }
     }
 

@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn only_tagged_text_and_the_task_of_a_sub_agent_are_prompts() {
         let wrapped = r#"{"role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a <b> c</user_input>"}],"ts":1769940000000}"#;
-        let said = read(wrapped, false).expect("a message");
-        assert_eq!(said.prompt(), Some("a <b> c"));
-        assert_eq!(said.at, "2026-02-01T10:00:00Z".parse().ok());
+        let turn = read(wrapped, false).expect("a message");
+        assert_eq!(turn.prompt(), Some("a <b> c"));
+        assert_eq!(turn.at, "2026-02-01T10:00:00Z".parse().ok());
         let bare = r#"{"role":"user","content":[{"type":"text","text":"look around"}]}"#;
         assert_eq!(read(bare, false).expect("a message").prompt(), None);
         assert_eq!(read(bare, true).expect("a message").prompt(), Some("look around"));
         let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a b"}]}"#;
-        let said = read(result, true).expect("a message");
-        assert_eq!((said.prompt(), said.messages[0].text.as_str()), (None, "→ a b"));
+        let turn = read(result, true).expect("a message");
+        assert_eq!((turn.prompt(), turn.messages[0].text.as_str()), (None, "→ a b"));
     }
 
     #[test]

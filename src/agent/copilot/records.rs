@@ -169,8 +169,12 @@ mod tests {
 
     #[test]
     fn reply_needs_text_or_tool_call() {
-        let said = r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
-        assert_eq!((reply_id(&event(said)).as_deref(), event(said).model().as_deref()), (Some("m1"), Some("a")));
+        let reply_line =
+            r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
+        assert_eq!(
+            (reply_id(&event(reply_line)).as_deref(), event(reply_line).model().as_deref()),
+            (Some("m1"), Some("a"))
+        );
         let called = r#"{"type":"assistant.message","id":"e","data":{"content":"","toolRequests":[{"name":"bash"}]}}"#;
         assert_eq!(reply_id(&event(called)).as_deref(), Some("e"));
         for other in [

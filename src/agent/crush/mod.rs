@@ -78,9 +78,9 @@ impl Schema for CrushSchema {
     fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let is_summary = row.int(3).is_some_and(|flag| flag != 0);
         let (role, parts) = (row.text(1).unwrap_or_default(), row.text(2).unwrap_or_default());
-        let mut said = records::turn(&role, &parts, row.int(0), is_summary);
-        said.model = row.filled(4);
-        *turn = Some(said);
+        let mut new_turn = records::turn(&role, &parts, row.int(0), is_summary);
+        new_turn.model = row.filled(4);
+        *turn = Some(new_turn);
     }
 }
 

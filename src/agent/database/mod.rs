@@ -99,11 +99,11 @@ impl Engine for Database {
     }
 
     /// Passes the readable messages to `see`, in batches; the error says that there are others.
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, requested: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let place = &copy.place;
         let MessageRows { keys, branches, mut is_damaged } =
             sqlite::read(&place.path, |db| self.session(db, &place.id))?;
-        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, wanted));
+        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, requested));
         let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
         let mut rest = keys.as_slice();
         while !rest.is_empty() {

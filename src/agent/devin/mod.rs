@@ -133,16 +133,16 @@ mod tests {
 
     #[test]
     fn messages_are_parsed_in_every_format() {
-        let said = |message: &str| {
+        let parsed = |message: &str| {
             let turn = read(serde_json::from_str(message).expect("JSON"), None);
             (turn.prompt().map(str::to_owned), turn.is_reply(), turn.messages.len())
         };
-        assert_eq!(said(r#"{"role":"user","content":"a"}"#), (Some("a".to_owned()), false, 1));
-        assert_eq!(said(r#"{"role":"agent","content":[{"type":"text","text":"b"}]}"#), (None, true, 1));
+        assert_eq!(parsed(r#"{"role":"user","content":"a"}"#), (Some("a".to_owned()), false, 1));
+        assert_eq!(parsed(r#"{"role":"agent","content":[{"type":"text","text":"b"}]}"#), (None, true, 1));
         let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"exec","arguments":"{}"}}]}"#;
-        assert_eq!(said(call), (None, true, 1));
-        assert_eq!(said(r#"{"role":"tool","tool_call_id":"1","content":"c"}"#), (None, false, 1));
-        assert_eq!(said(r#"{"role":"oracle","content":"d"}"#), (None, false, 1));
-        assert_eq!(said("[]"), (None, false, 0));
+        assert_eq!(parsed(call), (None, true, 1));
+        assert_eq!(parsed(r#"{"role":"tool","tool_call_id":"1","content":"c"}"#), (None, false, 1));
+        assert_eq!(parsed(r#"{"role":"oracle","content":"d"}"#), (None, false, 1));
+        assert_eq!(parsed("[]"), (None, false, 0));
     }
 }

@@ -102,15 +102,15 @@ impl lines::Record for DroidRecord<'_> {
     }
 
     fn turn(&self) -> Option<Turn> {
-        let said = self.message()?;
-        let role = match said.role.get() {
-            Some("user") if said.is_for_both() => Role::User,
-            Some("assistant") if said.is_for_both() => Role::Assistant,
+        let message = self.message()?;
+        let role = match message.role.get() {
+            Some("user") if message.is_for_both() => Role::User,
+            Some("assistant") if message.is_for_both() => Role::Assistant,
             _ => Role::System,
         };
         let mut turn = Turn::new(role, self.timestamp.instant());
         let mut typed = Vec::new();
-        for block in blocks(said.content) {
+        for block in blocks(message.content) {
             match block {
                 Block::Text(text) if role == Role::User => match without_put_in(&text) {
                     left if left.is_empty() => turn.messages.extend(Block::Text(text).message(Role::System, turn.at)),

@@ -66,9 +66,9 @@ impl lines::Record for GrokUpdate<'_> {
                 turn.tool(call(inner::<Text<'_>>(name).filled(), input.as_deref()));
             }
             (Role::Tool, Some("completed" | "failed")) => {
-                let said: String = list(content).into_iter().map(|part| text(Some(part))).collect();
+                let message_text: String = list(content).into_iter().map(|part| text(Some(part))).collect();
                 let output = || output.map(|output| compact(output.get())).unwrap_or_default();
-                turn.tool(format!("→ {}", if said.is_empty() { output() } else { said }));
+                turn.tool(format!("→ {}", if message_text.is_empty() { output() } else { message_text }));
             }
             (Role::Tool, _) => return None,
             (Role::System, _) => {

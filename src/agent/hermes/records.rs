@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn parser_distinguishes_text_tool_calls_and_results() {
-        let said = |role: &str, content: &str, tool_calls: &str| {
+        let row = |role: &str, content: &str, tool_calls: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             let columns = HermesColumns {
                 role: text(role),
@@ -85,19 +85,19 @@ mod tests {
             (turn.prompt().is_some(), turn.is_reply(), texts)
         };
         let call = r#"[{"id": "1", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\": \"ls\"}"}}]"#;
-        assert_eq!(said("user", "a\nb", ""), (true, false, vec![(Role::User, "a\nb".to_owned())]));
+        assert_eq!(row("user", "a\nb", ""), (true, false, vec![(Role::User, "a\nb".to_owned())]));
         let called = (Role::Tool, "terminal {\"command\": \"ls\"}".to_owned());
         assert_eq!(
-            said("assistant", "Looking.", call),
+            row("assistant", "Looking.", call),
             (false, true, vec![(Role::Assistant, "Looking.".to_owned()), called.clone()])
         );
-        assert_eq!(said("assistant", "", call), (false, true, vec![called]));
+        assert_eq!(row("assistant", "", call), (false, true, vec![called]));
         assert_eq!(
-            said("tool", "{\"output\": 1}", ""),
+            row("tool", "{\"output\": 1}", ""),
             (false, false, vec![(Role::Tool, "→ {\"output\": 1}".to_owned())])
         );
-        assert_eq!(said("assistant", "", "{"), (false, false, vec![]));
-        assert_eq!(said("", "a", ""), (false, false, vec![(Role::System, "a".to_owned())]));
+        assert_eq!(row("assistant", "", "{"), (false, false, vec![]));
+        assert_eq!(row("", "a", ""), (false, false, vec![(Role::System, "a".to_owned())]));
     }
 
     #[test]

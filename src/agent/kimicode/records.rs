@@ -181,9 +181,9 @@ mod tests {
             Some((Role::System, "a".to_owned()))
         );
         let event = |event: &str| message(&format!(r#"{{"type":"context.append_loop_event","event":{event}}}"#));
-        let said = r#"{"type":"content.part","stepUuid":"s","part":{"type":"text","text":"b"}}"#;
-        assert_eq!(event(said), Some((Role::Assistant, "b".to_owned())));
-        assert_eq!(event(&said.replace(r#""type":"text""#, r#""type":"think""#)), None);
+        let part = r#"{"type":"content.part","stepUuid":"s","part":{"type":"text","text":"b"}}"#;
+        assert_eq!(event(part), Some((Role::Assistant, "b".to_owned())));
+        assert_eq!(event(&part.replace(r#""type":"text""#, r#""type":"think""#)), None);
         let called = r#"{"type":"tool.call","name":"Bash","args":{"command":"ls"}}"#;
         assert_eq!(event(called), Some((Role::Tool, r#"Bash {"command":"ls"}"#.to_owned())));
         let answered = r#"{"type":"tool.result","result":{"output":"x\n","durationMs":1}}"#;
@@ -203,16 +203,16 @@ mod tests {
             let messages = json::record::<KimiCodeRecord<'_>>(text.as_bytes()).expect("a record").messages();
             messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
         };
-        let said = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
-        let typed = format!(r#"{{"role":"user","content":{},"toolCalls":[]}}"#, said("a"));
+        let content = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+        let typed = format!(r#"{{"role":"user","content":{},"toolCalls":[]}}"#, content("a"));
         assert_eq!(texts(&typed), [(Role::User, "a".to_owned())]);
         assert_eq!(texts(&typed.replace("\"a\"", "\"<system>x\"")), [(Role::System, "<system>x".to_owned())]);
         let call = r#"{"id":"c","function":{"name":"Shell","arguments":"{}"}}"#;
-        let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, said("b"));
+        let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, content("b"));
         assert_eq!(texts(&reply), [(Role::Assistant, "b".to_owned()), (Role::Tool, "Shell {}".to_owned())]);
         assert!(json::record::<KimiCodeRecord<'_>>(record(&reply).as_bytes()).is_some_and(|record| record.is_reply()));
         assert!(!json::record::<KimiCodeRecord<'_>>(record(&typed).as_bytes()).is_some_and(|record| record.is_reply()));
-        let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, said("x"));
+        let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, content("x"));
         assert_eq!(texts(&answer), [(Role::Tool, "→ x".to_owned())]);
     }
 

@@ -199,8 +199,8 @@ impl lines::Record for LettaLine<'_> {
             Role::User => turn.add_text(self.texts().pop().filter(|text| !is_reminder(text))?),
             Role::Tool => self.texts().into_iter().for_each(|text| turn.tool(format!("→ {text}"))),
             _ => {
-                let said = blocks(self.message.content).into_iter().filter(Block::says_something);
-                turn.messages.extend(said.filter_map(|block| block.message(role, turn.at)));
+                let shown_blocks = blocks(self.message.content).into_iter().filter(Block::says_something);
+                turn.messages.extend(shown_blocks.filter_map(|block| block.message(role, turn.at)));
             }
         }
         Some(turn)

@@ -66,11 +66,11 @@ impl Reading for OpenCode {
         Ok(())
     }
 
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, branches: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let lost = if tree::is_in(&copy.place) { Vec::new() } else { tree::left_behind(&copy.place) };
         let mut lost = lost.into_iter().flat_map(|turn| turn.messages).peekable();
         let mut is_ended = false;
-        self.engine_of(&copy.place).messages_on(copy, wanted, &mut |message| {
+        self.engine_of(&copy.place).messages_on(copy, branches, &mut |message| {
             while let Some(earlier) = lost.next_if(|lost| lost.at < message.at) {
                 is_ended |= see(earlier).is_break();
             }

@@ -140,9 +140,9 @@ mod tests {
     fn parser_recognizes_each_event_type() {
         let typed = r#"{"source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"a\nb"}]}}"#;
         assert_eq!((event(typed).prompt().as_deref(), event(typed).is_reply()), (Some("a\nb"), false));
-        let said =
+        let event_line =
             r#"{"source":"agent","kind":"MessageEvent","llm_message":{"content":[{"type":"text","text":"Done."}]}}"#;
-        assert_eq!((event(said).prompt(), event(said).is_reply()), (None, true));
+        assert_eq!((event(event_line).prompt(), event(event_line).is_reply()), (None, true));
         let call = r#"{"source":"agent","kind":"ActionEvent","thought":[{"type":"text","text":"Looking."}],
             "tool_name":"terminal","tool_call":{"name":"terminal","arguments":"{\"command\": \"ls\"}"}}"#;
         assert!(event(call).is_reply());

@@ -50,8 +50,8 @@ impl Reading for Qoder {
         claude::branches::read(copy)
     }
 
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        claude::show(copy, wanted, see)
+    fn messages_on(&self, copy: &SessionCopy, branches: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        claude::show(copy, branches, see)
     }
 
     fn texts(&self, place: &Located) -> Vec<PathBuf> {

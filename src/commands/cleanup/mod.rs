@@ -187,9 +187,9 @@ fn config_note(args: &CleanupArgs, env: &Env) -> Option<String> {
     ];
     let file = env.tilde(&env.config_file());
     let added = can_add.iter().filter(|(_, can_add)| *can_add).filter_map(|(option, _)| {
-        let said = env.config.setting(&format!("cleanup.{option}"))?;
-        let value = if *option == "archive" { String::new() } else { format!(" {}", in_words(&said.value)) };
-        Some(format!("--{option}{value} from {file}:{}", said.line))
+        let set = env.config.setting(&format!("cleanup.{option}"))?;
+        let value = if *option == "archive" { String::new() } else { format!(" {}", in_words(&set.value)) };
+        Some(format!("--{option}{value} from {file}:{}", set.line))
     });
     let added: Vec<String> = added.collect();
     (!added.is_empty()).then(|| format!("The config file adds {}.", added.join(", ")))

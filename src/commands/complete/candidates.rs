@@ -31,8 +31,8 @@ fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
 /// Returns the newest sessions, and the agents that have any: with an agent typed, those of that agent as `agent:id`,
 /// else ids and words of titles.
 pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
-    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
-    let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
+    let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
+    let mut sessions = scan::locate(env, &[]).read_all(env, scope).sessions;
     sessions.retain(|session| session.copy().kind.is_listed());
     select::sort(&mut sessions, SortKey::Active, false);
     of_sessions(&sessions, typed)

@@ -77,10 +77,11 @@ fn directory(
     let mut progress = ui.progress("Exporting", chosen.len());
     let mut warnings = Vec::new();
     for (at, (one, name)) in chosen.iter().zip(names).enumerate() {
-        let (left_out, said) = (LeftOut::default(), Cell::new(0));
-        let saved = save(&dir.join(&name), |out| exporter.write(out, one, &left_out).map(|count| said.set(count)));
+        let (left_out, message_count) = (LeftOut::default(), Cell::new(0));
+        let saved =
+            save(&dir.join(&name), |out| exporter.write(out, one, &left_out).map(|count| message_count.set(count)));
         match saved {
-            Ok(()) => entries.push(entry(one, name, said.get(), env)),
+            Ok(()) => entries.push(entry(one, name, message_count.get(), env)),
             Err(error) => {
                 warnings.push(format!("{} session {}: {error:#}", one.session.agent, one.session.id()));
                 exit = Exit::Partial;
@@ -156,18 +157,18 @@ fn pages(
     left_out: &LeftOut,
 ) -> anyhow::Result<u64> {
     let mut count = 0;
-    let mut said = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
+    let mut write_messages = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
         messages::each_message(copy, messages, left_out, |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)
         })
     };
     page.begin(&one.session, &one.subagents)?;
-    said(page, copy, messages)?;
+    write_messages(page, copy, messages)?;
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
         // A sub-agent that cannot be read does not stop its session's export.
-        if let Err(error) = said(page, subagent.copy(), &MessageRange::All(BranchFilter::Active)) {
+        if let Err(error) = write_messages(page, subagent.copy(), &MessageRange::All(BranchFilter::Active)) {
             left_out.record_error(error.downcast()?);
         }
     }

@@ -86,7 +86,7 @@ pub(crate) fn archived<'h>(
 /// several, the state is ambiguous.
 pub(crate) fn state<'h>(
     states: &'h [ArchivedState],
-    wanted: Option<&StateName>,
+    requested: Option<&StateName>,
     archive: &Archive,
 ) -> Result<&'h Manifest, Refusal> {
     let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
@@ -94,7 +94,7 @@ pub(crate) fn state<'h>(
     let names = |manifests: &mut dyn Iterator<Item = &Manifest>| {
         manifests.map(|manifest| archive.state_name(manifest).to_string()).collect::<Vec<_>>().join(", ")
     };
-    let found: Vec<&Manifest> = match wanted.cloned().or_else(newest) {
+    let found: Vec<&Manifest> = match requested.cloned().or_else(newest) {
         Some(StateName { number, machine }) => manifests()
             .filter(|manifest| {
                 manifest.number == number && machine.as_ref().is_none_or(|name| *name == manifest.machine)

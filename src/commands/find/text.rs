@@ -32,7 +32,7 @@ impl Finder<'_> {
     }
 
     fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<SelectorTarget> {
-        let Self { filter, wanted, env, .. } = *self;
+        let Self { filter, scope: requested, env, .. } = *self;
         let full = self.by_full_id(agent, text);
         if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
             return Ok(found(session));
@@ -50,7 +50,7 @@ impl Finder<'_> {
         }
         match ids.as_slice() {
             [] => {}
-            [(agent, id)] => return Ok(found(the_only(places, (*agent, id), wanted, env)?)),
+            [(agent, id)] => return Ok(found(the_only(places, (*agent, id), requested, env)?)),
             several => {
                 let shown = &several[..several.len().min(MAX_CANDIDATES)];
                 let is_shown = |place: &Located| shown.iter().any(|(of, id)| (place.agent(), &place.id) == (*of, id));
@@ -86,7 +86,7 @@ impl Finder<'_> {
             }
         }
         if let [only] = sessions.as_slice() {
-            return Ok(found(again(&scan.sessions[*only], wanted, env)?));
+            return Ok(found(again(&scan.sessions[*only], requested, env)?));
         }
         if by.is_some_and(NameMatch::is_of_id) {
             let several: Vec<&Session> = sessions.iter().map(|at| &scan.sessions[*at]).collect();
@@ -96,7 +96,7 @@ impl Finder<'_> {
         crate::commands::mark(&mut scan.sessions, &query, env, self.ui);
         let with_words = by_words(&query, &scan.sessions, env);
         match if with_words.is_empty() { sessions } else { with_words }.as_slice() {
-            [only] => Ok(found(again(&scan.sessions[*only], wanted, env)?)),
+            [only] => Ok(found(again(&scan.sessions[*only], requested, env)?)),
             [] => {
                 crate::commands::warn_of_problems(self.ui, env, &scan.problems);
                 Err(none(agent, text, &query, &scan.sessions, env).into())
@@ -115,15 +115,15 @@ impl Finder<'_> {
     ///
     /// Try a full id before listing every store: listing dominates the time of a resume, and scripts pass full ids.
     fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
-        let Self { filter, wanted, env, .. } = *self;
+        let Self { filter, scope: requested, env, .. } = *self;
         // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
-        if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
+        if text.len() < SHORTEST_FULL_ID || requested.depth == Depth::Thorough {
             return None;
         }
         let places = scan::locate_id(env, &filter.agents, text);
         let ids = by_id(agent, text, &places);
         let [(agent, id)] = ids.as_slice() else { return None };
-        the_only(places, (*agent, id), wanted, env).ok().filter(|session| session.launch_dir().is_some())
+        the_only(places, (*agent, id), requested, env).ok().filter(|session| session.launch_dir().is_some())
     }
 }
 

@@ -82,9 +82,9 @@ fn next(rows: &mut HostRows, args: &ListArgs, is_document: bool) -> Option<(Host
 fn of_config(typed: &ListArgs, args: &ListArgs, config: &Config) -> Vec<String> {
     let agents: Vec<&str> = args.filter.place.agents.agent.iter().map(|agent| agent.name()).collect();
     let has_agents = typed.filter.place.agents.agent.is_empty() && !agents.is_empty();
-    let since = config.setting("list.since").map(|said| in_words(&said.value));
+    let since = config.setting("list.since").map(|set| in_words(&set.value));
     let since = since.filter(|_| typed.filter.since.is_none() && args.filter.since.is_some());
-    let sort = config.setting("list.sort").map(|said| in_words(&said.value));
+    let sort = config.setting("list.sort").map(|set| in_words(&set.value));
     let sort = sort.filter(|_| typed.sort.is_none() && args.sort.is_some());
     let agents = has_agents.then(|| format!("--agent={}", agents.join(",")));
     let others = [("--since", since), ("--sort", sort)];

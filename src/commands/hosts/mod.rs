@@ -139,7 +139,7 @@ fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
 /// Prints the messages of each host, and the reason of a missing answer; returns the exit status.
 fn conclude(reports: &[HostReport], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
-        ui.relay(&report.host, &report.said);
+        ui.relay(&report.host, &report.stderr);
         if let Some(fault) = &report.fault {
             let refusal = Refusal::new(RefusalCode::HostFailed, format!("{}: {fault}", report.host));
             let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));

@@ -80,9 +80,9 @@ impl Follow {
             ui.print_note(&format!("Its directory would be {to} instead of {from}."));
             return Ok((Exit::Ok, None));
         }
-        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+        let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
         // Its files are new because they were just restored, which shows no use.
-        let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), wanted);
+        let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), scope);
         processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();
         let wish = MoveOptions { mapping: &self.mapping, only: Some(&only), all_references: false };

@@ -262,8 +262,8 @@ impl<'a> Return<'a> {
 
     /// Describes the parts of the archived session that the agent lacks, as far as counts show.
     fn missing(&self, place: Located, env: &Env) -> Option<String> {
-        let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
-        let scan = Places { places: vec![place], ..Places::default() }.read_all(env, wanted);
+        let scope = ScanScope { counts: true, ..ScanScope::GLANCE };
+        let scan = Places { places: vec![place], ..Places::default() }.read_all(env, scope);
         let facts = &self.manifest.facts;
         let counts = scan.sessions.first().map(|session| (session.copy().prompts, session.copy().replies));
         let Some((prompts, replies)) = counts else { return Some("it cannot be read".to_owned()) };
@@ -314,8 +314,8 @@ impl<'a> Return<'a> {
 type KnownDirs<'a> = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf> + 'a>>;
 
 fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {
-    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
-    let scan = scan::locate(env, &[]).read_all(env, wanted);
+    let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
+    let scan = scan::locate(env, &[]).read_all(env, scope);
     scan.sessions.iter().filter_map(|session| session.launch_dir().map(Path::to_owned)).collect()
 }
 

@@ -161,14 +161,14 @@ impl<'a> WordSearch<'a> {
             let archive = Some((self.archive, holdings));
             Loaded { searched: sessions.len(), sessions, hidden: 0, problems, archive, short: None }
         } else {
-            let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+            let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
             let showing = ui.watch("Reading");
             let places = scan::locate(env, &filter.agents).watched(showing.watcher());
             let searched = places.places.len();
             let scan = if self.needs_all() {
-                places.read_with_dirs(env, filter, wanted)
+                places.read_with_dirs(env, filter, scope)
             } else {
-                places.read_with_text(env, filter, wanted, is_in_file)
+                places.read_with_text(env, filter, scope, is_in_file)
             };
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive: None, short: None }
         };
@@ -280,7 +280,7 @@ impl<'a> WordSearch<'a> {
     fn print(&self, answer: &SearchAnswer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
         let SearchAnswer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
         let Loaded { sessions, hidden, short, .. } = &**loaded;
-        let (args, wanted) = (self.args, render::SearchFor::Words(words));
+        let (args, search_for) = (self.args, render::SearchFor::Words(words));
         let limit = args.limit();
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {
             let (state, tally) = &counted[*at];
@@ -309,7 +309,7 @@ impl<'a> WordSearch<'a> {
             ui.page(self.env)?;
         }
         match self.format() {
-            Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,
+            Format::Json => render::json(ui.data(), search_for, &shown, &summary)?,
             Format::Ndjson => {
                 render::ndjson_header(ui.data())?;
                 shown.iter().try_for_each(|one| render::ndjson(ui.data(), one))?;
@@ -317,7 +317,7 @@ impl<'a> WordSearch<'a> {
             }
             Format::Table => shown.iter().try_for_each(|one| {
                 let id = short.as_ref().map_or(one.session.id(), |short| short.get(one.session));
-                render::text(ui.data(), self.env, &styles, id, one, form, wanted)
+                render::text(ui.data(), self.env, &styles, id, one, form, search_for)
             })?,
             format => {
                 render::head(ui.data(), form, format, false)?;
@@ -327,7 +327,7 @@ impl<'a> WordSearch<'a> {
         super::show_deleted(deleted, args, self.format(), self.env, ui)?;
         ui.flush()?;
         if short.is_some() && self.env.terminal.stdout {
-            render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
+            render::notes(search_for, shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
                 // The picker replaces no word.
                 let mut env = self.env.clone();

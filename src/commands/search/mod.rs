@@ -49,13 +49,13 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::filter(&args.filter, args.all, env)?;
     let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
-        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+        let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let Scan { mut sessions, problems, .. } = super::read(&filter.agents, env, ui, |places| {
             // Only a line for a script has no numbers of sessions without the text.
             if format.is_rows() {
-                places.read_with_text(env, &filter, wanted, |agent, place| pattern.is_in_file(agent, place))
+                places.read_with_text(env, &filter, scope, |agent, place| pattern.is_in_file(agent, place))
             } else {
-                places.read_with_dirs(env, &filter, wanted)
+                places.read_with_dirs(env, &filter, scope)
             }
         });
         let short = (format == Format::Table).then(|| ShortIds::from_sessions(&sessions));
@@ -257,8 +257,8 @@ impl SearchRun<'_> {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
             (_, Some(short)) => {
-                let wanted = render::SearchFor::Pattern(&self.pattern);
-                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted)
+                let search_for = render::SearchFor::Pattern(&self.pattern);
+                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, search_for)
             }
             (format, None) => render::rows(ui.data(), one, form, format, None),
         }

@@ -81,8 +81,8 @@ fn unknown(session: &Session) -> Option<Finding> {
     if copy.launch_dir.is_some() {
         return None;
     }
-    let said = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
-    let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
+    let statement = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
+    let records = copy.evidence.iter().map(statement).collect::<Vec<_>>();
     let project = copy.place.project.as_deref().unwrap_or("none");
     let (detail, measured) = if records.is_empty() {
         ("No directory is recorded for it.".to_owned(), "no directory")
@@ -138,9 +138,9 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why.words()));
     }
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
-    let mut said = vec![count(sessions.len(), "session")];
+    let mut clauses = vec![count(sessions.len(), "session")];
     // The best replacement for it.
-    said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
+    clauses.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
     // Equal evidence makes no place the best one.
     let equal: Vec<String> = gone
@@ -154,9 +154,9 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         _ if equal.len() == 1 => "best",
         _ => "may be",
     };
-    said.extend(best.map(|best| format!("{named}: {} ({})", equal.join(" or "), best.why.words())));
+    clauses.extend(best.map(|best| format!("{named}: {} ({})", equal.join(" or "), best.why.words())));
     let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
-        .subject(format!("{}: {}", dir.display(), said.join("; ")))
+        .subject(format!("{}: {}", dir.display(), clauses.join("; ")))
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);

@@ -159,46 +159,46 @@ fn is_large(session: &Session) -> bool {
 }
 
 /// Collects the facts for the requested checks; `watcher` receives each copy and each transcript.
-pub(crate) fn collect(env: &Env, wanted: &SurveyScope, watcher: &Watcher) -> Survey {
-    let compares = wanted.wants_any(&[Code::DuplicateSession]);
+pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Survey {
+    let compares = scope.wants_any(&[Code::DuplicateSession]);
     let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
-    let wants_lines = wanted.wants_any(&OF_LINES);
+    let wants_lines = scope.wants_any(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
-    if wanted.wants_any(&[Code::Planted]) {
+    if scope.wants_any(&[Code::Planted]) {
         scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);
     }
-    if wanted.wants_any(&[Code::DanglingPointer]) {
+    if scope.wants_any(&[Code::DanglingPointer]) {
         scan.add_pointers(env);
     }
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
     let mut survey =
-        Survey { scan, stores, now: env.clock.now, expires_within: wanted.expires_within, ..Survey::default() };
+        Survey { scan, stores, now: env.clock.now, expires_within: scope.expires_within, ..Survey::default() };
     // A repair must know the sessions that a process has open, in every choice of checks.
     processes::verify(&mut survey.scan.sessions);
     if compares {
         survey.copies = copies::collect_copy_facts(&survey.scan);
     }
     if wants_lines {
-        survey.look_at_lines(wanted.deep, seen, watcher);
+        survey.look_at_lines(scope.deep, seen, watcher);
     }
-    if wanted.wants_any(&[Code::OtherBranches, Code::StuckSession]) {
+    if scope.wants_any(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
     let sessions = survey.scan.sessions.iter().enumerate();
     survey.large = sessions.filter(|(_, session)| is_large(session)).map(|(at, _)| at).collect();
     survey.drop_rewound(env);
-    survey.look_around(wanted, env);
-    if wanted.wants_any(&[Code::GoneSession]) {
+    survey.look_around(scope, env);
+    if scope.wants_any(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
         survey.gone_sessions = deleted::without_files(env, |_| true, files);
     }
-    if wanted.wants_any(&[Code::LargeOutput]) {
+    if scope.wants_any(&[Code::LargeOutput]) {
         survey.look_at_outputs(env);
     }
-    if wanted.wants_any(&[Code::ExpiresSoon, Code::GoneSession]) {
+    if scope.wants_any(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
     }
     for Problem { path, reason } in &mut survey.scan.problems {
@@ -228,19 +228,19 @@ impl Survey {
     }
 
     /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
-    fn look_around(&mut self, wanted: &SurveyScope, env: &Env) {
+    fn look_around(&mut self, scope: &SurveyScope, env: &Env) {
         let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
             let existing = LazyLock::new(|| ExistingDirs::from_scan(scan));
-            let gone = || wanted.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
+            let gone = || scope.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
             let orphans = || {
-                let is_wanted = wanted.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+                let is_wanted = scope.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
                 is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env))
             };
-            let records = || wanted.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
-            let resolved = || wanted.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            let unread = || wanted.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
+            let records = || scope.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
+            let resolved = || scope.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
+            let unread = || scope.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
             rayon::join(gone, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());

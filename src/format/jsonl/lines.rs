@@ -36,13 +36,13 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(&[u8]) -> ControlFlow<(
 /// Calls `see` with these lines of a file, by the numbers that [`each_line`] gives them, counted from 0.
 pub(crate) fn each_line_at(
     path: &Path,
-    wanted: &BTreeSet<usize>,
+    requested: &BTreeSet<usize>,
     see: &mut dyn FnMut(usize, Line<'_>),
 ) -> Result<(), PathError> {
-    let (mut lines, last) = (Jsonl::open(path)?.into_lines()?, wanted.last().map_or(0, |last| last + 1));
+    let (mut lines, last) = (Jsonl::open(path)?.into_lines()?, requested.last().map_or(0, |last| last + 1));
     for at in 0..last {
         let Some(line) = lines.next_line()? else { break };
-        if wanted.contains(&at) {
+        if requested.contains(&at) {
             see(at, line);
         }
     }

@@ -184,9 +184,9 @@ impl Jsonl {
 
     /// Reads the whole file at once, for a file that is known to be small.
     pub(crate) fn whole(&mut self) -> Result<&[u8], PathError> {
-        let wanted = self.in_memory(self.end)?;
-        if self.head.len() < wanted {
-            self.grow_head(wanted)?;
+        let requested = self.in_memory(self.end)?;
+        if self.head.len() < requested {
+            self.grow_head(requested)?;
         }
         Ok(&self.head)
     }
@@ -212,12 +212,12 @@ impl Jsonl {
             if self.head.len() >= LAST_WINDOW {
                 return self.long_lines_forward(start, see);
             }
-            let wanted = match self.head.len() {
+            let requested = match self.head.len() {
                 0 if self.end <= self.tail as u64 => self.tail,
                 0 => FIRST_WINDOW,
                 length => (length * GROWTH).min(LAST_WINDOW),
             };
-            self.grow_head(wanted)?;
+            self.grow_head(requested)?;
         }
     }
 
@@ -366,8 +366,8 @@ impl Jsonl {
         self.unpacked.as_ref().is_some_and(|unpacked| unpacked.is_cut)
     }
 
-    fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
-        let (before, end) = (self.head.len(), (wanted as u64).min(self.end));
+    fn grow_head(&mut self, requested: usize) -> Result<(), PathError> {
+        let (before, end) = (self.head.len(), (requested as u64).min(self.end));
         let mut longer = Window::new(self.in_memory(end)?, 0);
         longer.extend(&self.head);
         self.read_onto(&mut longer, before as u64, end)?;

@@ -45,8 +45,8 @@ impl UnpackedEnds {
     }
 
     fn add(&mut self, part: &[u8]) {
-        let wanted = part.len().min(LAST_WINDOW - self.first.len());
-        self.first.extend_from_slice(&part[..wanted]);
+        let requested = part.len().min(LAST_WINDOW - self.first.len());
+        self.first.extend_from_slice(&part[..requested]);
         if self.last.len() >= 2 * KEPT_END {
             self.last.drain(..self.last.len() - KEPT_END);
         }

@@ -116,8 +116,8 @@ impl<'w> Sieve<'w> {
         let unseen = self.all_words() & !self.seen.load(Ordering::Relaxed);
         let mut looked = FileWords { known: unseen & with_near, ..FileWords::default() };
         let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
-            let wanted = SieveWords { words: self.all_words(), unseen, near: looked.known };
-            let has = pieces.search(bytes, wanted);
+            let requested = SieveWords { words: self.all_words(), unseen, near: looked.known };
+            let has = pieces.search(bytes, requested);
             self.seen.fetch_or(has.words, Ordering::Relaxed);
             looked.near |= has.near;
             looked.has_word = has.words != 0 || has.anything;

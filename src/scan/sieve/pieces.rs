@@ -111,16 +111,16 @@ impl Pieces {
     }
 
     /// Searches bytes until all requested words are found.
-    pub(super) fn search(&self, bytes: &[u8], wanted: SieveWords) -> Has {
+    pub(super) fn search(&self, bytes: &[u8], requested: SieveWords) -> Has {
         let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
         for (small, byte) in small.iter_mut().zip(bytes) {
             *small = byte | SMALL;
             any |= byte;
         }
         let mut has = Has { anything: !any.is_ascii() && has_accents(bytes), ..Has::default() };
-        let PieceGroup { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
+        let PieceGroup { pieces, automaton } = if requested.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
-        while !wanted.is_met(has) {
+        while !requested.is_met(has) {
             let Some(at) = automaton.find(&small, from) else { break };
             // Other pieces may begin at the same place, or inside of this one.
             from = at + 1;
@@ -129,14 +129,14 @@ impl Pieces {
                     Meaning::Word(term, run, start) => {
                         let found = at.checked_sub(*start).and_then(|at| bytes.get(at..at + run.len()));
                         let is_there = found.is_some_and(|found| found.eq_ignore_ascii_case(run));
-                        has.words |= u32::from(is_there) << term & wanted.words;
+                        has.words |= u32::from(is_there) << term & requested.words;
                     }
                     Meaning::Near if at >= looked_up_to => {
                         let token = token_at(bytes, at);
                         let is_near =
                             |word: &Option<NearWord>| word.as_ref().is_some_and(|word| word.is_near(bytes, &token));
                         for (term, _) in self.near.iter().enumerate().filter(|(_, word)| is_near(word)) {
-                            has.near |= 1 << term & wanted.near;
+                            has.near |= 1 << term & requested.near;
                         }
                         looked_up_to = token.end;
                     }
@@ -201,8 +201,8 @@ mod tests {
 
     fn near(word: &str, bytes: &str) -> bool {
         let words = SearchWords::parse(&[word.to_owned()]);
-        let wanted = SieveWords { near: 1, ..SieveWords::default() };
-        let has = Pieces::from_words(&words).expect("pieces").search(bytes.as_bytes(), wanted);
+        let requested = SieveWords { near: 1, ..SieveWords::default() };
+        let has = Pieces::from_words(&words).expect("pieces").search(bytes.as_bytes(), requested);
         has.near == 1 || has.anything
     }
 
@@ -250,8 +250,8 @@ mod tests {
         let pieces = Pieces::from_words(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
-            let wanted = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
-            assert_eq!(pieces.search(text.as_bytes(), wanted).words, 1 << term, "{text}");
+            let requested = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
+            assert_eq!(pieces.search(text.as_bytes(), requested).words, 1 << term, "{text}");
         }
     }
 

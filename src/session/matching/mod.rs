@@ -188,10 +188,11 @@ impl Word {
         let named = subject.named().into_iter().filter_map(|text| self.quality_in(text)).min();
         let named = if self.begins(&subject.id) { Some(Quality::Whole) } else { named };
         let named = named.map(|quality| MatchRank { quality, place: MatchField::Named });
-        let said = || self.quality_in(&subject.prompt).map(|quality| MatchRank { quality, place: MatchField::Said });
+        let in_prompt =
+            || self.quality_in(&subject.prompt).map(|quality| MatchRank { quality, place: MatchField::Said });
         match named {
             Some(MatchRank { quality: Quality::Whole, .. }) => named,
-            _ => named.into_iter().chain(said()).min(),
+            _ => named.into_iter().chain(in_prompt()).min(),
         }
     }
 

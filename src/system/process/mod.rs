@@ -186,12 +186,12 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
 }
 
 fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
-    let wanted = identities(files);
+    let requested = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
     // This process only reads.
     let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
     let found = others.filter_map(|open| {
-        let path = wanted.get(&open.identity)?;
+        let path = requested.get(&open.identity)?;
         (!only_writers || table.is_written(&open)).then(|| ((*path).to_owned(), open.pid))
     });
     Some(found.collect())
@@ -270,8 +270,8 @@ mod tests {
                 .stdout(std::process::Stdio::piped())
                 .spawn()
                 .expect("a shell");
-            let mut said = [0; 5];
-            child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+            let mut counts = [0; 5];
+            child.stdout.take().expect("a pipe").read_exact(&mut counts).expect("a word");
             let expected = if writes { vec![(path.clone(), child.id())] } else { vec![] };
             let found = writers(&[&path]).expect("a table of open files");
             assert_eq!(found.into_iter().collect::<Vec<_>>(), expected, "{redirection}");
@@ -291,8 +291,8 @@ mod tests {
         command.args(["-c", "exec 8<\"$0\" && echo open && read line"]).arg(&open);
         let piped = || std::process::Stdio::piped();
         let mut child = command.stdin(piped()).stdout(piped()).spawn().expect("a shell");
-        let mut said = [0; 5];
-        child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+        let mut counts = [0; 5];
+        child.stdout.take().expect("a pipe").read_exact(&mut counts).expect("a word");
         let file = std::fs::File::open(&own).expect("a file");
         // A child has the file open until it executes its program.
         std::thread::scope(|scope| {

@@ -135,11 +135,11 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
 
 fn message_line(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
     let item = &state.items[state.matches[at].item];
-    let Some(said) = state.said_in(&item.key) else { return StyledLine::default() };
-    let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));
-    let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
+    let Some(best) = state.said_in(&item.key) else { return StyledLine::default() };
+    let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(best.hit.role, best.hit.branch)));
+    let more = if best.messages > 1 { format!("  +{}", best.messages - 1) } else { String::new() };
     let room = width.saturating_sub(line.width() + more.len());
-    let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);
+    let [before, found, after] = crate::view::render::search::excerpt(&best.hit, room);
     line.push(Style::new(), &before);
     line.push(styles.found, &found);
     line.push(Style::new(), &after);

@@ -158,7 +158,7 @@ impl Picker<'_> {
             if is_due(self.preview_at) {
                 self.preview_at = None;
                 let session = self.state.highlighted().map(|at| Arc::clone(&self.sessions[at]));
-                let around = self.state.only_said().map(|said| said.hit.number);
+                let around = self.state.only_said().map(|best| best.hit.number);
                 session.into_iter().for_each(|session| self.background.preview(session, around));
             }
             if is_due(self.search_at) {
@@ -272,7 +272,7 @@ impl Picker<'_> {
             News::Preview(..) => {}
             // An answer to an earlier text may arrive after a key.
             News::Found(request, _) if !self.background.is_current(request) => {}
-            News::Found(_, SearchResult::Some(said)) => self.state.add_said(said),
+            News::Found(_, SearchResult::Some(found_messages)) => self.state.add_said(found_messages),
             News::Found(_, SearchResult::All(searched)) => self.state.set_searched(searched),
             News::Checked(session, how, checked) => {
                 self.state.busy = None;

@@ -94,8 +94,8 @@ fn conversation(
         }
         Some(Preview::Messages(messages)) => messages,
     };
-    let said = state.only_said().map(|said| said.hit.clone());
-    let around = said.as_ref().map(|hit| {
+    let best = state.only_said().map(|best| best.hit.clone());
+    let around = best.as_ref().map(|hit| {
         let around = [hit.before.as_str(), &hit.found, &hit.after].concat();
         text::one_line(around.trim_matches('…')).into_owned()
     });
@@ -114,7 +114,7 @@ fn conversation(
                 }
                 None => words,
             };
-            if has_it && said.as_ref().is_some_and(|hit| found.is_none() && rest.contains(&hit.found)) {
+            if has_it && best.as_ref().is_some_and(|hit| found.is_none() && rest.contains(&hit.found)) {
                 found = Some(lines.len());
             }
             let places = state.places(rest);

@@ -51,8 +51,8 @@ impl Preview {
         let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
         let (mut number, end) = (0, around.map_or(u64::MAX, |around| around + MAX_MESSAGES as u64 / 2));
         // A search finds messages on any branch.
-        let wanted = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
-        let outcome = agent.messages_on(copy, wanted, &mut |message| {
+        let branches = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
+        let outcome = agent.messages_on(copy, branches, &mut |message| {
             number += 1;
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {

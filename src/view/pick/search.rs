@@ -59,7 +59,7 @@ impl PickerSearch {
 
     fn run_once(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         let (sieve, sessions) = (Sieve::new(&self.words), &self.sessions);
-        let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
+        let (mut found_messages, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
         for part in sessions.chunks(PART) {
             let count = |session: &Arc<Session>| {
                 let (copy, text) = (session.copy(), self.kept.kept_text(session.copy()));
@@ -69,10 +69,11 @@ impl PickerSearch {
             if !is_wanted() {
                 return;
             }
-            said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
+            found_messages
+                .extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
             tallies.extend(counted);
-            if !said.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
-                report(SearchResult::Some(std::mem::take(&mut said)));
+            if !found_messages.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
+                report(SearchResult::Some(std::mem::take(&mut found_messages)));
                 sent_at = Instant::now();
             }
         }
@@ -80,16 +81,16 @@ impl PickerSearch {
         let terms = self.words.terms.len();
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, terms, self.now);
         let ranked = ranking.order.iter();
-        let said: Vec<(ItemKey, BestMessage)> =
+        let all_messages: Vec<(ItemKey, BestMessage)> =
             ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
-        let best: Vec<(ItemKey, BestMessage)> = said.iter().take(MARKED).cloned().collect();
+        let best: Vec<(ItemKey, BestMessage)> = all_messages.iter().take(MARKED).cloned().collect();
         let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
         let excluded = is_excluded.map(|(_, session)| session.key()).collect();
         let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
         if !is_wanted() {
             return;
         }
-        report(SearchResult::All(Searched { said, excluded, no_match }));
+        report(SearchResult::All(Searched { found_messages: all_messages, excluded, no_match }));
         let on_branches = on_other_branches(best, sessions, is_wanted);
         if is_wanted() && !on_branches.is_empty() {
             report(SearchResult::Some(on_branches));

@@ -46,7 +46,7 @@ impl BestMessage {
 /// The result of a search of all sessions.
 pub(super) struct Searched {
     /// Sessions that have the words, with their scores.
-    pub(super) said: Vec<(ItemKey, BestMessage)>,
+    pub(super) found_messages: Vec<(ItemKey, BestMessage)>,
     /// Sessions with a message that has an excluded word.
     pub(super) excluded: Vec<ItemKey>,
     /// The reason why no session has all words.
@@ -99,7 +99,7 @@ pub(super) struct PickerState {
     pub(super) matching: SessionMatcher,
     pub(super) matches: Vec<ListedSession>,
     pub(super) rows: Vec<ListRow>,
-    pub(super) said: HashMap<ItemKey, BestMessage>,
+    pub(super) found_messages: HashMap<ItemKey, BestMessage>,
     /// Sessions with a message that has an excluded word.
     pub(super) excluded: HashSet<ItemKey>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
@@ -185,19 +185,19 @@ impl PickerState {
     }
 
     /// Adds messages that have the typed words. A cursor that was not moved stays at the top.
-    pub(super) fn add_said(&mut self, said: Vec<(ItemKey, BestMessage)>) {
+    pub(super) fn add_said(&mut self, found_messages: Vec<(ItemKey, BestMessage)>) {
         let here = self.key().filter(|_| self.cursor > 0);
-        self.said.extend(said);
+        self.found_messages.extend(found_messages);
         self.match_again(here.as_ref());
     }
 
     /// Replaces the partial results of a search with the complete result.
     pub(super) fn set_searched(&mut self, searched: Searched) {
-        self.said.clear();
+        self.found_messages.clear();
         self.excluded = searched.excluded.into_iter().collect();
         self.no_match = searched.no_match;
         self.is_searching = false;
-        self.add_said(searched.said);
+        self.add_said(searched.found_messages);
     }
 
     /// Offers the possible actions for a session that is not resumed.
@@ -218,7 +218,7 @@ impl PickerState {
             self.time.as_ref().map_or_else(|| Err(String::new()), |time| time(text))
         });
         self.query = query.while_typing();
-        self.said.clear();
+        self.found_messages.clear();
         self.excluded.clear();
         self.no_match = None;
         self.is_searching = false;
@@ -227,13 +227,13 @@ impl PickerState {
     }
 
     pub(super) fn said_in(&self, key: &ItemKey) -> Option<&BestMessage> {
-        self.said.get(key)
+        self.found_messages.get(key)
     }
 
     /// Returns the best message of the highlighted session, if it matches better than the title.
     pub(super) fn only_said(&self) -> Option<&BestMessage> {
         let one = self.matches.get(self.cursor).filter(|one| one.is_said)?;
-        self.said.get(&self.items[one.item].key)
+        self.found_messages.get(&self.items[one.item].key)
     }
 
     /// Returns the number of sessions in which a message matches better than the title.

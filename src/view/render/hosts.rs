@@ -132,11 +132,11 @@ pub(crate) fn notes(reports: &[HostReport], shown: usize, beyond: usize) -> Vec<
 }
 
 /// Reports that no message on any host matches.
-pub(crate) fn nothing_has(wanted: &str, reports: &[HostReport]) -> String {
+pub(crate) fn nothing_has(requested: &str, reports: &[HostReport]) -> String {
     let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
     let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
     let sessions = text::count(usize::try_from(searched).unwrap_or(usize::MAX), "session");
-    format!("No match for {wanted:?} in {sessions} on {}.", text::count(hosts, "host"))
+    format!("No match for {requested:?} in {sessions} on {}.", text::count(hosts, "host"))
 }
 
 /// The answer of one host.

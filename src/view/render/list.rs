@@ -82,7 +82,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         _ => Vec::new(),
     };
     if sessions.is_empty() && *hidden == 0 && !listing.is_explained {
-        let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
+        let all = if env.config.set_keys.iter().any(|set| set.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(match layout {
             ListLayout::Table(look) if look.is_of_running => {
                 "No session is in use, as far as the agents show it.".to_owned()

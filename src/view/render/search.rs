@@ -239,7 +239,7 @@ pub(crate) fn text(
     id: &str,
     one: &MatchingSession<'_>,
     form: Form,
-    wanted: SearchFor<'_>,
+    search_for: SearchFor<'_>,
 ) -> io::Result<()> {
     let Styles { header, found: highlight, faint, .. } = styles;
     let MatchingSession { session, found, .. } = one;
@@ -270,7 +270,7 @@ pub(crate) fn text(
             continue;
         }
         let [before, within, after] = fit(words(hit), room);
-        let [before, after] = [before, after].map(|part| highlighted(&part, wanted, styles));
+        let [before, after] = [before, after].map(|part| highlighted(&part, search_for, styles));
         writeln!(out, "  {role:<ROLE$} {before}{highlight}{within}{highlight:#}{after}{faint}{branch}{faint:#}")?;
     }
     if found.hits.is_empty() {
@@ -299,17 +299,17 @@ pub(crate) fn deleted(
         writeln!(out, "{header}{} {}{header:#}  (deleted, prompts only){dir}", one.agent, text::one_line(&one.id))?;
         for prompt in one.prompts.iter().take(prompts) {
             let at = prompt.at.map(|at| env.clock.local_time(at)).unwrap_or_default();
-            let said = text::one_line(&prompt.text);
-            writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&said, room))?;
+            let prompt_line = text::one_line(&prompt.text);
+            writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&prompt_line, room))?;
         }
     }
     Ok(())
 }
 
 /// Highlights the words of a search in a part of a message.
-fn highlighted(part: &str, wanted: SearchFor<'_>, styles: &Styles) -> String {
+fn highlighted(part: &str, search_for: SearchFor<'_>, styles: &Styles) -> String {
     let Styles { found: highlight, .. } = styles;
-    let SearchFor::Words(words) = wanted else { return part.to_owned() };
+    let SearchFor::Words(words) = search_for else { return part.to_owned() };
     let mut ranges = Vec::new();
     words.each_place(part, &mut |place| ranges.push(place.range));
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -407,13 +407,13 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Writes one object.
 pub(crate) fn json(
     out: &mut impl Write,
-    wanted: SearchFor<'_>,
+    search_for: SearchFor<'_>,
     matches: &[MatchingSession<'_>],
     summary: &SearchSummary<'_>,
 ) -> io::Result<()> {
     let sessions = matches.iter().map(MatchJson::from).collect();
-    let text = wanted.text();
-    let (regex, case_sensitive) = match wanted {
+    let text = search_for.text();
+    let (regex, case_sensitive) = match search_for {
         SearchFor::Pattern(pattern) => (pattern.is_regex(), pattern.is_exact),
         SearchFor::Words(_) => (false, false),
     };
@@ -443,10 +443,10 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Se
 }
 
 /// Returns the notes on a terminal about omitted parts of the answer.
-pub(crate) fn notes(wanted: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
+pub(crate) fn notes(search_for: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 && summary.searched > 0 {
-        notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
+        notes.push(format!("No match for {:?} in {}.", search_for.text(), text::count(summary.searched, "session")));
     }
     notes.extend(notes_on_words(matching, summary));
     if summary.is_limited {

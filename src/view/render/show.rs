@@ -309,7 +309,7 @@ pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branche
     Ok(())
 }
 
-fn short(said: &str) -> Cow<'_, str> {
-    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+fn short(message_text: &str) -> Cow<'_, str> {
+    let line = message_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     text::truncated(&text::one_line(line), WIDEST).into_owned().into()
 }

@@ -90,22 +90,22 @@ impl Stats {
         let width = env.terminal.columns();
         let SessionTally { sessions, prompts, replies, size_bytes, output_bytes, days, tokens, cost, cost_sessions } =
             &self.total;
-        let mut said = vec![
+        let mut clauses = vec![
             text::count(*sessions, "session"),
             text::count(*prompts, "prompt"),
             text::count(*replies, "reply"),
             text::size(*size_bytes),
             format!("{} with activity", text::count(days.len() as u64, "day")),
         ];
-        said.extend(
+        clauses.extend(
             (*output_bytes > 0).then(|| format!("{} of output of background tasks", text::size(*output_bytes))),
         );
-        said.extend(tokens.iter().flat_map(in_words));
-        said.extend(cost.map(|cost| match *cost_sessions {
+        clauses.extend(tokens.iter().flat_map(in_words));
+        clauses.extend(cost.map(|cost| match *cost_sessions {
             0 => format!("{cost} recorded for sub-agents"),
             known => format!("{cost} recorded for {known} of {}", text::count(*sessions, "session")),
         }));
-        for line in text::flowed("In all:", &said, width) {
+        for line in text::flowed("In all:", &clauses, width) {
             writeln!(out, "{line}")?;
         }
         for group in self.rows.chunk_by(|row, next| row.by == next.by) {

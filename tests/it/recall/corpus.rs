@@ -49,7 +49,7 @@ pub(crate) struct Session {
     /// Numbers of the words that it is about.
     about: BTreeSet<usize>,
     /// The forms of each of these words in the session.
-    said: BTreeMap<usize, BTreeSet<&'static str>>,
+    used_forms: BTreeMap<usize, BTreeSet<&'static str>>,
     /// Names in its code, as parts.
     names: Vec<[&'static str; 2]>,
     /// Sentences of replies that have two words that it is about.
@@ -109,7 +109,7 @@ fn session(language: usize, random: &mut Random) -> Session {
         parts: Vec::new(),
         language,
         about: BTreeSet::new(),
-        said: BTreeMap::new(),
+        used_forms: BTreeMap::new(),
         names: Vec::new(),
         sentences: Vec::new(),
     };
@@ -121,7 +121,7 @@ fn session(language: usize, random: &mut Random) -> Session {
     for &word in &about {
         let all = forms(language, word);
         let count = all.len().saturating_sub(1).clamp(1, 2);
-        session.said.insert(word, random.some(&all, count).into_iter().collect());
+        session.used_forms.insert(word, random.some(&all, count).into_iter().collect());
     }
     // Code has English names.
     for _ in 0..2 {
@@ -168,8 +168,8 @@ impl Session {
                 let word = if random.below(2) == 0 {
                     let word = random.pick(&about);
                     own += 1;
-                    let said: Vec<&str> = self.said[&word].iter().copied().collect();
-                    random.pick(&said)
+                    let used: Vec<&str> = self.used_forms[&word].iter().copied().collect();
+                    random.pick(&used)
                 } else {
                     let word = random.below(language.words.len());
                     random.pick(&forms(self.language, word))
@@ -240,14 +240,15 @@ fn query(sessions: &[Session], number: usize, kind: Kind, random: &mut Random) -
     }
     let mut words: Vec<String> = Vec::new();
     for word in &chosen {
-        let said: Vec<&str> = session.said[word].iter().copied().collect();
-        words.push(random.pick(&said).to_owned());
+        let used: Vec<&str> = session.used_forms[word].iter().copied().collect();
+        words.push(random.pick(&used).to_owned());
     }
     match kind {
         Kind::AsSaid => {}
         Kind::OtherForm => {
             let all = forms(0, chosen[0]);
-            let others: Vec<&str> = all.into_iter().filter(|form| !session.said[&chosen[0]].contains(form)).collect();
+            let others: Vec<&str> =
+                all.into_iter().filter(|form| !session.used_forms[&chosen[0]].contains(form)).collect();
             if others.is_empty() {
                 return None;
             }

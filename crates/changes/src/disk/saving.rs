@@ -278,8 +278,8 @@ impl<'d> FileUpdate<'d> {
         let mut saving = Saving::begin(self.disk, &self.path, Access::Kept)?;
         let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
         while offset < *bytes {
-            let wanted = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);
-            let count = self.disk.read_at(old, &mut buffer[..wanted], offset).map_err(fail)?;
+            let requested = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);
+            let count = self.disk.read_at(old, &mut buffer[..requested], offset).map_err(fail)?;
             if count == 0 {
                 return Err(fail(io::Error::other("it became shorter in the meantime")));
             }

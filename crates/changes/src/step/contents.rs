@@ -54,8 +54,8 @@ pub(super) fn each_piece_of(
     let file = disk.open(at, For::Reading)?;
     let (mut piece, mut offset) = (Buffer::new(PIECE), range.start);
     while offset < range.end {
-        let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
-        let count = disk.read_at(&file, &mut piece[..wanted], offset)?;
+        let requested = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
+        let count = disk.read_at(&file, &mut piece[..requested], offset)?;
         if count == 0 {
             return Ok(());
         }

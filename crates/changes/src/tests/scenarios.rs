@@ -195,11 +195,11 @@ impl ScenarioDirs {
     /// Recovers interrupted runs, and undoes every run; returns the messages.
     pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
-        let mut said = undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
+        let mut messages = undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
         while let Ok(report) =
             undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record))
         {
-            said.extend(report.items.iter().filter_map(|item| match item {
+            messages.extend(report.items.iter().filter_map(|item| match item {
                 ItemResult::Refused(why) => Some(why.clone()),
                 _ => None,
             }));
@@ -207,7 +207,7 @@ impl ScenarioDirs {
                 break;
             }
         }
-        said
+        messages
     }
 }
 
@@ -284,8 +284,8 @@ fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
         let (base, _) = disk::open_parent(disk, &place.base.join("store")).expect("a directory");
         disk.rename_to_free((&base, "store".as_ref()), (&base, "aside".as_ref())).expect("a move");
         disk.make_link((&base, "store".as_ref()), &place.base.join("outside")).expect("a link");
-        let said = place.undo_all();
-        assert!(said.len() == 4 && said.iter().all(|why| why.contains("link")), "{said:?}");
+        let messages = place.undo_all();
+        assert!(messages.len() == 4 && messages.iter().all(|why| why.contains("link")), "{messages:?}");
         assert_eq!((disk.list(&outside).expect("names").len(), place.files("aside")), (0, after));
         disk.unlink((&base, "store".as_ref())).expect("no link");
         disk.rename_to_free((&base, "aside".as_ref()), (&base, "store".as_ref())).expect("a move");

@@ -133,9 +133,9 @@ struct Judge<'j, 'l> {
 
 impl Judge<'_, '_> {
     /// Checks whether an item is selected and has steps left to undo.
-    fn is_pending(&self, record: &ItemRecord, state: &ItemState, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
+    fn is_pending(&self, record: &ItemRecord, state: &ItemState, requested: impl Fn(&ItemRecord) -> bool) -> bool {
         let is_settled = matches!(state, ItemState::Undone | ItemState::Left(_));
-        !is_settled && wanted(record) && (*state != ItemState::Planned || is_touched(self.context, record))
+        !is_settled && requested(record) && (*state != ItemState::Planned || is_touched(self.context, record))
     }
 
     /// Returns the reason to leave an item alone, apart from entries in the way.
@@ -148,7 +148,7 @@ impl Judge<'_, '_> {
 
     /// Returns the reason to leave each item alone, if another one in its group stays: for a move, data must not be
     /// taken back without the record of the move, nor the record without the data.
-    fn group_obstacles(&mut self, run: &Run, wanted: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
+    fn group_obstacles(&mut self, run: &Run, requested: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
         let groups = run.groups();
         let mut obstacles: BTreeMap<usize, (usize, String)> = BTreeMap::new();
         let shared: BTreeSet<usize> =
@@ -158,7 +158,7 @@ impl Judge<'_, '_> {
                 continue;
             }
             let alone = || format!("`rejoin undo {}` undoes both", run.id);
-            let why = (!wanted(record)).then(alone).or_else(|| self.hindrance(record, state));
+            let why = (!requested(record)).then(alone).or_else(|| self.hindrance(record, state));
             if let Some(why) = why.or_else(|| is_free(self.context, record).err()) {
                 obstacles.insert(*group, (record.item, why));
             }

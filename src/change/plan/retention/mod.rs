@@ -124,9 +124,9 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     let mut by_id: Vec<usize> = (0..candidates.len()).collect();
     by_id.sort_by_key(|at| key(*at));
     let parent = |at: usize| -> Option<usize> {
-        let wanted = (candidates[at].agent, candidates[at].parent_id?);
-        let parent = by_id[by_id.partition_point(|at| key(*at) <= wanted).checked_sub(1)?];
-        Some(parent).filter(|parent| key(*parent) == wanted && *parent != at)
+        let requested = (candidates[at].agent, candidates[at].parent_id?);
+        let parent = by_id[by_id.partition_point(|at| key(*at) <= requested).checked_sub(1)?];
+        Some(parent).filter(|parent| key(*parent) == requested && *parent != at)
     };
     let roots = roots(candidates, parent);
     let mut families = families(candidates, &roots);

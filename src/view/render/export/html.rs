@@ -71,12 +71,12 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         };
         let class = message.role.name();
         writeln!(self.out, "<section class={class}{id}><h2>{name}{}</h2>", at.unwrap_or_default())?;
-        let said = visible(message.text.trim_end());
+        let visible_text = visible(message.text.trim_end());
         // A prompt is shown as it was typed.
-        if message.role == Role::Assistant && said.len() <= MAX_MARKDOWN_BYTES {
-            markdown(&mut self.out, &said)?;
+        if message.role == Role::Assistant && visible_text.len() <= MAX_MARKDOWN_BYTES {
+            markdown(&mut self.out, &visible_text)?;
         } else {
-            writeln!(self.out, "<pre class=said>{}</pre>", escaped(&said))?;
+            writeln!(self.out, "<pre class=said>{}</pre>", escaped(&visible_text))?;
         }
         writeln!(self.out, "</section>")
     }
@@ -153,15 +153,15 @@ fn markdown(out: &mut impl Write, reply: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn html(said: &str) -> String {
+    fn html(reply_text: &str) -> String {
         let mut out = Vec::new();
-        markdown(&mut out, said).expect("a page");
+        markdown(&mut out, reply_text).expect("a page");
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn markdown_is_rendered_and_html_is_escaped() {
-        for (said, expected) in [
+        for (reply_text, expected) in [
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Head", "<h3>Head</h3>\n"),
             (
@@ -182,7 +182,7 @@ mod tests {
             ),
             ("<javascript:alert(1)>", "<p>javascript:alert(1) (javascript:alert(1))</p>\n"),
         ] {
-            assert_eq!(html(said), expected, "{said}");
+            assert_eq!(html(reply_text), expected, "{reply_text}");
         }
     }
 }

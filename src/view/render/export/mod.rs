@@ -89,8 +89,8 @@ impl Calls {
 }
 
 /// Returns text without hidden or reordering characters; lines and tabs stay.
-pub(super) fn visible(said: &str) -> String {
-    said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
+pub(super) fn visible(foreign_text: &str) -> String {
+    foreign_text.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
 }
 
 /// The facts about a session for a reader, each with its name.
@@ -186,7 +186,7 @@ mod tests {
     fn tool_results_follow_their_tool_call() {
         let mut calls = Calls::default();
         let mut ended = Vec::new();
-        let said = [
+        let messages = [
             (Role::User, "hi"),
             (Role::Tool, "ls"),
             (Role::Tool, "→ a"),
@@ -194,7 +194,7 @@ mod tests {
             (Role::Tool, "pwd"),
             (Role::Assistant, "done"),
         ];
-        for (role, text) in said {
+        for (role, text) in messages {
             ended.extend(calls.take_call(&message(role, text)).map(|call| call.text));
         }
         ended.extend(calls.end().map(|call| call.text));

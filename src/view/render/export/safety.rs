@@ -35,11 +35,11 @@ fn rendered(page: &str) -> [String; 2] {
 }
 
 /// Returns the parts of a page of these messages that no page may have.
-pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
+pub(crate) fn fault(messages: &[(Role, String)], env: &Env) -> Option<String> {
     let mut out = Vec::new();
     let mut page = MarkdownPage::new(&mut out, env);
     let mut speakers = Vec::new();
-    for (role, text) in said {
+    for (role, text) in messages {
         page.message(&Message::new(*role, text.clone(), None)).expect("a page in memory");
         match role {
             Role::User => speakers.push("<h2>User</h2>"),

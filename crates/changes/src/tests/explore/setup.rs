@@ -285,9 +285,9 @@ impl StartDisk {
         }
         if has_stuck {
             let run = outcome.run.as_deref().unwrap_or("which is none");
-            let said = place(&memory.fork()).recover();
-            if !said.iter().any(|line| line.contains(run) && line.matches("tries again").count() < 2) {
-                return Err(format!("run {run} is stuck, and the next verb does not say so once: {said:?}"));
+            let messages = place(&memory.fork()).recover();
+            if !messages.iter().any(|line| line.contains(run) && line.matches("tries again").count() < 2) {
+                return Err(format!("run {run} is stuck, and the next verb does not say so once: {messages:?}"));
             }
         }
         Ok(())
@@ -296,7 +296,8 @@ impl StartDisk {
     /// Checks that items reported as done, or as undone, are.
     fn check_done(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let Some(done) = past.done.filter(|_| !past.has_actor) else { return Ok(()) };
-        let (wanted, mut now) = (if self.verb == VerbToTry::Undo { &self.store } else { &self.changed }, store(memory));
+        let (requested, mut now) =
+            (if self.verb == VerbToTry::Undo { &self.store } else { &self.changed }, store(memory));
         if past.has_lost_power {
             drop_temporary(&mut now);
         }
@@ -309,7 +310,7 @@ impl StartDisk {
                 };
                 for path in [step.path()].into_iter().chain(from) {
                     let path = path.strip_prefix("/home/store").unwrap_or(path);
-                    if below(&now, path) != below(wanted, path) {
+                    if below(&now, path) != below(requested, path) {
                         return Err(format!("{} was reported as done, and is not", path.display()));
                     }
                 }
@@ -332,7 +333,7 @@ impl StartDisk {
     /// it was before the change.
     pub(super) fn check_recovered(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let memory = memory.fork();
-        let said = place(&memory).undo_all();
+        let messages = place(&memory).undo_all();
         self.check_bytes(&memory, past)?;
         let mut now = store(&memory);
         if past.has_lost_power {
@@ -343,7 +344,7 @@ impl StartDisk {
         }
         let differs = now.iter().find(|(path, bytes)| self.store.get(*path) != Some(bytes));
         let missing = self.store.keys().find(|path| !now.contains_key(*path));
-        Err(format!("the store is not as it was: {differs:?}, {missing:?}; what is said: {said:?}"))
+        Err(format!("the store is not as it was: {differs:?}, {missing:?}; what is said: {messages:?}"))
     }
 }
 

@@ -94,14 +94,14 @@ impl<'s> ScheduleWalk<'s> {
 
     /// Tries every single fault, every death and every loss of power; also those after a fault, those in a recovery,
     /// and random ones, up to about `wanted` schedules in total.
-    pub(super) fn explore(&self, wanted: u64) -> FoundNodes<()> {
+    pub(super) fn explore(&self, requested: u64) -> FoundNodes<()> {
         let (root, counts) = (self.root(), &self.counts);
         let whole = self.play(&root, 0, &[], true);
         let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
-        let is_quick = (1..QUICK.0).contains(&wanted);
+        let is_quick = (1..QUICK.0).contains(&requested);
         let losses = if is_quick { QUICK.1 } else { LOSSES[0] };
         nodes.extend(self.deaths(&root, 0, &[], whole.moments, losses, &counts.crashes)?);
-        let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
+        let (is_thorough, (_, share)) = (requested >= THOROUGH.0, THOROUGH);
         let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
         let events = |(changes, at): (&bool, u64)| {
             ScheduledEvent::all_at_call(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
@@ -111,12 +111,12 @@ impl<'s> ScheduleWalk<'s> {
             singles = singles.into_iter().step_by(QUICK.2).collect();
         }
         // Each of these disks leads to hundreds of schedules.
-        let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
+        let most = usize::try_from(requested / 100).unwrap_or(usize::MAX);
         nodes.extend(self.each_element(&singles, None, most, |events| {
             let played = self.play(&root, 0, events, false);
             self.end(&root, 0, events, &played, &counts.singles)
         })?);
-        let rest = wanted.saturating_sub(counts.schedules());
+        let rest = requested.saturating_sub(counts.schedules());
         let until = counts.schedules() + rest / 4;
         self.pairs(&root, &whole.calls, until)?;
         singles.sort_by_cached_key(|events| Draw(events[0].1).below(u64::MAX));
@@ -134,7 +134,7 @@ impl<'s> ScheduleWalk<'s> {
         })?;
         // Draw a few random schedules even if the limit is reached.
         let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
-        let until = wanted.max(counts.schedules() + 1);
+        let until = requested.max(counts.schedules() + 1);
         self.each_element(&seeds, Some(until), 0, |seed| {
             self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick)
         })?;
