@@ -1,4 +1,4 @@
-//! Cached listings of directories, to find names by prefix and files below.
+//! Cached listings of directories: finds names by prefix, and files below a directory.
 
 use crate::system::reach;
 use jiff::Timestamp;
@@ -52,7 +52,7 @@ impl Beginnings {
     }
 }
 
-/// Listings of directories that several sessions share. By default each directory is listed when it is asked for.
+/// Listings of directories that several sessions share. By default, a directory is listed on each request.
 #[derive(Debug, Default)]
 pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Cell>>>);
 
@@ -60,7 +60,7 @@ pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Cell>>>);
 type Cell = Arc<OnceLock<Arc<Beginnings>>>;
 
 impl Listings {
-    /// Creates listings for many sessions: each directory is listed once.
+    /// Creates cached listings: each directory is listed once for many sessions.
     pub(super) fn cached() -> Self {
         Self(Some(Mutex::default()))
     }
@@ -70,12 +70,12 @@ impl Listings {
         let Some(cache) = &self.0 else { return Arc::new(Beginnings::read_dir(dir)) };
         let mut known = cache.lock().unwrap_or_else(PoisonError::into_inner);
         let cell = known.get(dir).cloned().unwrap_or_else(|| Arc::clone(known.entry(dir.to_owned()).or_default()));
-        // Only a thread that needs the same directory waits for it.
+        // Only threads that need the same directory wait for it.
         drop(known);
         Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::read_dir(dir))))
     }
 
-    /// Returns the path of an entry with this name in a directory. For one session, its directory is not listed.
+    /// Returns the path of an entry with this name in a directory. Without a cache, the directory is not listed.
     pub(super) fn named(&self, dir: &Path, name: &str) -> Option<PathBuf> {
         match &self.0 {
             Some(_) => self.read_once(dir).named(name),

@@ -20,7 +20,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Lists the output directories of every agent, `<project>/<id>` below its output directory.
+    /// Lists the output directories of every agent: `<project>/<id>` below its output directory.
     pub(crate) fn read(env: &Env) -> Self {
         let mut outputs = Self::default();
         for agent in all().iter().map(|agent| agent.kind()) {

@@ -31,7 +31,7 @@ pub(crate) struct DirMove {
 pub(crate) struct StoreMove<'a> {
     pub store: &'a Store,
     pub moves: &'a [DirMove],
-    /// Old directories and the new ones, for every store.
+    /// The old and the new directories, for every store.
     pub mapping: &'a Mapping,
     pub env: &'a Env,
 }
@@ -108,7 +108,7 @@ impl<'a> Relocation<'a> {
     }
 }
 
-/// Returns a directory as text, because most agents cannot store any other path.
+/// Returns a directory as text, because most agents cannot store other paths.
 pub(super) fn text(dir: &Path) -> Result<&str, Unable> {
     dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()).into())
 }

@@ -1,5 +1,5 @@
-//! Sessions that rejoin does not read: those of other agents, with the command that lists or resumes them, and those in
-//! further homes of its agents.
+//! Finds sessions that rejoin does not read: those of other agents, with the command that lists or resumes them, and
+//! those in further homes of its agents.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) struct UnreadStore {
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
     pub root: PathBuf,
-    /// Set for a directory with sessions of an agent that rejoin reads elsewhere.
+    /// Set for a directory with sessions of an agent whose other stores rejoin reads.
     #[serde(skip)]
     pub is_further_home: bool,
     /// The command of that agent that lists or resumes its sessions, or the lines of the config file with which rejoin reads
@@ -147,7 +147,8 @@ fn has_path(dir: &Path, path: &str) -> bool {
     }
 }
 
-/// Returns every store that exists, or whose disk does not answer. Each is returned once, even if two bases lead to it.
+/// Returns every store that exists, or is on a mount that does not answer. Each is returned once, even if two bases
+/// lead to it.
 pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     let mut found: Vec<UnreadStore> = Vec::new();
     for UnreadAgent { name, places, instead, .. } in &UNREAD {
@@ -163,8 +164,8 @@ pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     found
 }
 
-/// Returns the directories in the home and in `~/.config` that have sessions of an agent and that it does not read: those with
-/// a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
+/// Returns the directories in the home and in `~/.config` that have sessions of an agent but that it does not read:
+/// those with a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
 fn further_homes(env: &Env) -> Vec<UnreadStore> {
     let known = registry::roots(env, &[]);
     let is_known = |dir: &Path| known.iter().any(|root| root.starts_with(dir) || dir.starts_with(root));

@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 4;
 /// Mode of an entry made from a session's rows.
 const PRIVATE: u32 = 0o600;
 
-/// Why a session is not archived.
+/// The reason why a session is not archived.
 #[derive(Debug)]
 pub(super) enum InventoryError {
     Refused(String),

@@ -16,7 +16,7 @@ use crate::session::{AgentKind, Problem};
 use crate::system::disk::{self, Disk};
 use crate::system::fsio::{EntryKind, EntryMetadata};
 
-/// Upper bound on the size of a manifest in bytes; that of a session with 200,000 files is smaller.
+/// Maximum size of a manifest in bytes; that of a session with 200,000 files is smaller.
 pub(super) const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
 /// Longest id used as a directory's name. A longer id, or one with characters other than letters, digits, `.`, `_` and
 /// `-`, is replaced by its digest.
@@ -175,7 +175,7 @@ impl MachineDir {
         paths
     }
 
-    /// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
+    /// Lists the directories in a directory. A link, which is not followed, may hide one and is a problem.
     pub(crate) fn dirs(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         let mut dirs = Vec::new();
         for (path, kind) in self.entries(dir, problems) {

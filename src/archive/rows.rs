@@ -1,4 +1,4 @@
-//! The rows of a session in a database: the present rows as chunks, and archived rows as lines.
+//! The rows of a session in a database: the current rows as chunks, and archived rows as lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ use crate::session::{AgentKind, Located};
 
 /// The text between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
-/// Number of sessions to sum per read of a database, which starts over if the database changes.
+/// Number of sessions per read of a database, which starts over if the database changes.
 const AT_ONCE: usize = 64;
 
 /// Reason why the rows of a session cannot be read.
@@ -71,7 +71,8 @@ pub(super) fn read_chunks(
 /// Sizes of the rows of sessions in bytes, by database and id.
 pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
-/// Sums the rows of those places that are in databases and not in the archive; skips rows that cannot be read.
+/// Computes the sizes of the rows of those places that are in databases and not in the archive; skips rows that cannot
+/// be read.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
     let agent_managed = |place: &Located| agent::by_kind(place.agent())?.agent_managed(place);
     let own = archive.own();
@@ -109,8 +110,8 @@ fn size(tables: &mut SessionTables<'_>, id: &str) -> Result<Option<u64>, QueryEr
     Ok(matches!(captured, CapturedRows::Whole).then_some(size))
 }
 
-/// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions do
-/// not count, and neither do row numbers, because a row that is added again may get another number.
+/// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions are
+/// not compared, and neither are row numbers, because a row that is added again may get another number.
 pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), dir: &MachineDir) -> bool {
     let mut now = Vec::new();
     let captured = read_chunks(place, agent, &mut |chunk, is_first| {
@@ -127,7 +128,7 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
     captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, dir)) == Some(now))
 }
 
-/// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end the whole.
+/// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end all rows.
 pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), dir: &'a MachineDir) -> impl BufRead + 'a {
     BufReader::new(RowsContent { dir, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
 }
@@ -159,8 +160,8 @@ impl Read for RowsContent<'_> {
     }
 }
 
-/// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory; the session's
-/// own row and rows that it shares with other sessions do not count, because every turn changes them.
+/// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory. The
+/// session's own row and rows that it shares with other sessions are not compared, because every turn changes them.
 pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDir, (&str, &[String]))) -> bool {
     let mut known = RowDigests::default();
     let mut requested = RowDigests::default();
@@ -173,7 +174,7 @@ pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDi
 #[derive(Default)]
 struct RowDigests {
     table: Option<String>,
-    /// Set if the session's own row counts, and row numbers do not.
+    /// Set to include the session's own row, and to ignore row numbers.
     with_session: bool,
     rows: HashSet<[u8; 32]>,
 }

@@ -59,7 +59,7 @@ impl UnpackedSession {
     fn entry(&self, path: &Path, entry: &ManifestEntry, is_wanted: bool, dir: &MachineDir) -> Result<(), UnpackError> {
         let (disk, _) = self.dir.open();
         match &entry.node {
-            // Links are not made, because nothing is read through them.
+            // Links are not created, because no file is read through them.
             EntryContent::Link { .. } => Ok(()),
             EntryContent::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
             EntryContent::Rows { sha256, chunks, .. } => {

@@ -22,7 +22,7 @@ pub(crate) struct Labels<'e> {
 }
 
 impl<'e> Labels<'e> {
-    /// Reads pins and tags, and returns the errors of unreadable ones: a view does not fail because of them.
+    /// Reads pins and tags. Returns the errors of unreadable files, which do not prevent a view.
     pub(crate) fn read(env: &'e Env) -> (Self, Vec<Refusal>) {
         let (pins, tags) = (Pins::read(env), Tags::read(env));
         let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();

@@ -7,7 +7,7 @@ use crate::format::edit::Edit;
 use crate::session::Session;
 use crate::system::stamp;
 
-/// Plans a new title for a session; fails with the reason if its agent would not read one, or is using the session.
+/// Plans a new title for a session. Fails with the reason if the agent would not read it, or is using the session.
 pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
     let copy = session.copy();
     if let Some(why) = left_alone(copy) {

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let options = ArchiveOptions {
         is_dry_run: args.dry_run,
         is_full: args.full,
-        // A command that repairs one session may run while a part of the archive has not arrived.
+        // A command that repairs one session may run while a part of the archive is still being transferred.
         forgets_missing: args.full && args.every,
         patience: args.lock.lock_timeout,
     };
@@ -84,7 +84,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
     sessions.retain(|session| known.insert(session.key()));
-    // The agent finds them by the name of their parent.
+    // The agent finds sub-agents by the name of their parent.
     let mut rest: Vec<Session> =
         others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
     rest.retain(|session| !inner.contains(&session.key()));
@@ -125,7 +125,7 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
     })
 }
 
-/// Lists what is archived, with the filters and orders of `list`.
+/// Lists the archived sessions, with the filters and orders of `list`.
 pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let archive = Archive::open(env, args.archive_dir.as_deref());
     must_be_there(&archive, env)?;

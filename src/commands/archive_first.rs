@@ -42,8 +42,8 @@ pub(super) fn archived(
     whole.filter(|key| known.contains(key)).collect()
 }
 
-/// Archives everything that these items of a removal remove; returns for each the reason why it must stay if a part of
-/// it could not be archived.
+/// Archives everything that these items of a removal remove. Returns for each item the reason why it must stay, if a
+/// part of it could not be archived.
 pub(super) fn archive(
     items: &[&[PlannedCopy]],
     archive: &Archive,
@@ -56,7 +56,7 @@ pub(super) fn archive(
     let mut scan = read(seen.map(|seen| Located::clone(&seen.place)).collect(), env);
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&session.key()));
-    // Nothing is left of a session to compare with later, so no time is trusted.
+    // The originals are removed, so contents are compared, not times.
     let options = ArchiveOptions { is_full: true, patience: lock.lock_timeout, ..ArchiveOptions::default() };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
     let report =

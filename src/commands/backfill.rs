@@ -106,7 +106,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
 
 /// Records the directory of a session after a resume that found it from evidence, for the next resume.
 pub(super) fn after_resume(session: &Session, item: &SessionBackfill, env: &Env, ui: &mut Ui) {
-    // Do not delay the start of the agent to wait for another run.
+    // Do not delay the start of the agent to wait for the lock of another run.
     let outcome = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
     let why = match &outcome {
         Ok(outcome) => outcome.done.iter().find_map(ItemResult::why).map(str::to_owned),

@@ -113,7 +113,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     })
 }
 
-/// Returns the runs of rejoin that were interrupted, without one that is still running.
+/// Returns the interrupted runs of rejoin, except one that is still running.
 fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError> {
     if state_dir::is_busy(env) {
         return Ok(Vec::new());
@@ -136,7 +136,7 @@ fn file(env: &Env) -> PathBuf {
     env.state_dir().join(FILE_NAME)
 }
 
-/// Reads the accepted findings. A file that cannot be understood is a warning, and then every finding is shown.
+/// Reads the accepted findings. If the file cannot be parsed, warns and shows every finding.
 pub(super) fn accepted(env: &Env, ui: &mut Ui) -> Accepted {
     match load(env) {
         Ok(accepted) => accepted,

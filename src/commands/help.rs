@@ -103,7 +103,7 @@ fn sessions() -> String {
     )
 }
 
-/// Explains the filters for the sessions of a command.
+/// Explains the filters that select the sessions of a command.
 fn filters() -> String {
     let options = columns([
         ["--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"],
@@ -135,7 +135,7 @@ fn filters() -> String {
     )
 }
 
-/// Explains the words of all commands and pages.
+/// Explains the terms of all commands and pages.
 fn words() -> String {
     let words = columns([
         ["agent", "a program that writes sessions, such as Claude Code or Codex"],

@@ -24,7 +24,7 @@ use crate::system::own_program;
 use crate::view::render::hook::{HookScopeJson, HookStatusJson, SettingsChange};
 use crate::view::ui::Ui;
 
-/// Returns the event if the command line has nothing else, as agents call it.
+/// Returns the event if the command line has no other arguments, as agents call it.
 pub(crate) fn plain_event(args: &[OsString]) -> Option<HookCommand> {
     let [_, hook, agent] = args else { return None };
     match agent.to_str()? {
@@ -50,7 +50,7 @@ pub(crate) fn event(event: &HookCommand, surroundings: &Surroundings, ui: &mut U
     Exit::Ok
 }
 
-/// Answers invalid arguments if the caller is an agent, which must continue; returns whether it is.
+/// Answers invalid arguments if the caller is an agent, which must continue. Returns whether the caller is one.
 ///
 /// For Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than rejoin.
 pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error, streams: &Streams) -> bool {
@@ -207,7 +207,7 @@ fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
     })
 }
 
-/// Refuses settings of a project that are elsewhere: the repository may come from others, with their links.
+/// Refuses settings of a project that are a link out of it: the repository may come from others.
 fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> {
     let project = env.cwd.as_ref().filter(|_| scope != HookScope::User);
     match project.and_then(|project| links::out_of(project, path)) {

@@ -61,18 +61,18 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     if args.usage() && !args.order().needs_usage() {
         unread = note_usage(&mut sessions, ui);
     }
-    // The usage was not asked for by itself, and unreadable messages were reported.
+    // The user did not request the usage alone, and unreadable messages were already reported.
     unread.retain(|_| !args.counts);
     super::warn_of_problems(ui, env, &unread);
     problems.extend(unread);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
-    // Numbers of rows are only known with the notes; a screen has no more than its lines.
+    // The number of rows is only known with the notes; a screen shows at most its lines.
     let is_on_screen = says_more(args, &env.terminal);
     let rows = env.terminal.height.filter(|_| args.limit.is_none() && is_on_screen);
     let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
-    // A few rows have the marks of `--running` and of stuck sessions, too.
+    // A table of few rows shows the marks of `--running` and of stuck sessions, too.
     if rows <= MOST_LOOKED_AT && is_on_screen && !args.running {
         processes::verify(&mut sessions[..rows]);
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         processes::note_processes(&mut sessions);
     }
 
-    // A pointer without a session has neither words nor a process.
+    // A pointer without a session has neither a text to match nor a process.
     dangling.retain(|_| !args.has_words() && !args.running);
     let mut listing = Listing {
         env,
@@ -137,7 +137,7 @@ fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     args.limit.filter(|_| is_plain && is_bare)
 }
 
-/// Finds the directories with the same work as these: their earlier paths, and their git worktrees.
+/// Finds the directories that stand for the same work as these: their earlier paths, and their git worktrees.
 fn kin(dirs: &[PathBuf], env: &Env) -> Vec<(PathBuf, Kin)> {
     // The scan reports an unreadable file.
     let moves = if dirs.is_empty() { Relocated::default() } else { Relocated::read(env).unwrap_or_default() };

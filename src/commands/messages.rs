@@ -181,7 +181,7 @@ impl<E> From<PathError> for Stopped<E> {
     }
 }
 
-/// Maximum branches whose fork is searched; each needs one more pass over the transcript.
+/// Maximum branches whose fork is searched; each needs another pass over the transcript.
 const MOST_FORKS: usize = 50;
 
 /// Returns every branch with the counts of its messages, the active one first.

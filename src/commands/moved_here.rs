@@ -15,7 +15,7 @@ use crate::system::reach;
 /// Maximum directories that are mentioned.
 const MAX: usize = 3;
 
-/// Returns a note on each missing directory whose sessions may belong to `dir`, with the command that lets them follow.
+/// Returns a note on each missing directory whose sessions may belong to `dir`, with the command that moves them.
 pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> {
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let (remote, name) = (remote_of(dir), recorded::file_name(dir));

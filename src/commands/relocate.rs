@@ -152,7 +152,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
     let mut proposals: Vec<Proposal> = Vec::new();
     for (dir, sessions) in gone.into_values() {
-        // A directory that moves with one above it needs no separate line.
+        // A directory that moves with a directory above it needs no separate line.
         let above = proposals.iter_mut().find(|above| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
             there.is_some_and(|there| reach::is_dir(&there) == Some(true))
@@ -212,7 +212,7 @@ fn no_sessions(args: &MoveArgs, mapping: &Mapping, env: &Env) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
     let near = match mapping.pairs() {
-        // The commands move all sessions, which is more than `--agent` or `--session` asked for.
+        // Without `--agent` and `--session`, the command would move more than was requested.
         [(from, to)] if args.session.is_empty() && args.agents.agent.is_empty() => {
             let to = shell::word(&to.to_string_lossy()).into_owned();
             no_match::commands_near(from, env, |near| format!("rejoin move {} {to}", shell::word(near)))

@@ -176,7 +176,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     render::announcement(&resume, env).lines().for_each(|line| ui.print_note(line));
     super::warn_of_silent_mounts(ui);
     ui.flush()?;
-    // A program that cannot resume the session may report success.
+    // A program that cannot resume the session may still exit with success.
     if args.wait || (resume.is_unsure && resume.plan.has_prompt) {
         return wait_for(&resume, &program, &dir, env, ui);
     }
@@ -207,8 +207,8 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<LaunchRequest> {
     Ok(LaunchRequest { prompt, args: args.args.clone() })
 }
 
-/// Waits until the agent ends, and warns if it wrote to another session. If the program may be unable to resume the
-/// session, a prompt that added nothing to it is an error.
+/// Waits for the agent to exit. Warns if it wrote to a different session. Fails if a prompt was passed to a program
+/// that may not support resuming, and the session got no new message.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
     let before = session.map(|session| AgentFiles::take_snapshot(env, session.agent));

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     write(args, &session, &id, new, reason, env, ui)
 }
 
-/// Makes a session without what makes it large.
+/// Creates a copy of a session without its largest parts.
 fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let refused = |message: &str| Refusal::new(RefusalCode::NotRewindable, message);
     let selector = selector(session.id(), session);
@@ -70,7 +70,7 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
         let hint = format!("`rejoin export {selector} -o conversation.md` keeps the conversation");
         return Err(refused(&message).hint(hint).into());
     };
-    // A session that has grown since is made again.
+    // If the session has grown since, a new copy is made.
     let copy = session.copy();
     let id = new_id(session, &format!("slim:{}:{}", copy.place.path.display(), copy.transcript_bytes));
     let new = (slim.write)(copy, &id)?;
@@ -93,7 +93,7 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
     write(args, session, &id, new, reason, env, ui)
 }
 
-/// Writes a new session, and links it to the one that it was made from.
+/// Writes a new session, and links it to its original.
 fn write(
     args: &RewindArgs,
     session: &Session,
@@ -133,8 +133,7 @@ fn write(
     Ok(exit)
 }
 
-/// Returns the number of messages that are kept, and that of the branch: up to the last good reply, unless a number is
-/// given.
+/// Returns the number of messages to keep, and the number in the branch. By default, keeps up to the last good reply.
 fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
     let (mut watch, mut total, mut last_reply) = (BranchMessages::default(), 0_u64, None);
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
@@ -170,7 +169,7 @@ fn selector(id: &str, session: &Session) -> String {
     shell::word(&format!("{}:{id}", session.agent)).into_owned()
 }
 
-/// Derives an id from what is kept, so that the same session is made once.
+/// Derives an id from the kept messages, so that a repeated call makes the same session.
 fn new_id(session: &Session, kept: &str) -> String {
     let digest = Sha256::digest(format!("{}:{}:{kept}", session.agent, session.id()));
     let mut bytes = [0_u8; 16];

@@ -70,7 +70,7 @@ fn leo(
 ) -> anyhow::Result<Saved> {
     let app_dir = env.resolve(app_dir);
     if !ids::is_uuid(session_id) {
-        // Leo's own placeholders are not saved by Leo either.
+        // Leo does not save its own placeholders either.
         return Err(refused(format!("{session_id:?} is not the id of a Claude Code session: it is not a UUID")).into());
     }
     let context: Option<&RawValue> = context

@@ -45,7 +45,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show") {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
-            // The session may be only in the archive; if it is not, the error about the stores is reported.
+            // The session may be only in the archive; if it is not there either, the error about the stores is
+            // reported.
             return match super::archive::show_session(args, &filter, env, ui) {
                 Err(in_archive) if is_not_found(&in_archive) => Err(error),
                 shown => shown,
@@ -109,7 +110,7 @@ fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyho
     let session = find::Finder::new(filter, ScanScope::RESUME, env, ui).find_one("print path", &selector)?.session()?;
     let session = find::with_a_copy(session, args.copy.as_ref(), "show --path", env, ui)?;
     let path = &session.copy().place.path;
-    // Scripts read this line as the path, so print exactly the path or nothing.
+    // Scripts read this line as the path, so print the exact path or nothing.
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));

@@ -80,7 +80,7 @@ fn way_out(report: &UndoReport, env: &Env) -> Option<String> {
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = history::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
-    // To undo an older change in place of the newest would be a surprise.
+    // Undoing an older change in place of the newest one would surprise the user.
     if let Some(newer) = Permanent::after(&run.id, env)? {
         let message = format!("the newest change, {} --permanent, cannot be undone", newer.verb);
         let hint = format!("to undo the one before, {}, run `rejoin undo {}`", run.verb, run.id);
@@ -95,7 +95,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 /// Warns about an undo that may not be on the disk, and about restored sessions that their agent would delete at once.
 fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
-    // An undone tag restores only a file of rejoin.
+    // Undoing a tag only restores a file of rejoin.
     let state_dir = env.state_dir();
     let is_in_store = |record: &&ItemRecord| record.steps.iter().any(|step| !step.path().starts_with(&state_dir));
     let records = records.map(|((record, _), _)| record).filter(is_in_store);
@@ -110,7 +110,7 @@ fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
 /// Returns the exit status of an undo.
 fn exit(report: &UndoReport) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
-    // A part of a failed item is done.
+    // A failed item may be done in part.
     let done = count(|item| matches!(item, ItemResult::Done | ItemResult::Failed(_)));
     match (count(|item| item.why().is_some()), done) {
         (0, _) if report.doubt.is_none() => Exit::Ok,
@@ -129,7 +129,7 @@ fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Deletes permanently what runs removed.
+/// Deletes permanently the entries that runs moved to the trash.
 fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
         Some(when) => Purge::Before(env.clock.before(when)),

@@ -1,4 +1,4 @@
-//! Findings that the user accepted: `doctor` keeps them quiet. `accepted.json` in the state directory; `apply` writes it.
+//! Findings that the user accepted, which `doctor` hides. `accepted.json` in the state directory; `apply` writes it.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ struct FindingSubject {
 }
 
 impl FindingSubject {
-    /// Returns `None` for a finding without sessions or paths to distinguish it by.
+    /// Returns the identity of a finding; `None` for a finding without sessions or paths.
     fn from_finding(finding: &Finding) -> Option<Self> {
         let sessions = finding.sessions.iter().map(|(agent, id)| format!("{agent}:{id}"));
         let paths = finding.paths.iter().map(|path| path.to_string_lossy().into_owned());

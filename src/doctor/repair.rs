@@ -21,7 +21,7 @@ use crate::format::jsonl::Jsonl;
 use crate::session::{Health, Session, SessionCopy};
 use crate::system::stamp;
 
-/// The log by which a stray directory of Amplifier is folded.
+/// The log that decides whether a stray directory of Amplifier can be folded.
 const LOG: &str = "events.jsonl";
 
 /// The planned repairs, and the failures of planning.
@@ -59,12 +59,12 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
 #[derive(Default)]
 struct Taken {
     paths: HashSet<PathBuf>,
-    /// Every directory above these.
+    /// The directories above these paths.
     above: HashSet<PathBuf>,
 }
 
 impl Taken {
-    /// Returns whether an item would change a path that is already changed; the next run repairs the rest.
+    /// Returns whether an item would change a path that another item changes; the next run plans it.
     fn overlaps(&self, item: &ChangeItem) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
@@ -170,7 +170,7 @@ fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Re
     edited(path, |size| Ok(vec![edit(size)?]))
 }
 
-/// Plans one change of an agent's files.
+/// Plans one change to the files of an agent.
 fn mended(act: Act) -> Result<Step, String> {
     match act {
         Act::Edit { from, to, edits } if from == to => edited(&from, |_| Ok(edits)),
@@ -232,7 +232,7 @@ pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Resu
             return Err(why.into());
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
-        // The user chose, so nothing was compared.
+        // The user chose the copy, so the contents were not compared.
         let about = ItemSubject::Part("a copy", session.agent, session.id().into());
         let item = ChangeItem::new(about, "duplicate-session", "another copy is kept", steps);
         Ok(ChangeItem {

@@ -33,10 +33,10 @@ pub(crate) struct AgentCommand<'a> {
 /// The reason why an agent command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentCommandError {
-    /// There is no such program.
+    /// The program is not on PATH.
     #[error("{0} is not on PATH")]
     NoProgram(String),
-    /// It could not be started, or did not succeed.
+    /// The program could not be started, or failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -65,7 +65,7 @@ impl AgentCommand<'_> {
         let output = || output_file.try_clone().map(Stdio::from);
         let (out, err) = (output().map_err(|error| fail(&error))?, output().map_err(|error| fail(&error))?);
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        // Processes that it starts end with it.
+        // The program gets its own process group, so that its children end with it.
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| fail(&error))?;
         let ended = within(&mut child, LIMIT).map_err(|error| fail(&error))?;
@@ -91,7 +91,7 @@ fn within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(Some(status));
         }
         if begun.elapsed() >= limit {
-            // Until the child is waited for, no other process gets its id.
+            // The process id is not reused until the child is waited for.
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
             return Ok(None);

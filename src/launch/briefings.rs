@@ -1,4 +1,4 @@
-//! Files with conversations that other agents were briefed on, in a private directory.
+//! The files with the conversations for briefings of other agents, in a private directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::system::disk::Disk;
 use crate::system::env::Env;
 use crate::system::fsio::EntryKind;
 
-/// Number of days after which `cleanup` removes a file.
+/// Age in days at which `cleanup` removes a file.
 pub(crate) const DAYS: i64 = 30;
 
 /// Maximum bytes of an id in a file name.

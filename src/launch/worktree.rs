@@ -9,7 +9,7 @@ use crate::scan::git::GitHead;
 use crate::scan::worktree::Lost;
 use crate::system::env::{Env, ProgramSearch};
 
-/// Variables that would lead git to another repository than the named one.
+/// Variables that would make git use another repository than the named one.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
 
 /// Options that keep git from starting hooks, a file system monitor and submodules.

@@ -56,7 +56,7 @@ pub(crate) fn has_grown(before: &AgentFiles, after: &AgentFiles, asked: &Session
     files(before) != files(after)
 }
 
-/// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to that one.
+/// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to the requested one.
 pub(crate) fn strayed(before: &AgentFiles, after: &AgentFiles, asked: &Session) -> Option<String> {
     let path: &Path = &asked.copy().place.path;
     let state = match (before.0.get(path), after.0.get(path)) {
@@ -87,7 +87,7 @@ pub(crate) fn strayed(before: &AgentFiles, after: &AgentFiles, asked: &Session) 
     Some(message)
 }
 
-/// The meaning of a change, the likeliest cause first: other agents may have been running as well.
+/// The meaning of a change, the likeliest one first: other agents may have been running at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum WriteKind {
     /// Another copy of the requested session.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::session::{AgentKind, Located, Problem, Store};
 use crate::system::reach;
 
-/// Roots of two stores: one whose links lead to sessions of the other, and the other.
+/// A store with links to sessions of another store, and that other store.
 pub(crate) type SharedRoots = (PathBuf, PathBuf);
 
 /// Keeps one path to each file or directory: the first without a link below its store, or else the first. Returns the
-/// stores that lost places to others.
+/// stores that lost places to other stores.
 pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
     let (mut ways, mut real_dirs) = (HashMap::new(), RealDirs::default());
     let mut of_file: HashMap<(AgentKind, &Path), Vec<(usize, bool)>> = HashMap::new();
@@ -55,7 +55,7 @@ pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     }
 }
 
-/// Returns whether several paths may lead to the places of an agent: they are in several stores.
+/// Returns whether several paths may lead to the same session of an agent: its stores are several.
 pub(super) fn are_several<'s>(stores: impl IntoIterator<Item = &'s Store>) -> bool {
     let mut roots: HashMap<_, &Path> = HashMap::new();
     stores.into_iter().any(|store| *roots.entry(store.agent).or_insert(&store.root) != store.root)

@@ -32,13 +32,13 @@ struct Pack {
 }
 
 impl Objects {
-    /// Nothing is read yet.
+    /// Creates the objects without reading any.
     pub(crate) fn in_checkout(main: &Path) -> Self {
         Self { dir: main.join(".git/objects"), packs: OnceCell::new() }
     }
 
-    /// Returns whether there is a commit, by its full name in hexadecimal digits; unreadable packs have none. Each pack
-    /// that is read takes one of `left`; if none is left, nothing is found.
+    /// Returns whether the repository has a commit, by its full name in hexadecimal digits; unreadable packs have none.
+    /// Each pack that is read reduces `left` by one; at zero, no pack is read.
     pub(crate) fn have(&self, commit: &str, left: &Cell<usize>) -> bool {
         let Some((start, rest)) = commit.split_at_checked(2) else { return false };
         if reach::is_file(&self.dir.join(start).join(rest)) {
@@ -93,7 +93,7 @@ fn bytes_of(hex: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Makes the index of a pack as git does, as far as it is read: without offsets and sums.
+    /// Creates the index of a pack as git does, without the parts that are not read: offsets and sums.
     fn index(mut names: Vec<[u8; 20]>) -> Vec<u8> {
         names.sort_unstable();
         let mut bytes = HEAD.to_vec();
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(has([3; 20]), None);
         std::fs::write(&path, whole).expect("a file");
         assert_eq!(has([3; 20]), Some(true));
-        // Counts that do not grow.
+        // The counts decrease.
         let mut nonsense = index(vec![[3; 20], [9; 20]]);
         nonsense[HEAD.len() + 8 * 4..][..4].copy_from_slice(&[0xff; 4]);
         std::fs::write(&path, nonsense).expect("a file");

@@ -10,7 +10,7 @@ use crate::agent::upkeep::{Retention, modified_at};
 use crate::session::{SOON, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 
-/// The rules by which agents delete sessions, by the roots of their stores. Each rule is read once.
+/// The rules by which agents delete sessions, by the root of their store. Each rule is read once.
 #[derive(Debug)]
 pub(crate) struct Retentions<'e> {
     env: &'e Env,
@@ -40,7 +40,7 @@ impl<'e> Retentions<'e> {
         retention.expiry(copy)
     }
 
-    /// Notes on each session when its agent deletes it, if that is soon.
+    /// Sets when its agent deletes each session, if that is soon.
     pub(crate) fn note_expiries(&mut self, sessions: &mut [Session]) {
         let until = self.env.clock.later(SOON);
         for session in sessions {
@@ -50,7 +50,7 @@ impl<'e> Retentions<'e> {
     }
 }
 
-/// Returns whether the deletion of a copy is reported: not that of a sub-agent or of an empty session.
+/// Returns whether the deletion of a copy is reported: not for a sub-agent or an empty session.
 pub(crate) fn is_own(copy: &SessionCopy) -> bool {
     copy.kind != SessionKind::Subagent && copy.kind != SessionKind::Empty
 }

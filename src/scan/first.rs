@@ -17,9 +17,9 @@ use crate::session::select::{Filter, SortKey, SortRank};
 use crate::session::{AgentKind, Located, Problem, Session};
 use crate::system::env::Env;
 
-/// Up to this many places, reading all of them is as fast.
+/// Maximum number of places for which reading all of them is as fast.
 const FEW: usize = 1_024;
-/// If more than one place in this many has to be read, all are.
+/// All places are read if more than one of this many has to be.
 const AT_MOST_ONE_IN: usize = 4;
 /// Size of the first batch as a multiple of the requested sessions; at least `FEWEST`.
 const MARGIN: usize = 4;
@@ -38,9 +38,8 @@ struct Waiting {
 }
 
 impl Places {
-    /// Reads the first sessions by activity: as many as are wanted of those that pass, and perhaps some more.
-    ///
-    /// `None` if all sessions have to be read to find the first.
+    /// Reads the first sessions by activity: the requested number of those that pass, and possibly some more. `None` if
+    /// finding the first one needs all sessions.
     pub(crate) fn first(
         &self,
         env: &Env,
@@ -195,7 +194,7 @@ mod tests {
     struct Transcript {
         id: u32,
         project: usize,
-        /// Its last change; `None` for a file that was changed long before any record says so.
+        /// The time of the last change; `None` for a file whose time is older than its records.
         changed: Option<i64>,
         /// Times of its records; empty in a file without times.
         records: Vec<i64>,
@@ -221,7 +220,8 @@ mod tests {
         )
     }
 
-    /// A time in the future: files that are written now count as changed long ago, and only times that are set matter.
+    /// The current time, in the future: files written now count as changed long ago, and only times that are set
+    /// matter.
     fn now() -> Timestamp {
         Timestamp::from_second(Timestamp::now().as_second()).expect("a time") + SignedDuration::from_hours(24 * 365)
     }
@@ -307,7 +307,7 @@ mod tests {
         assert!(taken.into_inner() > 4, "most worlds of this sort have one");
     }
 
-    /// A home whose files were written in place, an hour apart.
+    /// Returns transcripts whose files were written in place, an hour apart.
     fn in_place() -> Vec<Transcript> {
         let one = |id| Transcript {
             id,
@@ -331,11 +331,11 @@ mod tests {
     fn timestamp_after_file_time_does_not_change_order() {
         let mut transcripts = in_place();
         for (at, changed) in [(300, Some(60 * 300)), (301, None)] {
-            // It claims to be newer than all others.
+            // The session claims to be newer than all others.
             (transcripts[at].records, transcripts[at].changed) = (vec![1], changed);
         }
         assert!(compare(&transcripts, 5, &Filter::default()));
-        // This one is in the future.
+        // The time of this session is in the future.
         transcripts[300].records = vec![-60];
         assert!(compare(&transcripts, 5, &Filter::default()));
     }

@@ -1,4 +1,5 @@
-//! All agents at once: finds the copies by name, reads the wanted ones in parallel, and groups the copies of one id.
+//! All agents together: finds the copies by name, reads the requested ones in parallel, and groups the copies of one
+//! id.
 
 pub(crate) mod aliases;
 mod commits;
@@ -131,7 +132,8 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     places
 }
 
-/// Returns a problem for each store on a mount that does not answer, or one where the home itself is on such a mount.
+/// Returns a problem for each store on a mount that does not answer, or a single one if the home itself is on such a
+/// mount.
 fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
     let problem = |path: &Path| {
         let error = reach::refuse_silent(path).err()?;
@@ -154,12 +156,12 @@ fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent,
     requested.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
 }
 
-/// Returns the stores of an agent on mounts that answer; a variable may lead to another one.
+/// Returns the stores of an agent on mounts that answer; a variable may name a store on another mount.
 fn stores_of(agent: &dyn Agent, env: &Env) -> impl Iterator<Item = Store> + use<> {
     agent.stores(env).into_iter().filter(|store| reach::answers(&store.root))
 }
 
-/// Returns whether an agent is asked for. Asking for a program that only points to sessions asks for their agent.
+/// Returns whether an agent is requested. Requesting a program that only points to sessions requests their agent.
 fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
     agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind)
 }
@@ -218,7 +220,7 @@ impl Places {
         (digests, problems)
     }
 
-    /// Reads the copies that `is_wanted` picks, and from the others only enough to know their directories.
+    /// Reads the copies that `is_wanted` picks, and from the others only their directories.
     pub(crate) fn read_some(self, env: &Env, scope: ScanScope, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
@@ -235,7 +237,7 @@ fn read(
     watcher: &Watcher,
     inspector: &Inspector,
 ) -> Scan {
-    // Before the notes, for which whole databases are read.
+    // The total is set before the notes are read, which may take long for databases.
     watcher.begin(places.len());
     let others_stores = others.iter().map(|place| &*place.store);
     let mut notes = Notes::of(env, &places, others_stores, scope.counts, &mut problems);
@@ -288,7 +290,7 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
         dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
     sessions.par_iter_mut().for_each(|session| {
         let looked = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
-        // Sessions on a mount that does not answer are counted for the warning about it.
+        // Sessions on a mount that does not answer are counted for the warning about the mount.
         if let (Some(None), Some(dir)) = (looked, session.launch_dir())
             && session.copy().kind.is_listed()
         {
@@ -320,7 +322,7 @@ mod tests {
             done
         };
         assert_eq!(reads(&|places| drop(places.digest(&env, ScanScope::GLANCE, |_| ()))), all);
-        // For a session without a directory, others are read.
+        // The directory of a session without one is found by reading others.
         assert!(reads(&|places| drop(places.read_all(&env, ScanScope::GLANCE))) >= all);
         let one = AgentKind::Claude;
         let some = reads(&|places| drop(places.read_some(&env, ScanScope::THOROUGH, |place| place.agent() == one)));

@@ -1,4 +1,4 @@
-//! Suggests a word for one that no conversation has.
+//! Suggests a similar word for a word that no conversation has.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -16,24 +16,24 @@ use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
 use crate::session::{Role, SessionCopy};
 
-/// Two letters in the wrong order are a likelier slip of the finger than another letter.
+/// Bonus for two swapped letters, a likelier typing error than another letter.
 const SWAPPED: f64 = 1.5;
-/// More candidates are not compared.
+/// Maximum number of candidates to compare.
 const MOST: usize = 16;
 
-/// Worth of a candidate: words that a session has with it, wrong letters, and the best score.
+/// Rank of a candidate: the words that a session has with it, its wrong letters, and the best score.
 type Worth = (usize, Reverse<usize>, f64);
 
-/// A word that may have been meant.
+/// A word that may be the intended one.
 #[derive(Debug)]
 struct SimilarWord {
-    /// As a session has it, in lower case.
+    /// The word as a session has it, in lower case.
     text: String,
     /// Number of wrong letters.
     slips: usize,
-    /// Set if it has the same letters in another order, which is the likelier slip of the finger.
+    /// Set if the letters are the same in another order, which is the likelier typing error.
     is_swapped: bool,
-    /// Numbers of the copies that have it, with the weighted count in each.
+    /// Numbers of the copies that have the word, with the weighted count in each.
     copies: Vec<(usize, f32)>,
 }
 
@@ -54,9 +54,9 @@ impl SimilarWord {
     }
 }
 
-/// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
-/// `tallies` are the counts in the same copies, and `texts` holds messages that need not be read again. Only messages with
-/// one of the `roles` count; an empty list means all.
+/// Finds the likely words for those that no session has: numbers of words, and the other words. `tallies` are the
+/// counts in the same copies, and `texts` contains messages that need not be read again. Only messages with one of the
+/// `roles` count; an empty list means all.
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
@@ -81,8 +81,8 @@ pub(crate) fn meant(
     used
 }
 
-/// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
-/// then one with the fewest wrong letters, then the one with the best match.
+/// Returns the likeliest word, with its counts: first a word with which a session has most of the words, then one with
+/// the fewest wrong letters, then the one with the best match.
 fn best_of(
     near: Vec<SimilarWord>,
     term: usize,
@@ -151,7 +151,7 @@ struct Typed<'w> {
 }
 
 impl<'w> Typed<'w> {
-    /// Describes a word; `None` if no other word is near to it.
+    /// Describes a word; `None` if no other word can be similar to it.
     fn for_term(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
         let word = sieve.words.terms[term].word().filter(|_| sieve.has_near(&[term]))?;
         Some(Self { term, word, letters: word.chars().count(), most: most_slips(word) })
@@ -162,7 +162,7 @@ impl<'w> Typed<'w> {
     }
 }
 
-/// Returns the words of a copy that are near to each of the typed ones, with their weighted counts.
+/// Returns the words of a copy that are similar to each typed word, with their weighted counts.
 fn words_near(
     sieve: &Sieve<'_>,
     typed: &[Typed<'_>],
@@ -201,7 +201,7 @@ fn words_near(
     let is_verbatim = agent.verbatim(place).is_some();
     let may_have = |record: &[u8]| !is_verbatim || may_be_in(record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
-    // The search before reported files that cannot be read.
+    // The earlier search has already reported unreadable files.
     let _ = agent.messages_with(copy, &interest, &mut |record_messages| match record_messages {
         Said::Message(message) => see(message.role, &message.text),
         Said::Uninteresting(_) => ControlFlow::Continue(()),

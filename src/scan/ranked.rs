@@ -50,7 +50,7 @@ pub(crate) struct Ranking {
     pub order: Vec<(usize, f64)>,
     /// Numbers of words that no session has.
     pub missing: Vec<usize>,
-    /// Number of words that each of these sessions has: all, if any session has all.
+    /// Number of words that each of these sessions has: all words, if any session has them all.
     pub matched: usize,
 }
 
@@ -89,7 +89,7 @@ impl WordTally {
         Self { counts: vec![0.0; words.terms.len()], best: vec![0.0; words.terms.len()], ..Self::default() }
     }
 
-    /// Returns these counts with another one for a word.
+    /// Returns these counts with another count for one word.
     pub(crate) fn with_term(&self, term: usize, count: f32) -> Self {
         let Self { counts, best, bytes, agent, is_excluded, .. } = self;
         let mut tally = Self {
@@ -212,7 +212,7 @@ impl WordTally {
         best.truncate(wish.most);
     }
 
-    /// Returns the worth of the match of the word that matches worst; `None` if a word is missing, or an excluded one is there.
+    /// Returns the worth of the worst match of a word; `None` if a word is missing, or an excluded one occurs.
     pub(crate) fn worst(&self) -> Option<f32> {
         let has_all = !self.is_excluded && self.terms().count() == self.counts.len();
         self.best.iter().copied().min_by(f32::total_cmp).filter(|_| has_all)
@@ -241,7 +241,7 @@ pub(super) fn weight_of(role: Role) -> f32 {
 /// Maximum bytes between the first and the last word of a passage.
 const PASSAGE: usize = 60;
 
-/// Finds the passage of a text with the most words close together: its worth, and its first match.
+/// Finds the passage of a text with the most words close together; returns its worth and its first match.
 fn best_passage(places: &mut [TermMatch], terms: usize) -> (f32, Range<usize>) {
     places.sort_by_key(|place| (place.range.start, place.range.end));
     let (mut best, mut weights) = ((0.0, 0..0), vec![0.0_f32; terms]);

@@ -87,19 +87,19 @@ impl From<Relocated> for MovesFile {
 }
 
 impl Relocated {
-    /// Reads the file. One that is not understood is a problem, and counts as empty.
+    /// Reads the file. A file that cannot be parsed is a problem, and counts as empty.
     pub(crate) fn read(env: &Env) -> Result<Self, Problem> {
         let path = file(env);
         state_file::content(&SYSTEM, &path).map_err(|reason| Problem { path, reason })
     }
 
-    /// Notes that a directory has moved.
+    /// Records that a directory has moved.
     pub(crate) fn add_dir(&mut self, from: &Path, to: &Path, at: Timestamp) {
         self.dirs.retain(|known| (known.from.as_path(), known.to.as_path()) != (from, to));
         self.dirs.push(MovedDir { from: from.to_owned(), to: to.to_owned(), at });
     }
 
-    /// Notes the new launch directory of a session; `from` is the current one.
+    /// Records the new launch directory of a session; `from` is the current one.
     pub(crate) fn add_session(&mut self, agent: AgentKind, id: &str, from: &Path, to: &Path) {
         let sessions = self.sessions.entry(agent).or_default();
         // The agent's own files name the directory before the first move.
@@ -110,7 +110,7 @@ impl Relocated {
         }
     }
 
-    /// Sets the launch directory of a copy to the new one, as long as the agent's own files name the old one.
+    /// Sets the launch directory of a copy to the new one, while the agent's own files name the old one.
     pub(crate) fn apply(&self, copy: &mut SessionCopy) {
         if self.sessions.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Keeps the texts of sessions in memory, for the picker, which searches them after every key.
+//! Keeps the texts of sessions in memory for the picker, which searches them after every key press.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::system::links;
 
 type TextsById = HashMap<String, Arc<SessionText>>;
 
-/// The texts of sessions, up to a number of bytes in all; none by default.
+/// The texts of sessions, up to a total number of bytes; none by default.
 #[derive(Debug, Default)]
 pub(crate) struct TextCache {
-    /// By the path of the session.
+    /// The texts by the path of the session.
     kept: RwLock<HashMap<Arc<Path>, TextsById>>,
-    /// Bytes that may still be kept.
+    /// Number of bytes that may still be added.
     left: AtomicUsize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct SessionText {
 /// Sizes and times of files; `None` for a missing one.
 type FileStamps = Vec<Option<(u64, Option<SystemTime>)>>;
 
-/// A message; it ends at this byte of the text.
+/// A message; its text ends at this byte of the joined text.
 #[derive(Debug)]
 struct MessageEnd {
     role: Role,
@@ -51,8 +51,8 @@ impl TextCache {
         Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
     }
 
-    /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files. To
-    /// be called from one thread at a time.
+    /// Reads the messages of a copy and keeps them. If they are too large, or cannot be read, searches read the files.
+    /// Only one thread may call this at a time.
     pub(crate) fn keep_copy(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
         let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
@@ -84,7 +84,8 @@ impl TextCache {
     }
 }
 
-/// Returns the sizes and mtimes of the files with the messages of a copy. A database is written to its WAL first.
+/// Returns the sizes and times of the files with the messages of a copy. New rows of a database are first written to
+/// its WAL.
 fn stamp(place: &Located) -> FileStamps {
     let mut files = agent::by_kind(place.agent()).map(|agent| agent.written(place)).unwrap_or_default();
     if files.is_empty() {
@@ -107,7 +108,7 @@ impl SessionText {
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
             text.all.push_str(&message.text);
             text.messages.push(MessageEnd { role: message.role, at: message.at, end: text.all.len() });
-            // No word reaches from one message into the next.
+            // A word cannot extend from one message into the next.
             text.all.push('\n');
             if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });

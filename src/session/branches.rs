@@ -18,7 +18,7 @@ pub(crate) fn hash(id: &str) -> Id {
     hasher.finish()
 }
 
-/// A record that does not simply follow the line before it.
+/// A record whose parent may be another one than the record on the line before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     /// The number of its line, counted from 0.
@@ -32,7 +32,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parent {
     None,
-    /// That on the line before.
+    /// The record on the line before.
     Previous,
     Record(Id),
 }
@@ -41,14 +41,14 @@ pub(crate) enum Parent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Break {
     pub line: usize,
-    /// The record before it, which would join both parts of the conversation.
+    /// The line of the record before it, which would join both parts of the conversation.
     pub before: usize,
 }
 
 /// The role of a record on its branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Something else than a message.
+    /// A record that is not a message.
     Silent,
     Message,
     /// A part of the reply with this id. Parallel tool calls are siblings in the tree, not branches.
@@ -60,11 +60,11 @@ pub(crate) enum Part {
 /// The branches that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum BranchFilter {
-    /// The one that a resume continues.
+    /// The branch that a resume continues.
     #[default]
     Active,
     All,
-    /// The one of this number, with the messages before its fork.
+    /// The branch with this number, with the messages before its fork.
     Number(u16),
 }
 
@@ -85,15 +85,15 @@ pub(crate) struct Branch {
     pub is_active: bool,
     /// Number of messages after its fork.
     pub messages: u64,
-    /// Time of the first of them.
+    /// Time of its first message.
     pub begun_at: Option<Timestamp>,
-    /// Time of the last of them.
+    /// Time of its last message.
     pub ended_at: Option<Timestamp>,
-    /// The first of them.
+    /// Its first message.
     pub first: Option<String>,
     /// The message before its fork; `null` for the active branch, and for a branch with a separate root.
     pub after: Option<String>,
-    /// Set if the active branch continued it until a record lost its parent.
+    /// Set if the active branch continued this branch until a record lost its parent.
     #[serde(rename = "cut_off")]
     pub is_cut_off: bool,
 }
@@ -125,15 +125,15 @@ pub(crate) struct Branches {
     forks: Vec<Option<usize>>,
     /// Number of lines when the file was read; later ones are on the active branch.
     lines: usize,
-    /// The records of the active branch that have lost their parent, the last one first.
+    /// The records of the active branch whose parent is missing, the last one first.
     breaks: Vec<Break>,
-    /// Number of branches, from 2 on, that the active one would continue without these breaks.
+    /// Number of branches, from 2 on, that the active one would continue if no parent were missing.
     cut_off: u16,
 }
 
 impl Branches {
-    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. It begins at a
-    /// record whose parent is missing.
+    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends; the branch begins
+    /// at a record whose parent is missing.
     pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
         let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
         let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };
@@ -173,7 +173,7 @@ impl Branches {
         Self { starts, numbers, lines: usize::MAX, ..Self::default() }
     }
 
-    /// Divides a conversation whose end was taken back: the messages from a place on are branch 2.
+    /// Divides a conversation whose end was removed by a rewind: the messages from `from` on are branch 2.
     pub(crate) fn without_end(from: usize, messages: usize) -> Self {
         if from >= messages {
             return Self::default();
@@ -196,17 +196,17 @@ impl Branches {
         (ACTIVE..=self.count()).map(|number| Branch::new(number, self.is_cut_off(number))).collect()
     }
 
-    /// Returns the records of the active branch that have lost their parent, the last one first.
+    /// Returns the records of the active branch whose parent is missing, the last one first.
     pub(crate) fn breaks(&self) -> &[Break] {
         &self.breaks
     }
 
-    /// Returns the number of branches that the active one would continue, had no record lost its parent.
+    /// Returns the number of branches that the active one would continue if no parent were missing.
     pub(crate) fn cut_off(&self) -> u16 {
         self.cut_off
     }
 
-    /// Returns whether the active branch would continue a branch, had no record lost its parent.
+    /// Returns whether the active branch would continue a branch if no parent were missing.
     pub(crate) fn is_cut_off(&self, number: u16) -> bool {
         number > ACTIVE && number - ACTIVE <= self.cut_off
     }
@@ -283,7 +283,7 @@ struct Dividing<'n> {
 }
 
 impl Dividing<'_> {
-    /// Returns the nodes from one up to the first that is on a branch, and that one.
+    /// Returns the nodes from `from` up to the first one that is already on a branch, and that one.
     fn chain(&self, from: usize) -> (Vec<usize>, Option<usize>) {
         let (mut chain, mut next, mut passed) = (Vec::new(), Some(from), BTreeSet::new());
         while let Some(at) = next.filter(|at| self.numbers[*at] == 0) {
@@ -306,7 +306,7 @@ impl Dividing<'_> {
         }
     }
 
-    /// Assigns the nodes up to one to a branch: to a new one, if they have separate messages.
+    /// Assigns a node and its ancestors without a branch to a branch: to a new one if they have separate messages.
     fn assign_branch(&mut self, from: usize) {
         if self.numbers[from] != 0 {
             return;
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(numbers("a b<a c<b d<a e<d", 4), [1, 2, 2, 1, 1]);
         assert_eq!(numbers("a b<a c<b d<a e<d", 2), [1, 1, 1, 2, 2]);
         assert_eq!(numbers("a b<a c<a d<a", 3), [1, 3, 2, 1]);
-        // A first prompt that was edited has a separate root.
+        // An edited first prompt has a separate root.
         assert_eq!(numbers("a b<a c d<c", 3), [2, 2, 1, 1]);
         assert_eq!(numbers("a b<a c<b", 1), [1, 1, 2], "messages after the leaf are another branch");
     }

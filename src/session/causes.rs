@@ -25,7 +25,7 @@ pub(crate) struct CauseLine {
     pub line: u64,
 }
 
-/// Words in the error that name a part of the request. The first match counts, because a message such as
+/// Phrases of errors that name a part of the request. The first match counts, because a message such as
 /// `tool_result.content.0.image` names two parts.
 const TOPICS: [(&[&str], Option<Cause>); 6] = [
     (&["surrogate", "not valid json", "unicode"], Some(Cause::LoneSurrogate)),
@@ -37,7 +37,7 @@ const TOPICS: [(&[&str], Option<Cause>); 6] = [
 ];
 
 impl Cause {
-    /// Returns the words for a sentence.
+    /// Returns the name of the cause for a sentence.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::CallWithoutResult => "a tool call without a result",
@@ -58,7 +58,7 @@ impl Cause {
     }
 }
 
-/// Words of an error without a reason.
+/// The words of errors that give no reason.
 const BARE: [&str; 15] = [
     "api",
     "bad",

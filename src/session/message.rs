@@ -12,11 +12,11 @@ pub(crate) struct Message {
     pub role: Role,
     /// The text; tool calls and results are described in words.
     pub text: String,
-    /// When.
+    /// The time of the message.
     pub at: Option<Timestamp>,
-    /// The number of its branch; `null` on the one that a resume continues.
+    /// The number of its branch; `null` on the active one.
     pub branch: Option<u16>,
-    /// Set if it is an error of the API in place of a reply.
+    /// Set if the message is an error of the API in place of a reply.
     #[serde(rename = "error")]
     pub is_error: bool,
 }

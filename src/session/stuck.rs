@@ -10,7 +10,7 @@ use crate::session::{Message, Role};
 pub(crate) struct Stuck {
     /// Number of errors since the last good reply.
     pub errors: u64,
-    /// The time of the first of them.
+    /// The time of the first of these errors.
     pub since: Option<Timestamp>,
     /// The last error.
     pub error: String,
@@ -21,7 +21,7 @@ pub(crate) struct Stuck {
 }
 
 impl Stuck {
-    /// Returns the fact in words: "its last 2 replies are API errors …".
+    /// Returns the state as a clause: "its last 2 replies are API errors …".
     pub(crate) fn in_words(&self) -> String {
         let (replies, are) = match self.errors {
             1 => ("reply is".to_owned(), "an API error"),
@@ -92,8 +92,8 @@ impl BranchMessages {
         self.good.is_some_and(|good| good.number == self.seen)
     }
 
-    /// Returns the stuck conversation in a transcript of this size, if it is one. Without a good reply, nothing is lost
-    /// with it.
+    /// Returns the stuck conversation in a transcript of this size, if it is one. A conversation without a good reply
+    /// is not stuck: it has nothing to lose.
     pub(crate) fn finish(self, bytes: u64) -> Option<Stuck> {
         let Self { good, errors, since, until, error, may_pass, has_answer, .. } = self;
         let lasts = since.zip(until).is_some_and(|(since, until)| until.duration_since(since) >= LOST_FOR);

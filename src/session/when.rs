@@ -55,7 +55,7 @@ impl When {
         found.unwrap_or(Timestamp::MIN)
     }
 
-    /// Returns whether it is relative to the current time.
+    /// Returns whether the point in time depends on the current time.
     pub(crate) fn is_relative(self) -> bool {
         matches!(self, Self::Ago(_) | Self::Day(_))
     }
@@ -98,7 +98,7 @@ impl FromStr for When {
         if let Some(day) = day_called(&words) {
             return Ok(Self::Day(day));
         }
-        // Four digits are a year.
+        // A text of four digits is a year.
         if (1..=3).contains(&words.len()) && words.bytes().all(|byte| byte.is_ascii_digit()) {
             let days = words.parse::<i64>().map_err(|_| FORMS.to_owned())?;
             return Ok(Self::Ago(days.days()));
@@ -165,7 +165,7 @@ fn day_called(words: &str) -> Option<Day> {
     }
 }
 
-/// Explains both meanings of an age such as `3m`, because a wrong guess removes sessions of ten years.
+/// Explains both meanings of an age such as `3m`: a wrong guess could remove the sessions of ten years.
 fn ambiguous(words: &str) -> Option<String> {
     let mut parts = words.split(' ').filter(|part| *part != "ago");
     let (first, second) = (parts.next()?, parts.next());
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     /// Zones by their rules, so that no system list is needed: offsets in hours, with or without 30 or 45 minutes, on
-    /// either side of UTC, and one whose clocks change at midnight.
+    /// either side of UTC, and a zone whose clocks change at midnight.
     const ZONES: &[&str] = &[
         "UTC0",
         "CET-1CEST,M3.5.0,M10.5.0/3",

@@ -1,4 +1,4 @@
-//! Threads of Amp that its clients kept in files. Read in the code of others, never measured.
+//! Threads of Amp that its clients stored in files. Known from other programs' code, never measured.
 
 use serde_json::json;
 

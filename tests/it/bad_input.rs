@@ -1,4 +1,4 @@
-//! Broken, huge or hostile files cause one warning each, and the rest is listed in little memory.
+//! Broken, huge or hostile files cause one warning each; all other sessions are listed in little memory.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -41,14 +41,14 @@ fn append_long_record(path: &Path) {
 
 const HOSTILE: &str = "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\r\u{202e}txt.exe\u{200b}\nline two\ttabbed\u{0}";
 
-/// Fills a home with every kind of trouble; returns the ids that must be listed nevertheless and the
-/// paths that may be warned of.
+/// Fills a home with every kind of broken file. Returns the ids that must still be listed, and the paths that warnings
+/// may name.
 fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     let home = world.home();
     let (amplifier, claude) = (home.join(".amplifier/projects"), home.join(".claude/projects"));
     let mut bad = Vec::new();
 
-    // Sound sessions before, between and after the others.
+    // Valid sessions before, between and after the others.
     world.add(Amplifier::session(id(1)).in_dir("/a/first").turn("sound", "yes"));
     world.add(Claude::session(id(2)).in_dir("/a/first").turn("sound", "yes"));
     world.add(Claude::session(id(3)).in_dir("/z/last").turn("sound", "yes"));
@@ -94,7 +94,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     link(&amplifier, &amplifier.join("-c/sessions").join(id(13)));
     bad.extend([claude.join("-loop"), claude.join("-loop2"), claude.join("-c"), side, amplifier.join("-c")]);
 
-    // Much too large.
+    // A file far above the limit.
     let largest = world.add(Claude::session(id(14)).in_dir("/big").turn("huge", "x"));
     let last = std::fs::read_to_string(&largest).expect("a transcript");
     grow(&largest, huge(), &format!("\n{last}"));
@@ -114,7 +114,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     put(&amplifier.join("-c/sessions").join(OsStr::from_bytes(b"caf\xe9")).join("metadata.json"), "{}\n");
     bad.push(claude.join("-caf\u{fffd}"));
 
-    // Text that commands a terminal.
+    // Text that a terminal interprets.
     world.add(Claude::session(id(19)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     world.add(Amplifier::session(id(20)).in_dir("/h").named(HOSTILE).turn(HOSTILE, HOSTILE));
 
@@ -303,7 +303,7 @@ fn move_to_an_overlong_name_is_refused_without_traces() {
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));
     world.add(Claude::session(id(2)).in_dir(&from).turn("a", "b"));
-    // One name that is too long, and many parts from which an agent makes one name.
+    // One name that is too long, and a path of many parts that an agent joins to one name.
     for (to, is_possible) in [("x".repeat(300), false), ([&*"x".repeat(100); 3].join("/"), true)] {
         let map = format!("{}={}/{to}", from.display(), world.root().display());
         for how in ["--dry-run", "--yes"] {

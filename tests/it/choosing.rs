@@ -1,4 +1,4 @@
-//! The awkward home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
+//! The home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
 //!
 //! Each row of that comparison is a test: the right answer or the right refusal, exit code and JSON.
 
@@ -7,7 +7,7 @@ use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
 use crate::terminal::shell;
 use crate::world::{Launch, World};
 
-/// One id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
+/// Creates one id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
 fn one_id_three_times(order: &[usize]) -> World {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
@@ -110,7 +110,7 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
     assert!(world.launched().is_none());
     let stdout = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
     assert!(stdout.contains("copy 2: ") && stdout.contains("chosen: you asked for copy 2"), "{stdout}");
-    // The other copy is opened, and so is this one where it is filed, without losing its number on the way.
+    // The other copy is opened, and this one from its own directory, and each keeps its number.
     let stderr = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
     assert!(stderr.contains("because you asked for copy 1"), "{stderr}");
     assert_eq!(launched(&world).cwd, app);
@@ -240,7 +240,7 @@ fn move_suggests_each_candidate_of_moved_project() {
     let screen = seat.shows("lets all 3 sessions follow");
     assert!(screen.contains("rejoin move"), "{screen}");
     seat.types("\x1b\x1b");
-    // The new place has no session, or an unrelated one; the directory that is gone is mentioned in either case.
+    // The new place has no session, or an unrelated one. The missing directory is mentioned in both cases.
     let note = format!(
         "3 sessions worked in {}, which is gone; if it was moved here, `{}` lets them follow.",
         shop.display(),
@@ -274,7 +274,7 @@ fn resume_distrusts_a_directory_contradicting_the_store() {
     let mismatched =
         Amplifier::session(id(2)).in_dir(&alpha).turn("x", "y").metadata("working_dir", "/no/where".into());
     world.add(mismatched.session_info(&beta));
-    // Amplifier looks for a session in its own directory alone.
+    // Amplifier searches for a session in the session's own directory only.
     let error = world.rejoin(["resume", &id(2)]).code(7).stderr();
     assert!(error.contains(" --trust`") && !error.contains(" --in "), "{error}");
     assert!(world.launched().is_none());
@@ -423,7 +423,7 @@ fn id_beats_title_and_list_number() {
     assert_eq!(dir("1"), beta);
     assert_eq!(dir("2"), alpha);
     world.rejoin(["resume", "parser"]).code(6);
-    // The name of the world's directory is drawn, and shorter.
+    // The name of the world's directory is random, and shorter.
     world.rejoin(["resume", "1234567"]).code(5);
     let text = world.rejoin(["backfill", "1"]).code(2).stderr();
     assert!(text.contains("number in the list"), "{text}");
@@ -544,7 +544,7 @@ fn words_in_no_title_open_message_search() {
     let error = world.rejoin(["resume", "claude:it's", "--json"]).code(5).error();
     let hint = error.hint.unwrap_or_default();
     assert!(hint.contains("`rejoin search --agent claude \"it's\" --pick`"), "{hint}");
-    // A mistyped title and the start of an id have a better answer.
+    // A mistyped title and the prefix of an id have a better answer.
     for (args, said) in [("show Mali", "are the closest"), ("show 31c5", "rejoin list --all")] {
         let (status, screen) = shell(&world, args).ends();
         assert_eq!(status, Some(5), "{screen}");

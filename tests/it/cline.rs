@@ -1,4 +1,5 @@
-//! Cline CLI's sessions: two files a session, sub-agents in the folder of their parent, and a resume in a terminal only.
+//! Cline CLI's sessions: two files per session, sub-agents in the folder of their parent, and a resume only at a
+//! terminal.
 
 use std::path::{Path, PathBuf};
 

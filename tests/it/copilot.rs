@@ -56,7 +56,7 @@ fn name_equal_to_first_prompt_is_ignored() {
     ] {
         assert_eq!(titled(name, prompt), None, "{name:?}");
     }
-    // A user may name it like its first prompt.
+    // A user may name the session like its first prompt.
     let named = Copilot::session(id(1)).named("fix the parser").turn("fix the parser", "ok");
     assert_eq!(listed(named).title.as_deref(), Some("fix the parser"));
 }

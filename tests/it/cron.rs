@@ -1,4 +1,5 @@
-//! `cleanup` and `archive` as cron runs them: no agent, no terminal, hardly an environment, and a line only when something happened.
+//! `cleanup` and `archive` as cron runs them: no agent, no terminal, almost no environment, and a line only if
+//! something happened.
 
 use std::process::{Command, Stdio};
 
@@ -127,7 +128,7 @@ fn progress_is_hidden_without_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());
-    // Without any pause a line would be shown if there were one.
+    // Without a pause, a progress line would be shown if there were one.
     for args in [
         &["list"][..],
         &["doctor"],

@@ -19,7 +19,7 @@ fn written(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).expect("a file that was written")
 }
 
-/// A session in which a model calls a tool and writes Markdown, with a sub-agent.
+/// Returns a session in which a model calls a tool and writes Markdown, with a sub-agent.
 fn session() -> Claude {
     Claude::session(id(1))
         .in_dir(APP)
@@ -155,7 +155,7 @@ fn html_is_self_contained_and_folds_tool_calls() {
     ] {
         assert!(page.contains(part), "{part} is not in\n{page}");
     }
-    // Nothing is loaded from anywhere.
+    // The page loads nothing.
     assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import") && !page.contains("url("));
 }
 
@@ -286,7 +286,7 @@ fn export_refuses_stores_archive_and_trash() {
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }
 
-/// Hostile text: words of users and programs, and parts that would run or break out if they were markup.
+/// Returns hostile text: text of users and programs, and parts that would run or break out if they were markup.
 fn hostile(seed: usize) -> String {
     const PARTS: [&str; 20] = [
         "<script>document.title='pwned'</script>",
@@ -475,7 +475,7 @@ fn show_path_prints_file_of_session() {
     assert!(warning.contains("has 2 copies, and ") && warning.contains(".jsonl is exported"), "{warning}");
     let copy = other.to_str().expect("a path");
     world.rejoin(["show", "--path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
-    // The newer of two copies may have less.
+    // The newer of two copies may have fewer messages.
     let long = Claude::session(id(3)).in_dir(APP).turn("one", "1").turn("two", "2").turn("three", "3");
     world.add(long);
     world.add(Claude::session(id(3)).in_dir("/usr").at("2026-02-20T10:00:00Z").turn("stub of a wrong resume", "hm"));
@@ -510,7 +510,7 @@ const MARKS: [&str; 48] = [
 
 #[test]
 fn export_takes_linear_time_for_every_mark_of_markdown() {
-    // A build without optimization is slower, but a square of the size is slower still.
+    // A build without optimization is slower, but quadratic work is much slower.
     let (size, limit) = if cfg!(debug_assertions) { (400_000, 3) } else { (1_000_000, 1) };
     for (_, mark) in MARKS.into_iter().enumerate().filter(|(case, _)| is_tried(*case, 9)) {
         let world = World::new();

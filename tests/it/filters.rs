@@ -10,7 +10,7 @@ use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
 use crate::terminal::shell;
 use crate::world::World;
 
-/// Two newer sessions elsewhere, and an older one in `shop`.
+/// Creates two newer sessions elsewhere, and an older one in `shop`.
 fn world() -> World {
     let world = World::with_agents();
     let at = |day| format!("2026-02-0{day}T10:00:00Z");
@@ -128,7 +128,7 @@ fn list_and_resume_filter_words_the_same() {
     assert_eq!(listed(&["mend", "--agent", "codex"]), [id(3)]);
     let refused = world.rejoin(["list", "agent:nobody"]).code(2).stdout_eq("").stderr();
     assert!(refused.contains("no agent is called nobody"), "{refused}");
-    // A user gets only the note that the words are the reason.
+    // Only a user gets the note that the words are the reason.
     let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
     assert!(shown.starts_with("No session has \"nothing\" in its title") && !shown.contains("points to"), "{shown}");
     world.rejoin(["archive", "--every"]).code(0);
@@ -241,13 +241,13 @@ fn directory_without_sessions_suggests_nearest() {
         assert!(error.contains(&format!("error: no session worked in {slip} or below it\n")), "{words:?}: {error}");
         assert!(error.contains(&format!(" --dir {shop}`  (1 session)\n")), "{words:?}: {error}");
     }
-    // Another filter leaves it out, not the directory.
+    // Another filter excludes the session, not the directory.
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
     world.rejoin(["tag", "till", "+other"]).code(0);
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--tag", "none"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
-    // In a directory without sessions, a user gets a note with the directories around, and a script gets nothing.
+    // In a directory without sessions, a user gets a note on the nearest directories, and a script gets nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
 }

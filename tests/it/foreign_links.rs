@@ -41,7 +41,7 @@ fn no_command_writes_through_link_of_another_user() {
         let victim = world.dir("victim");
         let place = match link.strip_prefix("OWN") {
             Some(rest) => {
-                // The machine has a directory in the archive already.
+                // The machine already has a directory in the archive.
                 world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y"));
                 world.rejoin(["archive", "00000002"]).code(0);
                 let own = crate::archive::own_dir(&world);

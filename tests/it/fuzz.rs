@@ -1,7 +1,6 @@
-//! A fault in one session changes nothing about any other: files of every kind are changed by a seed, and the program
-//! must not fail badly, take long or much memory, or report other sessions differently.
-//!
-//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` only one.
+//! A fault in one session does not affect any other: files of every kind are changed by a seed. The program must not
+//! crash, use too much time or memory, or report other sessions differently. `REJOIN_FUZZ_SEEDS=N` tries N seeds,
+//! `REJOIN_FUZZ_SEED=S` only one.
 
 mod kept;
 mod mutate;
@@ -25,7 +24,7 @@ use mutate::Random;
 
 /// Default number of seeds.
 const SEEDS: u64 = 20;
-/// Each of these has a separate home and half a dozen runs of the program.
+/// Number of seeds for archives: each of them has a separate home and half a dozen runs of the program.
 const KEPT_SEEDS: u64 = 6;
 /// Maximum processor time of the program, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
@@ -37,7 +36,7 @@ enum Owner {
     Session(&'static str, String),
     /// Every session of an agent.
     Agent(&'static str),
-    /// No session; at most, pins may change.
+    /// No session; only pins may change.
     Nobody,
 }
 
@@ -46,7 +45,7 @@ struct Target {
     owner: Owner,
 }
 
-/// Sessions of every agent, and the answers about them while nothing is damaged.
+/// Sessions of every agent, and the answers about them before anything is damaged.
 struct Arena {
     world: World,
     targets: Vec<Target>,
@@ -76,7 +75,7 @@ impl Arena {
         let new =
             new.filter(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         for path in new {
-            // A registry is created with the first session, and covers every other as well.
+            // A registry is created with the first session, and affects all others as well.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_shared = name.ends_with(".db")
                 || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");
@@ -186,7 +185,7 @@ impl Arena {
             ["move", "--agent=codex", "--yes", dirs[1].to_str().expect("a path"), moved.to_str().expect("a path")];
         self.run(&words, b"").expect("what has moved");
         for path in files(&self.world).into_iter().filter(|path| !before.contains(path)) {
-            // The list of moves sets launch directories.
+            // The list of moves determines launch directories.
             let owner = if path.ends_with("moves.json") { Owner::Agent("codex") } else { Owner::Nobody };
             if !path.ends_with("lock") {
                 self.targets.push(Target { path, owner });
@@ -267,7 +266,7 @@ impl Arena {
         });
     }
 
-    /// Runs the program, which must not fail badly, nor take long or much memory.
+    /// Runs the program, which must not crash, or use too much time or memory.
     fn run(&self, args: &[&str], input: &[u8]) -> Result<Ran, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.run_raw(&args, input)
@@ -281,7 +280,7 @@ impl Arena {
         let mut stdin = child.stdin.take().expect("a pipe");
         let (mut stdout, mut stderr) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let ran = std::thread::scope(|scope| {
-            // A program that does not read to the end may close the pipe.
+            // A program that does not read all input may close the pipe.
             scope.spawn(move || std::io::Write::write_all(&mut stdin, input));
             let read = |from: &mut dyn std::io::Read| {
                 let mut bytes = Vec::new();
@@ -291,7 +290,7 @@ impl Arena {
             let stdout = scope.spawn(move || read(&mut stdout));
             let stderr = scope.spawn(move || read(&mut stderr));
             let (mut peak_kib, mut waited) = (0, 0);
-            // The system forgets the peak when the program ends, and its time when it is waited for.
+            // The system drops the peak when the program ends, and the time when it is waited for.
             while !has_ended(pid) {
                 peak_kib = peak_kib.max(memory_of(pid));
                 std::thread::sleep(Duration::from_millis(1));
@@ -407,7 +406,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Types odd selectors and times, and sends odd events.
+    /// Passes odd selectors and times, and sends odd events.
     fn type_something(&self, random: &mut Random) -> Result<(), String> {
         let mut word = mutate::word(random);
         word.retain(|byte| *byte != 0);
@@ -471,7 +470,7 @@ fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, 
         };
     }
     Ok(match (owner, session) {
-        // Its messages may be another's by now.
+        // The message may belong to another session now.
         (Owner::Agent(_), _) if column == "session_id" || column == "id" || column == "message_id" => owner.clone(),
         (Owner::Agent(agent), Some(session)) => Owner::Session(agent, session),
         _ => owner.clone(),

@@ -50,12 +50,12 @@ fn hook_saves_growing_and_shrinking_transcript() {
     send(&world, event("orchestrator:complete", &dir, json!(messages)));
     assert_eq!(read().lines().count(), 4);
 
-    // A compaction makes the list shorter.
+    // A compaction shortens the list.
     let compacted = json!([{"role": "user", "content": "summary"}, messages[4]]);
     send(&world, event("tool:post", &dir, compacted));
     assert_eq!(read().lines().count(), 2);
 
-    // The same number of messages is not the same conversation.
+    // Equal numbers of messages do not mean equal conversations.
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}])));
     assert!(read().contains("\"b\""));
 
@@ -99,7 +99,7 @@ fn hook_never_stops_the_agent() {
     assert_eq!(send(&world, event("tool:post", &dir, json!(["x", good[0], null]))), "");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 
-    // A link is not written through.
+    // A link is not followed for writing.
     let target = world.root().join("target");
     std::fs::write(&target, "kept").expect("a file");
     std::fs::remove_file(&transcript).expect("a transcript to remove");

@@ -1,4 +1,4 @@
-//! Sessions in databases: archived with all of their rows, read in the archive, and restored by their agents.
+//! Sessions in databases: archived with all of their rows, shown from the archive, and restored by their agents.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn with_databases(world: &World) -> Vec<(&'static str, String)> {
     ["opencode", "crush", "goose", "hermes"].into_iter().zip(ids).collect()
 }
 
-/// Every manifest of a session.
+/// Returns every manifest of a session.
 fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
     let dir = own_dir(world).join("sessions").join(agent).join(id);
     let entries = std::fs::read_dir(dir).expect("a session").map(|entry| entry.expect("an entry").path());
@@ -54,7 +54,7 @@ fn archive_keeps_rows_of_database_session() {
         let item = &archived.items[0];
         assert_eq!((item.result, item.details.files), (ChangeResult::Done, 1), "{agent}");
         assert!(item.size_bytes > 0, "{agent}");
-        // An older program must not take the rows for a file that it may write into the store.
+        // An older program must not mistake the rows for a file that it may write into the store.
         let manifest = &manifests(&world, agent, id)[0];
         assert_eq!((&manifest["format_version"], &manifest["entries"][0]["type"]), (&"2.0".into(), &"rows".into()));
         assert!(manifest["facts"]["size_bytes"].as_u64() > Some(0), "{agent}");
@@ -147,7 +147,8 @@ fn damage(path: &Path) {
     std::fs::write(path, bytes).expect("damage");
 }
 
-/// An OpenCode that imports a session by restoring a database that has it, and prints text that is not for users.
+/// Installs an OpenCode that imports a session by restoring a database that has it, and prints text that is not for
+/// users.
 fn installed(world: &World, with: &Path) {
     let import = "cp \"$2\" taken.json && cp PREPARED DATABASE && rm -f DATABASE-wal DATABASE-shm && echo Imported";
     let database = opencode_db(&world.home());
@@ -156,7 +157,8 @@ fn installed(world: &World, with: &Path) {
     world.install("opencode", &format!("case $1 in import) {import};; *) exit 9;; esac\n"));
 }
 
-/// A world whose archive has a session of OpenCode that its database has lost, and a copy of the database from before.
+/// Creates a world whose archive has a session of OpenCode that its database has lost, and a copy of the database from
+/// before.
 fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
     let world = World::new();
     let app = world.dir("app");
@@ -209,7 +211,7 @@ opencode session [..] already exists with the same content.
 fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     let id = opencode_id(1);
     let left = |world: &World, why: &str| {
-        // A plan knows it too, unless only the import itself shows it.
+        // A plan reports it too, unless only the import itself can show it.
         let plan: Change = world.rejoin(["restore", &id, "--dry-run", "--json"]).code_is_one_of(&[0, 3]).json();
         let planned = plan.items[0].error.clone().unwrap_or_default();
         assert_eq!(planned.starts_with(why), !why.to_lowercase().starts_with("opencode ") || why.ends_with("PATH"));
@@ -231,7 +233,7 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     std::fs::remove_dir(&app).expect("no directory");
     installed(&world, &before);
     left(&world, "its directory ");
-    // A directory that the user names is then the new one.
+    // A directory that the user names becomes the new one.
     let moved = world.dir("moved");
     let map = format!("{}={}", app.display(), moved.display());
     let printed = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
@@ -278,7 +280,8 @@ fn restore_writes_sql_for_agents_without_an_import() {
     }
 }
 
-/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its arguments.
+/// Creates a world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its
+/// arguments.
 fn with_a_remover() -> (World, [String; 2]) {
     let world = World::new();
     let app = world.dir("app");
@@ -303,7 +306,7 @@ fn with_a_remover() -> (World, [String; 2]) {
     Connection::open(&empty).expect("a database").execute_batch(all).expect("no session");
     let (empty, database) = (empty.to_str().expect("a path"), database.to_str().expect("a path"));
     let root = world.root().to_str().expect("a path");
-    // It reads what it is given, as one does that asks. The second session that it removes is the last one.
+    // The program reads its input, like one that asks. The second session that it removes is the last one.
     let remove = format!(
         "if [ -e {root}/one-gone ]; then cp {empty} {database}; else cp \"{root}/without-$3.db\" {database} && touch {root}/one-gone; fi"
     );

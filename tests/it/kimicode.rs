@@ -12,7 +12,7 @@ const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
 /// The time of the first record, in milliseconds.
 const START: i64 = 1_769_940_000_000;
 
-/// A record of the log, `minute` minutes after the first.
+/// Returns a record of the log, `minute` minutes after the first.
 fn record(minute: i64, kind: &str, key: &str, value: &Value) -> Value {
     json!({"type": kind, "agentId": "main", key: value, "time": START + minute * 60_000})
 }
@@ -89,7 +89,7 @@ fn list_distinguishes_killed_archived_and_unused_sessions() {
     write(&world.home(), ids[2], &app, &json!({}), &[]);
     let torn = write(&world.home(), ids[3], &app, &json!({}), &asked).join("agents/main/wire.jsonl");
     put(&torn, [lines(&asked), "{\"type\":\"cont".to_owned()].concat());
-    // Files of its index are not sessions.
+    // Files of the agent's index are not sessions.
     put(&world.home().join(".kimi-code/sessions/.index-dirty/session_a.1"), "");
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -178,7 +178,7 @@ fn an_imported_session_is_a_separate_session() {
         assert_eq!((session.kind, session.title.as_deref(), session.id.as_str()), (Kind::Main, Some("Looking"), &*id));
         assert_eq!((session.prompts, session.replies, session.parent_id.as_deref()), (Some(1), Some(3), None));
         assert_eq!((session.launch_path(), session.first_prompt.as_deref()), (app.to_str(), Some("look")));
-        // Its times are those of the old file.
+        // The times are those of the old file.
         let old_time = Some("2026-02-01T10:00:00Z");
         assert_eq!((session.created_at.as_deref(), session.active_at.as_deref()), (old_time, old_time));
         let texts: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();

@@ -1,5 +1,5 @@
 //! Homes with symbolic links: the target of a link is read once, as if it were in place of the link, and changed as a
-//! dry run announces.
+//! dry run shows.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{lchown, symlink};
@@ -34,7 +34,7 @@ fn list(world: &World) -> BTreeSet<String> {
     listed(&world.rejoin(["list", "--all", "--json"]).code(0))
 }
 
-/// Moves everything at a depth below the home elsewhere and leaves links; returns how many.
+/// Moves everything at a depth below the home elsewhere and leaves links; returns the number of links.
 fn link_at(world: &World, depth: usize) -> usize {
     let home = world.home();
     let found: Vec<PathBuf> = walkdir::WalkDir::new(&home)
@@ -57,7 +57,7 @@ fn link_at(world: &World, depth: usize) -> usize {
 /// The arguments for a dry run, and those for the change.
 type Pair<'a> = (Vec<&'a str>, Vec<&'a str>);
 
-/// Carries out a dry run's plan, and compares the result: the same items, or the same refusal.
+/// Runs a dry run and the change, and compares them: the same items, or the same refusal.
 fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String> {
     let name = format!("{agent}:{session}");
     let pairs: [Pair<'_>; 3] = [
@@ -71,7 +71,7 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
     let mut faults = Vec::new();
     for (dry, run) in pairs {
         let (dry, run) = (world.rejoin(&dry), world.rejoin(&run));
-        // A dry run that leaves something has done all that it was to do.
+        // If a dry run leaves items alone, the change leaves the same ones.
         let is_refused = |answer: &Answer| answer.exit() != Some(0) || answer.stdout().contains("left  ");
         if is_refused(&dry) != is_refused(&run) || run.stdout().contains("skipped") {
             faults.push(format!("{agent}\n{}{}\n{}{}", dry.stdout(), dry.stderr(), run.stdout(), run.stderr()));
@@ -115,7 +115,7 @@ fn links_at_any_level_do_not_change_list_or_dry_runs() {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The variables that lead agents to their stores, each with the default path.
+/// The variables that select the stores of agents, each with the default path.
 const STORES: [(&str, &str); 15] = [
     ("CLAUDE_CONFIG_DIR", ".claude"),
     ("CLINE_DIR", ".cline"),
@@ -154,7 +154,7 @@ fn store_with_two_paths_has_no_duplicate_copies() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Two accounts that share one directory of projects, and another one that shares one project.
+/// Creates two accounts that share one directory of projects, and another one that shares one project.
 fn shared_projects() -> (World, PathBuf) {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
@@ -221,7 +221,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
     }
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 sessions archived"));
-    // The target of a link is not changed through the link, and a dry run says so.
+    // The target of a link is not changed through the link, and a dry run reports that.
     for (n, link) in [(1, &projects.join(slug("shop"))), (3, &cart)] {
         let session = id(n);
         let refusal = format!("{} is a link that leads out of the store", link.display());

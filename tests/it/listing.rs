@@ -1,4 +1,4 @@
-//! `list` and `agents` for users: tables that fit, marks, the screen; and the output for a pipe that requests more.
+//! `list` and `agents` for users: tables that fit, marks, the screen; and the output to a pipe, which has more.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::world::World;
 
 const DEEP: &str = "/srv/clients/acme/website/frontend/components";
 
-/// Sessions whose titles, directories and marks are too long for any table.
+/// Creates sessions whose titles, directories and marks are too long for any table.
 fn wide_sessions() -> World {
     let world = World::new().keeping();
     world
@@ -36,7 +36,7 @@ fn table_rows_fit_the_terminal() {
         ] {
             let printed = world.on_terminal(columns, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
             for line in printed.lines() {
-                // A sentence is not a row, and agents lists the missing stores in sentences.
+                // A sentence is not a row; `agents` lists the missing stores in sentences.
                 let is_sentence = line.ends_with('.') || (args == ["agents"] && columns < 47);
                 assert!(line.width() <= columns.into() || is_sentence, "{columns} columns: {line:?}");
             }
@@ -162,7 +162,7 @@ fn notes_wrap_and_keep_header_on_screen() {
         assert!(screen.trim_end().lines().count() < rows.into(), "{columns} columns, no line for the prompt: {screen}");
         assert_eq!(seat.ends().0, Some(0));
     }
-    // A file gets each note in a line.
+    // In a file, each note is one line.
     let notes = world.on_terminal(60, ["list", "--color", "never"]).stderr();
     assert_eq!(notes.lines().filter(|line| line.ends_with("which cannot be found.")).count(), 1, "{notes}");
 }
@@ -274,7 +274,7 @@ fn every_command_explains_empty_home() {
 #[test]
 fn an_unreadable_store_is_not_an_empty_home() {
     let world = World::new();
-    // A volume that is not mounted.
+    // A volume is not mounted.
     for link in [".claude", ".codex/sessions"] {
         let link = world.home().join(link);
         std::fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
@@ -348,7 +348,7 @@ fn agents_shows_existing_and_missing_stores() {
     assert_eq!(last["stores"], list.stores.len());
 }
 
-/// A place of sessions of each agent that is not read.
+/// One path of sessions of each agent that rejoin does not read.
 const NOT_READ: [(&str, &str); 4] = [
     ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),

@@ -9,7 +9,7 @@ use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Sessions of one directory that need each kind of step.
+/// Creates sessions of one directory that need each kind of step.
 fn world() -> (World, [PathBuf; 2]) {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
@@ -79,7 +79,7 @@ fn move_on_full_or_broken_disk_loses_nothing() {
     }
 }
 
-/// Returns how many sessions are launched in a directory.
+/// Returns the number of sessions that are launched in a directory.
 fn moved(world: &World, dir: &Path) -> usize {
     let listed = world.rejoin(["list"]).code(0).stdout();
     listed.lines().filter(|line| line.contains(&*dir.to_string_lossy())).count()

@@ -8,7 +8,7 @@ use crate::ordinary;
 use crate::picture::picture_of_stores;
 use crate::world::World;
 
-/// The words of every refusal.
+/// The text in every refusal.
 const WHY: &str = "were never measured, so rejoin only reads its sessions";
 
 /// Writes the ordinary session of an agent; `None` if this build cannot read it.
@@ -47,7 +47,7 @@ fn every_agent_that_is_only_read_stays_unchanged() {
         {
             let args = [&["cleanup", "--agent", agent, "--allow-all", "--yes", "--json"], policy].concat();
             let done: Cleanup = world.rejoin(args).code(0).json();
-            // The size of rows in a database is not known, so they never exceed a limit.
+            // The size of rows in a database is unknown, so they never exceed a limit.
             let kept = u64::from(policy[0] != "--max-total" || !NEEDS_SQLITE.contains(&agent));
             assert!(done.items.is_empty() && done.kept(KeptFor::OnlyRead) >= kept, "{policy:?}: {done:#?}");
         }

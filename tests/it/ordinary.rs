@@ -11,7 +11,7 @@ use crate::fixtures::{
 };
 use crate::world::World;
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 /// Writes an ordinary session of an agent; returns whether there is one.
@@ -29,7 +29,7 @@ pub(crate) fn write_in(agent: &str, world: &World, dir: &str) -> bool {
         "aider" => {
             let app = world.dir("home/app");
             put(&world.home().join(".aider/installs.json"), "{}");
-            // It is found in the directories of other sessions.
+            // Aider's session is found through the directories of other sessions.
             world.add(Claude::session(id(1)).in_dir(&app).turn("look", "ok"));
             Aider::history().turn(asked, reply).write_in_repository(&app)
         }
@@ -90,7 +90,7 @@ pub(crate) fn write_in(agent: &str, world: &World, dir: &str) -> bool {
     true
 }
 
-/// Replaces the directory that the files of a sample record, as JSON has it.
+/// Replaces the recorded directory in the files of a sample, in its JSON form.
 fn rename_in(home: &Path, dir: &str) {
     let quoted = serde_json::Value::from(dir).to_string();
     for entry in

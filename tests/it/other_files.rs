@@ -1,4 +1,4 @@
-//! Facts that an agent keeps apart from the files of its sessions: names, archive marks, lists of prompts, indexes.
+//! Facts that an agent stores apart from its session files: names, archive marks, lists of prompts, indexes.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use crate::world::World;
 
 const DIR: &str = "/usr/bin";
 
-/// The file in which each agent names sessions, with an entry of a session without files, as in the table of agents.md.
+/// Returns the files in which each agent names sessions, with an entry of a session without files, as in the table of
+/// agents.md.
 fn lists(agent: &str) -> Vec<(&'static str, Value)> {
     let (gone, text, seconds) = (id(99), "look for the carousel", 1_769_940_000_u64);
     match agent {

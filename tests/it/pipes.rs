@@ -1,4 +1,4 @@
-//! Scripts: their input is complete, and a reader may leave early.
+//! Scripts: their input is complete, and a reader may stop early.
 
 use std::io::Read as _;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Tasks of Roo Code's extension and of its command line. Read in its code, never measured.
+//! Tasks of Roo Code's extension and of its command line. Known from its code, never measured.
 
 use crate::contract::{Details, Kind, ResumePlan, Session};
 use crate::fixtures::{Roo, id, put};
@@ -71,7 +71,7 @@ fn odd_tasks_are_listed_with_their_oddity() {
     assert_eq!(facts(2), (Kind::Main, "unknown-directory".into()));
     assert_eq!(facts(3), (Kind::Main, "invalid-content".into()));
     assert_eq!(facts(4), (Kind::Main, "unknown-format".into()));
-    // The facts about it have its first prompt.
+    // The title is the first prompt in `history_item.json`.
     assert_eq!(facts(5), (Kind::Main, "cannot-open".into()));
     assert_eq!(facts(8).0, Kind::Empty);
     assert_eq!((facts(6), of(&id(6)).parent_id.clone()), ((Kind::Subagent, String::new()), Some(id(1))));

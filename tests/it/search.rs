@@ -1,4 +1,4 @@
-//! `search`: messages are found for every speaker and in every place.
+//! `search`: messages of every role and in every place are found.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
@@ -12,7 +12,7 @@ use crate::fixtures::{
 use crate::terminal::shell;
 use crate::world::World;
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 fn search(world: &World, args: &[&str]) -> Search {
@@ -75,7 +75,7 @@ fn search_covers_titles_and_optionally_sub_agents() {
     assert_eq!(all.sessions.len(), 2);
     let subagent = all.sessions.iter().find(|found| found.kind == Kind::Subagent).expect("the sub-agent");
     assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::CLAUDE, "find the walrus"));
-    // A role is that of a message, so a title does not count.
+    // Only messages have a role, so a title does not match.
     assert_eq!(search(&world, &["walrus", "--role", "user"]).sessions.len(), 0);
 }
 
@@ -118,7 +118,7 @@ fn search_respects_roles_limits_and_filters() {
     assert_eq!(search(&world, &["Otter"]).sessions.len(), 2);
     assert_eq!(search(&world, &["Otter", "--case-sensitive"]).sessions.len(), 0);
     assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
-    // A text is not a pattern.
+    // A literal text is not a regular expression.
     assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
 }
 
@@ -197,10 +197,10 @@ fn unknown_word_is_replaced_or_reported() {
     let answer = search(&world, &["realy"]);
     let replaced: Vec<_> = answer.replaced.iter().map(|one| (one.typed.as_str(), one.used.as_str())).collect();
     assert_eq!((ids(&answer), replaced), (vec![&*id(1)], vec![("realy", "relay")]));
-    // A script reads no notes, but the same sessions.
+    // A script gets no notes, but the same sessions.
     let piped = world.rejoin(["search", "realy", "-l"]).code(0);
     assert!(piped.stdout().contains(&id(1)) && piped.stderr().contains("Nothing has \"realy\"; showing \"relay\"."));
-    // The picker finds no session with the word as it was typed.
+    // The picker finds no session with the mistyped word.
     let (_, printed) = shell(&world, "search realy ready").ends();
     assert!(printed.contains("`rejoin search relay ready --pick` opens the picker at them."), "{printed}");
     let answer = search(&world, &["ready", "xylophone"]);
@@ -341,7 +341,7 @@ fn search_reports_texts_too_long_to_search() {
     let world = World::new();
     let long = format!("heron {}", "word ".repeat(2 << 20));
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("one heron", "ok").prompt(&long));
-    // Data has no words.
+    // Encoded data has no words.
     world.add(Claude::session(id(3)).in_dir(APP).turn(&format!("three herons {}", "A".repeat(9 << 20)), "ok"));
     let all = Claude::session(id(2)).in_dir(APP).turn("two herons", "ok");
     world.add(all);
@@ -402,7 +402,7 @@ fn terminal_search_lines_fit_and_are_escaped() {
     assert!(lines[1].contains("ibis and more"), "{text}");
     assert!(lines[1..3].iter().all(|line| line.chars().count() <= 60), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
-    // A character may take two columns, and a title and a directory any number.
+    // A character may be two columns wide, and a title and a directory may have any width.
     world.add(Claude::session(id(2)).in_dir("/srv/日本語/のとても長い名前の/app").turn(&"鳥 ibis ".repeat(40), "x"));
     for columns in [40, 60, 80, 120] {
         let text = world.on_terminal(columns, ["search", "ibis", "--color", "never"]).code(0).stdout();

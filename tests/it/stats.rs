@@ -21,7 +21,7 @@ fn usage(input: u64, made: u64, cached: u64, output: u64) -> Value {
         "output_tokens": output})
 }
 
-/// A reply with this usage, in two records, as Claude Code writes them.
+/// Adds a reply with this usage, in two records, as Claude Code writes it.
 fn reply(session: Claude, id: &str, usage: &Value) -> Claude {
     let record = |text: &str| {
         json!({"id": id, "role": "assistant", "model": "model-a", "usage": usage,

@@ -12,7 +12,7 @@ use crate::faults::{failing_at_every_point, killed_at_every_point};
 use crate::fixtures::{Amplifier, Claude, Codex, Fixture, Gemini, OpenCode, Pi, claude_slug, id, put};
 use crate::world::{Answer, NOW, World};
 
-/// Two machines with an archive that both can read.
+/// Two machines that share an archive.
 pub(crate) struct Machines(pub(crate) World);
 
 impl Machines {
@@ -56,7 +56,7 @@ impl Machines {
         self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
     }
 
-    /// Continues the session as the agent on a machine.
+    /// Continues the session as the agent of a machine.
     pub(crate) fn say(&self, name: &str, text: &str) {
         let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript(name)).expect("a transcript");
         let minute = text.len();
@@ -131,11 +131,11 @@ fn sync_keeps_and_reports_conflicting_sessions() {
     assert!(stdout.contains("1 archived, 0 brought, 0 updated, 1 left as it is"), "{stdout}");
     assert_eq!(std::fs::read(machines.transcript("bob")).expect("a transcript"), before);
     assert!(!machines.said("ana").contains("desktop"));
-    // Both are in the archive, and each sync names them.
+    // Both states are in the archive, and each sync names them.
     for name in ["ana", "bob"] {
         machines.sync(name).code(3);
     }
-    // The printed commands take the other state.
+    // The printed commands use the other state.
     let commands: Vec<&str> = stdout.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
     let [show, delete, restore] = commands[..3] else { panic!("{stdout}") };
     let run = |line: &str| {
@@ -152,7 +152,7 @@ fn sync_keeps_and_reports_conflicting_sessions() {
     assert!(stdout.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{stdout}");
 }
 
-/// Cron mails every output, so a conflict is one mail; the exit code says that it is still there.
+/// Cron mails every output, so a conflict causes one mail; the exit code shows that it still exists.
 #[test]
 fn a_quiet_sync_reports_a_conflict_once() {
     let machines = Machines::new();
@@ -167,7 +167,7 @@ fn a_quiet_sync_reports_a_conflict_once() {
     let stdout = quiet();
     assert!(stdout.starts_with("left  claude ") && stdout.contains("1 left as it is"), "{stdout}");
     assert_eq!(quiet(), "");
-    // A run that is not quiet reports it every time.
+    // Without `--quiet`, a sync reports the conflict every time.
     assert!(machines.sync("bob").code(3).stdout().contains("it was continued separately"));
     assert_eq!(quiet(), "");
     machines.say("ana", "on the laptop again");
@@ -214,13 +214,13 @@ fn sync_ignores_missing_store() {
     let warning = machines.sync("bob").code(0).stderr();
     assert!(warning.contains("claude: 1 session not counted as deleted"), "{warning}");
     assert!(!store.exists(), "nothing is brought to where a store may be mounted again");
-    // Another store of the agent that can be read does not matter.
+    // Another readable store of the agent does not matter.
     let elsewhere = machines.home("bob").join("settings");
     std::fs::create_dir_all(elsewhere.join("projects")).expect("a store");
     let archive = machines.archive();
     let sync = ["sync", "--archive-dir", archive.to_str().expect("a path")];
     machines.0.with("HOME", machines.home("bob")).with("CLAUDE_CONFIG_DIR", &elsewhere).rejoin(sync).code(0);
-    // A store that cannot be read may still have its sessions.
+    // An unreadable store may still contain its sessions.
     std::os::unix::fs::symlink(&store, &store).expect("a link to itself");
     machines.sync_with("bob", &["--restore-deleted"]).code_is_one_of(&[0, 3]);
     std::fs::remove_file(&store).expect("a link");
@@ -289,7 +289,7 @@ fn sync_ignores_partly_copied_archive() {
             machines.sync("ana").code_is_one_of(&[0, 3]);
             let after = picture(&machines.home("ana").join(".claude"));
             assert!(after == before || machines.said("ana") == machines.said("bob"), "{path:?} {cut:?}");
-            // The rest arrives.
+            // The other files arrive.
             for (path, bytes) in &whole {
                 if is_of_others(path) {
                     put(path, bytes);
@@ -390,7 +390,7 @@ fn a_sync_on_a_full_disk_loses_nothing() {
         let args = ["sync", "--archive-dir", archive.to_str().expect("a path")];
         machines.0.with("HOME", machines.home("ana")).with("REJOIN_FAULT", fault).rejoin(args)
     };
-    // 28 is a full disk.
+    // 28 means that the disk is full.
     failing_at_every_point(
         "28",
         true,
@@ -463,7 +463,7 @@ fn sync_respects_agent_and_directory_filters() {
     put(&machines.home("bob").join(".config/rejoin/config.toml"), &config);
     machines.sync_with("bob", &["--dir", to.to_str().expect("a path")]).code(0);
     assert_eq!(machines.directory("bob"), to.to_str().expect("a path"));
-    // Deleted by a sync of another agent alone, it is not.
+    // A sync of another agent does not treat it as deleted.
     machines.sync_with("bob", &["--agent", "codex"]).code(0);
 }
 
@@ -521,7 +521,7 @@ fn sync_ignores_equal_sessions_without_transcript() {
 #[test]
 fn sync_maps_directory_of_recent_session() {
     let machines = Machines::new();
-    // Its agent keeps no lock, so that a new record alone may mean a use.
+    // The agent keeps no lock, so a new record may mean that the session is in use.
     let session = |name: &str| Pi::session(id(5)).in_dir(machines.home(name).join("app")).at(NOW).turn("one", "1");
     machines.sync("bob").code(0);
     session("ana").write_to(&machines.home("ana"));

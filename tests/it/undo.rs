@@ -1,4 +1,4 @@
-//! Every run can be undone, also if it was interrupted anywhere.
+//! Every run can be undone, even if it was interrupted at any point.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use crate::picture::{Picture, differences, picture_of_stores};
 use crate::terminal::shell;
 use crate::world::{World, stride};
 
-/// A home in which a backfill has one file to replace and one to write.
+/// Creates a home in which a backfill has one file to replace and one to write.
 fn world() -> World {
     let world = World::new();
     let broken = Amplifier::session(id(1)).file("session-info.json", r#"{"kept": 1"#).turn("x", "y");
@@ -50,14 +50,14 @@ pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     assert_same(&before, &crate::archive::stores(world), session);
 }
 
-/// The state after an undisturbed backfill.
+/// Returns the state after a backfill without faults.
 fn after_backfill() -> Picture {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     after(&world)
 }
 
-/// The state of the stores, without the time at which the test wrote a new file.
+/// Returns the state of the stores, without the time at which the test wrote a new file.
 fn after(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(2)).join("session-info.json");
@@ -89,7 +89,7 @@ fn undo_restores_bytes_modes_and_times_once() {
     assert_same(&before, &stores(&world), "after a second undo");
 }
 
-/// A script that undoes its clean-up must not lose another change in its place.
+/// If a script undoes its clean-up, another change must not be undone in its place.
 #[test]
 fn undo_does_not_fall_back_to_older_run() {
     let world = World::new();
@@ -105,10 +105,10 @@ fn undo_does_not_fall_back_to_older_run() {
     }
     world.rejoin(["undo", "20260301-120000"]).code(0);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
-    // A later change is undone as ever.
+    // A later change can be undone.
     world.rejoin(["tag", &id(1), "+shop"]).code(0);
     world.rejoin(["undo"]).code(0);
-    // Nothing is left, and no list of it is worth a look.
+    // Nothing can be undone, so the hint does not suggest the list.
     world.rejoin(["undo"]).code(5).stderr_eq("error: there is no run to undo\n");
 }
 
@@ -191,7 +191,7 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
         assert!(kill(&completed));
         no_session_info_is_torn(&undone, &before, &complete);
 
-        // There may be nothing to undo yet, or nothing left.
+        // There may be nothing to undo, before or after.
         undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
         completed.rejoin(["backfill", "--every"]).code(0);
@@ -476,7 +476,7 @@ fn extended_attributes_and_acls_survive_trash_and_rewrite() {
     }
 }
 
-/// An ACL in the form of Linux: one more user may read.
+/// Returns an ACL in the form of Linux: another user may read.
 fn acl() -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     let entries: [(u16, u16, u32); 5] =
@@ -587,7 +587,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
     assert_eq!(files().collect::<BTreeSet<_>>(), names);
-    // An obstacle is reported beforehand.
+    // The plan reports an obstacle.
     let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     std::fs::write(&info, "another's").expect("a file");
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();
@@ -631,7 +631,7 @@ fn wrong_clock_does_not_expire_trash() {
     };
     assert_eq!(purged("2026-03-01"), [""; 0]);
     assert_eq!(purged("2026-03-02"), ["20260301-120000", "20260301-120000-2"]);
-    // A run of the future stays until then, or until it is named; later ones are as old as they are.
+    // A run in the future is kept until its time, unless it is named; the ages of later runs do not change.
     assert_eq!(purged("2026-03-19"), ["20260301-120000", "20260301-120000-2", "20990101-120000-2"]);
 }
 
@@ -658,7 +658,7 @@ fn trashed_session_is_found_by_id_and_title() {
     }
     let stderr = world.rejoin(["show", "0000000"]).code_is_one_of(&[0, 5]).stderr();
     assert!(!stderr.contains("in the trash"), "a session in a store comes first: {stderr}");
-    // Options and filters that the trash cannot serve leave it alone.
+    // With options and filters that the trash does not support, nothing is restored from it.
     for args in [&["--state", "1"][..], &["--trust"], &["--keep-times"], &["--here"], &["--apply", "000000000000"]] {
         world.rejoin([&["restore", "fence"], args].concat()).code(5);
     }
@@ -672,7 +672,7 @@ fn trashed_session_is_found_by_id_and_title() {
     world.rejoin(["restore", "fence"]).code(0);
     world.rejoin(["resume", "fence", "--print"]).code(0);
 
-    // A session that was removed twice is in the newest run, whatever was removed in between.
+    // A session that was removed twice is restored from the newest run, whatever was removed in between.
     world.rejoin(["delete", "fence", "--yes"]).code(0);
     world.rejoin(["undo", "--yes"]).code(0);
     world.rejoin(["delete", "fence", "--yes"]).code(0);
@@ -683,7 +683,7 @@ fn trashed_session_is_found_by_id_and_title() {
     assert!(stderr.contains("it is in the trash; run `rejoin undo "), "{stderr}");
     world.rejoin(["undo", "--yes"]).code(0);
     world.rejoin(["restore", &id(3)]).code(0);
-    // If it is alone in its run, the hint is to undo the run.
+    // For a run with one item, the hint is to undo the run.
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
     let stderr = world.rejoin(["resume", &id(3)]).code(5).stderr();
     assert!(stderr.contains("it is in the trash; run `rejoin undo "), "{stderr}");
@@ -768,7 +768,7 @@ fn undo_skips_session_that_a_process_writes() {
     world.rejoin(["undo"]).code(0);
 }
 
-/// Many programs replace a file by a new one when they write it.
+/// Many programs replace a file when they write it.
 #[test]
 fn undo_keeps_file_replaced_by_another_program() {
     let replace = |path: &Path, with: &str| {
@@ -785,7 +785,7 @@ fn undo_keeps_file_replaced_by_another_program() {
     let path = PathBuf::from(path.trim_end());
     let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
     replace(&path, &newer);
-    // Neither is rejoin's record of the move, nor the new project.
+    // Neither rejoin's record of the move nor the new project is undone.
     let preview: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(7).json();
     assert_eq!(preview.refused, 3);
     let undone: Undo = world.rejoin(["undo", "--json"]).code(7).json();
@@ -793,7 +793,7 @@ fn undo_keeps_file_replaced_by_another_program() {
     assert!(!before.exists(), "a second copy");
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), newer);
 
-    // A file that was new, and one that was restored.
+    // A new file, and a restored one.
     let world = World::new();
     let session = world.add(Amplifier::session(id(2)).turn("x", "y"));
     world.rejoin(["backfill", "--every"]).code(0);

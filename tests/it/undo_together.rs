@@ -10,7 +10,7 @@ use crate::picture::{Picture, picture};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// The files of the home, with rejoin's record of moves, but without its other state.
+/// Returns the files of the home, with rejoin's record of moves, but without its other state.
 fn files(world: &World) -> Picture {
     let mut files = picture(&world.home());
     let is_state = |path: &PathBuf| path.starts_with(".local/state/rejoin") && !path.ends_with("moves.json");

@@ -1,4 +1,4 @@
-//! Mistakes on the command line: each answer says what to type instead, in the words of rejoin.
+//! Mistakes on the command line: each answer says what to type instead, in the terms of rejoin.
 
 use serde_json::Value;
 

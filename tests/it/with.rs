@@ -9,7 +9,7 @@ use crate::contract::ResumePlan;
 use crate::fixtures::{Claude, Codex, Pi, id};
 use crate::world::{World, start_of};
 
-/// A world with Claude Code, Codex and Gemini CLI, and a session of Claude Code in a directory.
+/// Creates a world with Claude Code, Codex and Gemini CLI, and a session of Claude Code in a directory.
 fn world(session: impl FnOnce(Claude) -> Claude) -> (World, PathBuf, PathBuf) {
     let world = World::with_agents();
     world.install("codex", "");
@@ -178,7 +178,7 @@ fn new_session_is_linked_to_original() {
     let shown = world.rejoin(["show", &id(2)]).code(0).stdout();
     assert!(shown.contains(&format!("  continues     claude {}\n", id(1))), "{shown}");
 
-    // A printed command links its session, too. Without the file, the text is ordinary text.
+    // A printed command links its session, too. Without the file, the text is an ordinary prompt.
     std::fs::remove_file(&links[0]).expect("a file");
     assert_eq!(
         world.rejoin(["list", "--json"]).sessions().iter().filter(|session| session.continues.is_some()).count(),

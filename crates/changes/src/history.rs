@@ -58,8 +58,8 @@ impl History {
             history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
         history.runs.sort_by(|one, other| order(&other.id).cmp(&order(&one.id)));
-        // A clock that was slow for a moment does not make trash old. A clock that was fast keeps the trash of later
-        // runs young only until that time.
+        // A clock that was slow for a while does not make trash look old. A clock that was fast delays only the runs up
+        // to that time.
         let mut since = Timestamp::MIN;
         for run in history.runs.iter_mut().rev().filter(|run| run.at <= now) {
             since = since.max(run.at);

@@ -80,7 +80,7 @@ pub fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
         if !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        // The system's temporary directory is shared by all users.
+        // The system's temporary directory is shared with other users.
         let own = rustix::process::geteuid().as_raw();
         let is_own =
             disk.read_metadata((base, &name)).is_ok_and(|look| look.kind == EntryKind::Dir && look.owner.0 == own);

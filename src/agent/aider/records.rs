@@ -16,7 +16,7 @@ const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// A piece of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HistoryPiece {
-    /// The program was started, at a local time.
+    /// A start of the program, at a local time.
     Start(String),
     /// The model of the following answers.
     Model(String),
@@ -44,7 +44,7 @@ enum AiderBlock {
 pub(super) struct HistorySplitter {
     has_begun: bool,
     is_command_line: bool,
-    /// Set during the output that the program prints at each start.
+    /// Set during the output that the program prints at every start.
     is_head: bool,
     block: AiderBlock,
     text: String,

@@ -32,7 +32,7 @@ impl AiderCosts {
         } else if let Some(costs_line) = tokens_line.or(Some(line).filter(|_| self.is_of_tokens))
             && let Some(cost) = since_start(costs_line)
         {
-            // The cost only grows, and the sum of the answers has more rounding errors.
+            // The printed total only grows, and a sum of the answers has more rounding errors.
             self.since_start = self.since_start.max(Some(cost));
         }
         self.is_of_tokens = tokens_line.is_some();

@@ -21,7 +21,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let role = match inner::<Text<'_>>(role).get()? {
         "user" => Role::User,
         "assistant" => Role::Assistant,
-        // A summary of a thread.
+        // A summary of the thread.
         _ => Role::System,
     };
     let mut turn = Turn::new(role, at);

@@ -19,9 +19,9 @@ pub(crate) struct Metadata<'a> {
     pub model: Text<'a>,
     /// The directory of the last save.
     pub working_dir: Text<'a>,
-    /// Set for sub-sessions and for forks.
+    /// Set for sub-agents and for forks.
     pub parent_id: Text<'a>,
-    /// Set for sub-sessions.
+    /// Set for sub-agents.
     pub agent_name: Text<'a>,
     forked_at: Text<'a>,
     forked_from_turn: Option<&'a RawValue>,

@@ -21,11 +21,11 @@ use crate::format::jsonl::each_line;
 use crate::format::sqlite;
 use crate::session::branches::BranchFilter;
 
-/// Numbers of steps at both ends of a conversation that are read for a list.
+/// Number of steps at either end of a conversation that are read for a list.
 const FIRST: u32 = 40;
 const LAST: u32 = 6;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Antigravity CLI.
 pub(super) struct Antigravity;
 
 /// The engine for a database per conversation.
@@ -171,7 +171,7 @@ impl Engine for Conversations {
             })?;
             Ok(messages)
         })?;
-        // A break needs no handling: nothing follows.
+        // Nothing follows, so a break needs no handling.
         let _ = messages.into_iter().try_for_each(see);
         Ok(())
     }

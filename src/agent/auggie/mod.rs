@@ -29,7 +29,7 @@ const DOCUMENTS: Documents = Documents {
     fill,
 };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Auggie.
 pub(super) struct Auggie;
 
 impl Reading for Auggie {
@@ -84,7 +84,7 @@ fn backup_of(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
-/// Returns the workspace under which Auggie's own list files a session: the first one that a message names.
+/// Returns the workspace under which Auggie lists a session: the first one that a message names.
 fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;

@@ -19,7 +19,7 @@ pub(super) const DOCUMENT: Document =
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct AuggieNames<'a> {
     pub(super) title: Text<'a>,
-    /// The title that the user gave.
+    /// The title that the user set.
     pub(super) custom_title: Text<'a>,
     /// The session that started this one for a part of its work.
     pub(super) parent_conversation_id: Text<'a>,

@@ -40,7 +40,7 @@ impl<'a> ClineMeta<'a> {
         self.started_at.instant()
     }
 
-    /// Returns the process that runs it: the hub, or the client if there was no hub yet.
+    /// Returns the process that runs the session: the hub, or the client if there was no hub yet.
     pub(super) fn pid(&self) -> Option<u32> {
         number(self.pid)
     }
@@ -56,7 +56,7 @@ impl<'a> ClineMeta<'a> {
         dollars(own).max(dollars(all))
     }
 
-    /// Returns the git branch at its start.
+    /// Returns the git branch at the session's start.
     pub(super) fn branch(&self) -> Option<String> {
         text_in(member(self.metadata, "git"), "branch").filled().map(str::to_owned)
     }

@@ -22,7 +22,7 @@ use crate::session::usage::Cost;
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
 
-/// An extension that keeps such tasks.
+/// An extension that stores such tasks.
 pub(in crate::agent) struct Extension {
     pub agent: AgentKind,
     /// Its folder in the editor's `globalStorage`.
@@ -53,7 +53,7 @@ pub(super) const CLINE: Extension = Extension {
 /// The folders of editors in the directory of configurations, and their programs.
 const EDITORS: [(&str, &str); 4] =
     [("Code", "code"), ("Code - Insiders", "code-insiders"), ("VSCodium", "codium"), ("Cursor", "cursor")];
-/// The folders of their servers in the home.
+/// The folders of the editors' servers in the home.
 const SERVERS: [(&str, &str); 4] = [
     (".vscode-server", "code"),
     (".vscode-server-insiders", "code-insiders"),

@@ -15,7 +15,7 @@ use crate::format::turn::instant;
 
 const MACOS: &str = "Library/Application Support/devin/cli";
 
-/// The columns of a session. Its second one would be its parent, for which no column is known.
+/// The columns of a session. The second one should be the parent, for which no column is known.
 const SESSION: &[&str] =
     &["id", "-", "working_directory", "title", "model", "created_at", "last_activity_at", "hidden"];
 
@@ -24,10 +24,10 @@ const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["devin"], false)
 
 const DATABASE: Database = Database { schema: &DevinSchema, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Devin CLI.
 pub(super) struct Devin;
 
-/// Its only known schema.
+/// The only known schema of Devin CLI.
 struct DevinSchema;
 
 impl Schema for DevinSchema {

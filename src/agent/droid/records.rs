@@ -13,7 +13,7 @@ const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
 const PUT_IN: [(&str, &str); 2] =
     [("<system-reminder>", "</system-reminder>"), ("<system-notification>", "</system-notification>")];
 
-/// A line.
+/// A line of a log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(in crate::agent) struct DroidRecord<'a> {

@@ -20,7 +20,7 @@ impl Moving for Gptme {
             let moved =
                 super::workspace(copy).and_then(|dir| mapping.new_location(dir)).zip(config.span("chat", "workspace"));
             let Some((dir, span)) = moved else {
-                // A fork that was never resumed has no settings: it takes the directory in which it is started.
+                // A fork that was never resumed has no settings, and uses the directory in which it is started.
                 return Ok(Moved::changing_no_file());
             };
             let edits = vec![Edit::replace(span, quoted(text(&dir)?))];

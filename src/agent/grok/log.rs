@@ -122,7 +122,7 @@ impl Log for Updates {
             let number =
                 of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));
             has_numbers |= number.flatten().is_some();
-            // Once prompts have numbers, one without a number is a remark within a turn.
+            // When prompts have numbers, one without a number is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
                 turns.begin(at);
             }
@@ -168,6 +168,6 @@ fn fill(copy: &mut SessionCopy, summary: &RawValue) {
         _ => SessionKind::Main,
     };
     copy.set_dir(text_in(info, "cwd").filled(), "info.cwd of its summary.json");
-    // Grok Build finds it by the name of the project.
+    // Grok Build finds the session by the name of the project.
     copy.evidence.iter_mut().for_each(|evidence| evidence.counts = counts(&copy.place, &evidence.dir));
 }

@@ -8,7 +8,7 @@ use crate::format::content::tool_calls;
 /// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HermesOrigin {
-    /// Started by the user or a program.
+    /// A session that the user or a program started.
     Own,
     /// A copy of another session by `/branch`.
     Branch(String),
@@ -32,9 +32,9 @@ pub(super) struct HermesColumns {
     pub role: Option<String>,
     pub content: Option<String>,
     pub tool_calls: Option<String>,
-    /// Set if a rewind removed it from the conversation.
+    /// Set if a rewind removed the message from the conversation.
     pub is_rewound: bool,
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub at: Option<i64>,
 }
 

@@ -28,14 +28,14 @@ use crate::session::branches::BranchFilter;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 use resuming::imports_in_words;
 
-/// Members of records without conversation.
+/// Field values of record types that carry no messages.
 const SILENT: [(&str, &[&str]); 3] = [
     ("/type", &["metadata"]),
     ("/role", &["_checkpoint", "_usage", "_system_prompt"]),
     ("/message/type", &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"]),
 ];
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Kimi CLI.
 pub(super) struct Kimi;
 
 impl Reading for Kimi {
@@ -86,7 +86,7 @@ impl Reading for Kimi {
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let files = KimiFiles::in_session_dir(&place);
         let mut copy = SessionCopy::new(place);
-        // A path that is not a directory adds 0.
+        // A path that is not a directory has size 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
         let has_prompt = read_wire(&mut copy, &files.wire, context.env.clock.now)?;

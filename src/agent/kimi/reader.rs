@@ -9,9 +9,9 @@ use crate::format::json;
 use crate::format::jsonl::Jsonl;
 use crate::session::Problem;
 
-/// `kimi.json` has about 150 bytes per directory.
+/// Maximum size of `kimi.json`, which has about 150 bytes per directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
-/// `state.json` contains a task list.
+/// Maximum size of `state.json`, which contains a task list.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// The files of one session; not all of them need to exist.
@@ -142,7 +142,7 @@ pub(super) fn read_state(copy: &mut SessionCopy, files: &KimiFiles) {
             Ok(())
         });
         if let Err(why) = read {
-            // Kimi resumes the session even without it.
+            // Kimi resumes the session even without the file.
             copy.notes.push(format!("{}: {why}", path.display()));
         }
     }

@@ -103,7 +103,7 @@ fn resume_import(import: &Located) -> String {
     format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
 }
 
-/// Returns the explanation that the files of the installed program do not show its package.
+/// Returns the message that the files of the installed program do not show its package.
 fn unsure() -> String {
     "`kimi` may be Kimi Code, or Kimi CLI 1.52 or later, which cannot resume it; its files do not say which program it is".to_owned()
 }

@@ -36,8 +36,8 @@ pub(super) struct ImportOrigin {
 }
 
 impl ImportOrigin {
-    /// Returns whether it was imported from this copy. The home may have moved since, so only the end of the path
-    /// counts.
+    /// Returns whether the session was imported from this copy. The home may have moved since, so only the end of the
+    /// path is compared.
     pub(super) fn is_of(&self, older: &Located) -> bool {
         let name = self.source.file_name().and_then(|name| name.to_str());
         let project = self.source.parent().and_then(|dir| dir.file_name()).and_then(|name| name.to_str());

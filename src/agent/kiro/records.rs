@@ -127,7 +127,7 @@ impl WorkspaceFile<'_> {
     }
 }
 
-/// Sets the times of a session; that of its file counts as the last activity if no record has a later one.
+/// Sets the times of a session. The time of its file is the last activity if no record has a later one.
 fn set_times(copy: &mut SessionCopy, created: &Text<'_>, changed: &Text<'_>, modified: Option<Timestamp>) {
     let fact = |at: &Text<'_>| at.instant().map(|at| Fact::new(at, "session"));
     copy.created_at = fact(created).or_else(|| copy.created_at.take());

@@ -1,13 +1,13 @@
-//! The records of OpenCode: JSON in the columns of its database and in the files of its older tree.
+//! The records of OpenCode: JSON in the columns of its database and in the files of older versions.
 //!
-//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the older tree.
+//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the files.
 
 use crate::agent::prelude::*;
 use crate::format::content::call;
 use crate::format::json::number;
 use crate::format::turn::instant;
 
-/// The record of a session in the older tree; the database has a column for each member.
+/// The record of a session in the files of older versions; the database has a column for each member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SessionFile<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct SessionFile<'a> {
     pub directory: Text<'a>,
     /// The title.
     pub title: Text<'a>,
-    /// The session that created it.
+    /// The session that started this one.
     #[serde(rename = "parentID")]
     pub parent_id: Text<'a>,
     time: Option<&'a RawValue>,

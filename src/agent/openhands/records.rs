@@ -19,7 +19,7 @@ const DIRECTORY: &str = "Your current working directory is: ";
 pub(super) struct BaseState<'a> {
     /// The id with dashes.
     pub id: Text<'a>,
-    /// The current status of the conversation, or the one when its client was killed.
+    /// The current status of the conversation, or its status when its client was killed.
     pub execution_status: Text<'a>,
     workspace: Option<&'a RawValue>,
     agent: Option<&'a RawValue>,
@@ -53,7 +53,7 @@ pub(super) struct OpenHandsEvent<'a> {
     source: Text<'a>,
     /// Local time, without a zone.
     timestamp: Text<'a>,
-    /// The answer of the model to which it belongs; one answer may call several tools.
+    /// The reply of the model that contains the event; one reply may contain several calls.
     llm_response_id: Text<'a>,
     llm_message: Option<&'a RawValue>,
     thought: Option<&'a RawValue>,

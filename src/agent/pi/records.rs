@@ -25,7 +25,7 @@ pub(crate) struct PiRecord<'a> {
     parent_id: Option<&'a RawValue>,
     /// The directory, in the header.
     pub cwd: Text<'a>,
-    /// The file that the session was forked from, in the header.
+    /// The file from which the session was forked, in the header.
     pub parent_session: Text<'a>,
     name: Text<'a>,
     title: Text<'a>,
@@ -86,7 +86,7 @@ impl PiRecord<'_> {
         self.timestamp.instant()
     }
 
-    /// Returns whether the record can be the header of a file: Pi overwrites any other file that it is given.
+    /// Returns whether the record can be the header of a file; Pi overwrites a file with another first line.
     pub(crate) fn is_header(&self) -> bool {
         self.kind.get() == Some("session") && self.id.get().is_some()
     }
@@ -151,7 +151,7 @@ impl PiRecord<'_> {
         self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
-    /// Returns its own id, as a hash, and its parent.
+    /// Returns the hash of the record's id, and its parent.
     fn node(&self) -> (Option<Id>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {

@@ -28,8 +28,8 @@ impl Log for Qwen {
     type Record<'a> = QwenRecord<'a>;
     type Facts = QwenFacts;
 
-    /// Number of bytes from either end in which the client itself searches for a title, which it repeats to keep it
-    /// near the end.
+    /// Number of bytes at either end in which the client searches for a title, which it repeats to keep it near the
+    /// end.
     const HEAD: usize = 64 * 1024;
     const HAS_BRANCHES: bool = true;
 
@@ -139,7 +139,7 @@ fn is_title(line: &[u8]) -> bool {
     memmem::find(line, b"custom_title").is_some()
 }
 
-/// Returns whether records near the end may contain an unknown fact, apart from the title.
+/// Returns whether records near the end may contain a missing fact other than the title.
 fn is_more_wanted(copy: &SessionCopy, facts: &QwenFacts) -> bool {
     let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
     !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())

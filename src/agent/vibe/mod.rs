@@ -37,7 +37,7 @@ const PRINTED_ID: usize = 8;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_LEASE: u64 = 64 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Vibe.
 pub(super) struct Vibe;
 
 impl Reading for Vibe {

@@ -41,7 +41,7 @@ impl Home {
         scan.sessions
     }
 
-    /// Archives the session and returns whether the report says that it is in the archive.
+    /// Archives the session; returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
         let state_dir = StateDir::open(
             memory.shared(),
@@ -71,7 +71,7 @@ fn notes(memory: &Memory) -> MachineNotes {
     MachineNotes::read_in(&*memory.shared(), "/state".as_ref(), ARCHIVE.as_ref()).expect("notes")
 }
 
-/// Returns the transcripts read back from the archive, the oldest first.
+/// Returns the archived transcripts, the oldest first.
 fn archived_titles(memory: &Memory) -> Result<Vec<String>, String> {
     let archive = archive_on(memory);
     let holdings = archive.holdings();

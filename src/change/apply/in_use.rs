@@ -1,4 +1,4 @@
-//! Finds items to leave alone because a process holds their session, or may.
+//! Finds the items to leave alone because a process uses their session, or may.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {
     AgentKind::named(record.agent.as_deref()?)
 }
 
-/// Finds sessions that processes hold; reads all sessions of an agent at once.
+/// Finds sessions that processes use; reads all sessions of an agent at once.
 #[derive(Default)]
 pub(super) struct InUse {
     known: HashMap<AgentKind, AgentSessions>,

@@ -24,7 +24,7 @@ use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use steps::TakenPaths;
 
-/// Code of a session that moves.
+/// Code of the item of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
 
 /// The longest name of a file or directory in bytes, on Linux and macOS (`NAME_MAX`).
@@ -126,7 +126,8 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     for part in parts {
         let base = items.len();
         items.extend(part.once);
-        // The record comes before the new project, and that before the sessions; all of them are undone together.
+        // rejoin's record is written before the new project, and the project before the sessions; all are undone
+        // together.
         let once = (items.len() > base).then_some(base);
         once.into_iter().for_each(|once| items[once].needs = Some(0));
         items.extend(part.items.into_iter().map(|item| ChangeItem { needs: once.or(Some(0)), ..item }));
@@ -135,7 +136,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     Ok(planned)
 }
 
-/// Returns a reason if the item has a path with a name too long for any file system.
+/// Returns a reason if the item has a path with a name that is longer than file systems allow.
 fn too_long(item: &ChangeItem) -> Option<String> {
     let paths = item.steps.iter().map(Step::path);
     let mut names = paths.flat_map(Path::components).map(|part| part.as_os_str());
@@ -148,9 +149,10 @@ fn name(session: &Session) -> String {
     format!("{} {}", session.agent, session.id())
 }
 
-/// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
+/// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved but the session
+/// cannot.
 fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    // A session in its parent's directory moves with that.
+    // A session inside its parent's directory moves with the parent.
     if !wish.is_meant(session.agent, session.id()) || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
@@ -195,7 +197,7 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
 
 /// The part of a move for one agent.
 struct AgentMove<'s> {
-    /// The item to do before its first session moves.
+    /// The item to carry out before the agent's first session moves.
     once: Option<ChangeItem>,
     /// An item for each session.
     items: Vec<ChangeItem>,
@@ -281,7 +283,7 @@ impl<'s> AgentMove<'s> {
         let first = &moving_session.copies[0];
         let agent_managed = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
         let reason = format!("{} is now {}{agent_managed}", first.from.display(), first.to.display());
-        // If no file of the agent is touched, a process that uses the session does not matter.
+        // If no file of the agent is changed, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
         let seen = touched.iter().map(|going| PlannedCopy::from_copy(going.copy)).collect();
         let title = session.label().map(short_title);

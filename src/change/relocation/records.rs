@@ -27,7 +27,7 @@ pub(super) fn plan_references(parts: &[AgentMove<'_>], wish: MoveOptions<'_>, en
     let mut dirs: BTreeSet<PathBuf> = parts.iter().flat_map(|part| part.dirs.iter().cloned()).collect();
     dirs.extend(wish.mapping.pairs().iter().flat_map(|(from, to)| [from.clone(), to.clone()]));
     let mut add = |label: &str, acts: Vec<Act>| {
-        // References that cannot be planned are left unchanged; sessions are found without them.
+        // References that cannot be planned stay unchanged; sessions are found without them.
         let steps = TakenPaths::default().steps(acts).unwrap_or_default();
         if !steps.is_empty() {
             items.push(item(label, "reference", "it names a directory that has moved", steps));

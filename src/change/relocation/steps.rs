@@ -24,7 +24,7 @@ impl TakenPaths {
         for act in acts {
             match act {
                 Act::Move { from, to } => {
-                    // Copies of one session share some of their belongings.
+                    // Copies of one session share some belongings, which move once.
                     let is_done = self.moved.iter().any(|known| *known == (from.clone(), to.clone()));
                     if is_done || is_same(&from, &to) {
                         continue;
@@ -36,7 +36,7 @@ impl TakenPaths {
                 }
                 Act::Edit { from, to, edits } => {
                     let stamp = stamp_of(&from)?;
-                    // On some file systems another spelling is the same file.
+                    // On some file systems, another spelling names the same file.
                     if is_same(&from, &to) {
                         if !edits.is_empty() {
                             let contents = Contents::Edited { from: from.clone(), edits };

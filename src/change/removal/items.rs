@@ -28,11 +28,11 @@ pub(crate) struct Removal {
     pub about: ItemSubject,
     /// The title.
     pub title: Option<Box<str>>,
-    /// Number of sub-agents removed with it.
+    /// Number of sub-agents removed with the session.
     subagents: usize,
     seen: SmallVec<[PlannedCopy; 1]>,
     steps: Result<Vec<Step>, String>,
-    /// Set if only its agent removes it.
+    /// Set if only the agent can remove the session.
     its_agents: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Removal {
 pub(crate) enum Going {
     /// Removes its files.
     Item(ChangeItem),
-    /// Asks its agent to remove it.
+    /// Its agent removes it by a command.
     Handed(Handed),
 }
 
@@ -128,7 +128,7 @@ fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, St
 /// Code of a record of a session's working directory.
 pub(crate) const CWD_RECORD: &str = "cwd-record";
 
-/// Code of a file in place of a session, without any message.
+/// Code of a file that an agent created for a session but that has no message.
 pub(crate) const DEBRIS: &str = "debris";
 
 /// Code of the output of a session's background tasks.
@@ -142,8 +142,8 @@ pub(crate) fn is_session(code: &str) -> bool {
     ![CWD_RECORD, DEBRIS, OUTPUT].contains(&code)
 }
 
-/// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a file of it
-/// open. Each is a separate item, so that a session can be restored without its output.
+/// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a
+/// file of it open. Each output is a separate item, so that a session can be restored without it.
 pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     let outputs = agent::Outputs::read(env);
     if outputs.iter().next().is_none() {
@@ -172,7 +172,7 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     items
 }
 
-/// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
+/// Plans to remove the files from before `cutoff` that an agent created for a session but that have no message.
 pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<ChangeItem> {
     if filter.is_narrow() {
         // These files have neither a directory nor a time of a session.

@@ -41,7 +41,7 @@ pub(crate) struct Summaries {
     starts: Vec<usize>,
     /// The results of the inspection, by session; shorter than the list if not all were inspected.
     inspection: Vec<Option<Box<Inspection>>>,
-    /// Directories of sessions whose agents keep records of them.
+    /// Directories of sessions of agents that keep records of working directories.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Cache of directories with their links resolved, and their identities.
     resolved: RwLock<HashMap<PathBuf, Option<InspectedDir>>>,
@@ -157,12 +157,12 @@ impl Summaries {
         self.inspection(at)?.its_agents()
     }
 
-    /// Checks whether only its agent can remove a session, and the agent is not asked to.
+    /// Checks whether only the agent can remove a session, and the user did not let it.
     fn is_left_to_its_agent(&self, at: usize) -> bool {
         self.its_agents(at).is_some() && !(self.via_agent && self.removes_unasked(at))
     }
 
-    /// Checks whether the agent of a session removes it by a command, without confirmation.
+    /// Checks whether the agent can remove a session by a command without a confirmation.
     pub(crate) fn removes_unasked(&self, at: usize) -> bool {
         self.copies(at).iter().all(|copy| {
             let agent = agent::by_kind(copy.place.agent());
@@ -178,11 +178,9 @@ impl Summaries {
         sessions.first().filter(|_| is_removable).map(|at| self.key(*at).0)
     }
 
-    /// Decides about every session, with a closer look at every candidate for removal; returns the signs that the
-    /// result is a mistake.
-    ///
-    /// `archived` sessions are safe elsewhere, so they count as kept for these signs; it is called only if it matters,
-    /// because it reads an archive.
+    /// Decides about every session, and inspects every candidate for removal. Returns the signs that the result is a
+    /// mistake. `archived` returns the sessions that are safe elsewhere, which count as kept for these signs; it reads
+    /// an archive, so it is called only if needed.
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
@@ -268,7 +266,7 @@ impl Summaries {
         forks
     }
 
-    /// Returns the id of the first of these forks of a session that needs its files.
+    /// Returns the id of the first kept fork that needs the files of a session.
     fn dependent<'s>(&'s self, at: usize, forks: &[&'s CopySummary]) -> Option<&'s str> {
         let reader = agent::by_kind(self.key(at).0)?;
         let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());

@@ -80,12 +80,12 @@ fn clean_up(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let (mut outcome, mut purged) = (ChangeOutcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
     if plan.has_work() || !plan.due.is_empty() {
-        // One lock for everything, so that no other process intervenes.
+        // One lock for all steps, so that no other process intervenes.
         let state_dir = state_dir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
         if settings.archives {
             plan.archive(settings, &state_dir, env, ui)?;
         }
-        // Run the steps that can fail as a whole before any change.
+        // Run the steps that can fail for all items before any change.
         let handed = plan.hand_over(settings, &state_dir, env, ui)?;
         let mut progress = ui.progress("Removing", plan.change.items.len());
         outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.show_done(done))?;

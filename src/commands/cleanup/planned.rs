@@ -60,7 +60,7 @@ pub(super) fn plan(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> an
     let excluded = excluded(&settings.args.exclude, &summaries, env, ui)?;
     let (families, guards) = summaries.decide(policy, &pins, &excluded, |summaries, families| {
         if settings.archives {
-            // Every one of them is archived before it is removed.
+            // The agent's sessions are archived before they are removed.
             families.iter().map(|family| summaries.owned_key(family.root())).collect()
         } else {
             let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());

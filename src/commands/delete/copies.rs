@@ -19,7 +19,7 @@ use crate::session::{Comparison, Message, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// Maximum columns of a message that a question quotes.
+/// Maximum width of a message quoted in the confirmation, in columns.
 const QUOTED: usize = 40;
 
 pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -97,7 +97,7 @@ fn ask_before_copies(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: 
     commands::confirm_or_refuse(&about, &question, env, ui)
 }
 
-/// Names the messages that only the copy has.
+/// Describes the messages that only this copy has.
 fn only_there(missing: Result<MissingMessages, String>) -> String {
     let quoted = |message: Option<Message>| {
         let text = message.map(|message| message.text).unwrap_or_default();

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         // One lock until the trash is purged, so that no other process intervenes.
         let lock = args.removal.change.lock;
         let state_dir = state_dir::open(env, "delete", lock.lock_timeout)?;
-        // Run the steps that can fail as a whole before any change.
+        // Run the steps that can fail for all items before any change.
         let (_, handed) = via_agent::carry_out(&change.handed, &Archive::open(env, None), lock, &state_dir, env, ui)?;
         let outcome = outcome.insert(ChangeOutcome::default());
         if !change.items.is_empty() {

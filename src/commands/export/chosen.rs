@@ -18,7 +18,7 @@ pub(super) struct Chosen {
     pub session: Session,
     /// Its sub-agents, the oldest first.
     pub subagents: Vec<Session>,
-    /// Its state in the archive, if it is read from there.
+    /// The state of the session in the archive, if it is read from there.
     pub archived: Option<ArchivedState>,
 }
 

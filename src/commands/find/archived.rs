@@ -14,7 +14,7 @@ use crate::system::env::Env;
 /// Adds the command that restores the session to an error for a session that is in the trash or in the default archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
     let refusal = match error.downcast::<Refusal>() {
-        // A session that the filters leave out is in a store.
+        // A session that the filters exclude is in a store.
         Ok(refusal)
             if refusal.exit == Exit::NotFound
                 && refusal.code != RefusalCode::Filtered
@@ -28,7 +28,7 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     if let Some(refusal) = trashed::instead(&refusal, selector, filter, env) {
         return refusal.into();
     }
-    // A session that was found elsewhere makes the nearest ones in the stores pointless.
+    // If the session was found in the trash or in the archive, similar sessions in the stores are not suggested.
     let found = |hint: String| Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() }.hint(hint).into();
     let archive = Archive::open(env, None);
     let holdings = archive.holdings();

@@ -72,7 +72,7 @@ pub(crate) fn copy_at(session: &Session, requested: &CopySelector, env: &Env) ->
     })
 }
 
-/// Moves the copy to the front that the user names by its number or its path.
+/// Moves the copy that the user names, by its number or its path, to the front.
 pub(crate) fn take_copy(session: &mut Session, requested: &CopySelector, env: &Env) -> Result<(), Refusal> {
     let at = copy_at(session, requested, env)?;
     session.put_first(at);

@@ -145,7 +145,7 @@ impl<'a> Finder<'a> {
     /// Returns the newest session of a user, or else the newest that a script ran. `codex resume --last`
     /// (0.171.0) and `claude --continue` at a terminal (by its documentation) also leave out what a script ran.
     fn latest(&mut self) -> Result<Session, Refusal> {
-        // A session that anyone may have written is never taken by default.
+        // A session that came with a directory may have been written by others, and is never chosen by default.
         let is_own = |session: &Session| !session.copy().is_planted();
         let is_of_user = |session: &Session| is_own(session) && session.copy().kind != SessionKind::Exec;
         let sessions = self.listed(1, is_of_user);
@@ -187,7 +187,7 @@ impl<'a> Finder<'a> {
                 let dirs = if filter.dirs.is_empty() { place.dirs } else { filter.dirs.clone() };
                 let filter = Filter { dirs, is_respelled: place.is_respelled, ..filter.clone() };
                 let newest = Finder::new(&filter, requested, env, self.ui).latest();
-                // A script that finds a session needs no advice for another one.
+                // A script that finds a session needs no suggestion of another one.
                 if newest.is_err() || env.terminal.stdout {
                     let scan = scan::locate(env, &[]).read_all(env, ScanScope { sizes: false, ..ScanScope::GLANCE });
                     moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.print_note(note));
@@ -213,7 +213,7 @@ fn may_be_words(path: &Path) -> bool {
         && !path.starts_with("..")
 }
 
-/// Reads a session of a listing again, to the requested depth.
+/// Reads a listed session again, to the requested depth.
 pub(crate) fn again(session: &Session, scope: ScanScope, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
         // The copy may be outside the stores.
@@ -224,7 +224,8 @@ pub(crate) fn again(session: &Session, scope: ScanScope, env: &Env) -> Result<Se
         places.places.extend(own);
         the_only(places, (session.agent, session.id()), scope, env)
     };
-    // As for a full id: its own evidence is enough except for a thorough read, and names find every copy of it.
+    // As for a full id: except for a thorough read, the session's own evidence is enough, and its name finds every
+    // copy.
     if scope.depth != Depth::Thorough
         && session.copy().kind != SessionKind::Subagent
         && let Ok(found) = read(scan::locate_id(env, &[session.agent], session.id()))
@@ -250,7 +251,7 @@ fn the_only(places: Places, (agent, id): (AgentKind, &str), scope: ScanScope, en
     let mut scan = places.read_some(env, scope, is_its);
     scan.add_pointers(env);
     scan.sessions.pop().ok_or_else(|| {
-        // Other stores may have problems, too, which do not explain this.
+        // Problems of other stores do not explain the error for this session.
         let below = |dir: &Path| scan.problems.iter().find(|problem| problem.path.starts_with(dir));
         let its = own.iter().find_map(|place| below(&place.path).or_else(|| below(&place.store.root)));
         let why = its.map_or_else(

@@ -22,7 +22,7 @@ use crate::view::ui::Ui;
 pub(crate) enum PickAnswer {
     /// These sessions, and the choices for their resume.
     Sessions(Vec<Arc<Session>>, How),
-    /// None; the run ends with this status.
+    /// The user left the picker; the run ends with this status.
     Left(Exit),
 }
 

@@ -69,7 +69,7 @@ impl Finder<'_> {
         };
         // Sessions outside the stores have an id only after they are read.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
-        // Only an id is worth a refusal: a title outside of the filters does not count.
+        // Only an id outside of the filters is reported; a title outside of them is ignored.
         let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
         if let [only] = outside.as_slice()
             && named.as_ref().is_none_or(|named| !named.by.is_of_id())
@@ -116,7 +116,7 @@ impl Finder<'_> {
     /// Try a full id before listing every store: listing dominates the time of a resume, and scripts pass full ids.
     fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
         let Self { filter, scope: requested, env, .. } = *self;
-        // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
+        // Except for a thorough read, which uses neighbouring sessions, the session's own evidence is enough.
         if text.len() < SHORTEST_FULL_ID || requested.depth == Depth::Thorough {
             return None;
         }
@@ -176,7 +176,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
     scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
 }
 
-/// Creates the error for a text that matches no id, title or word of a session.
+/// Creates the error for a text that matches no id, title or other text of a session.
 fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session], env: &Env) -> Refusal {
     let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
     let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");

@@ -26,7 +26,7 @@ use crate::view::render::table::TableLayout;
 use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
-/// Options that this machine applies to all rows together.
+/// Options that this machine applies to the merged rows.
 const OURS: &[&str] = &["--format=", "--json", "--limit=", "-n=", "--fields=", "--wide", "-w", "--group=", "--counts"];
 /// Number of sessions that are formatted together.
 const PART: usize = 1024;
@@ -42,7 +42,7 @@ struct HostRow {
 /// The sort key of a row.
 #[derive(PartialEq, Eq)]
 struct HostRowOrder {
-    /// `None` for a row that cannot be parsed: it is sorted first, so that it is not overlooked.
+    /// `None` for a row that cannot be parsed. It is sorted first, so that it is not overlooked.
     place: Option<row::RowSortKey>,
     is_reversed: bool,
 }
@@ -101,7 +101,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         limit => limit,
     };
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
-    // With its counts, a host answers with tokens and costs.
+    // With `--counts`, a host also sends tokens and costs.
     let counts = (args.counts() || args.usage()).then(|| "--counts".to_owned());
     let with = with.chain(counts).chain(of_config(typed, args, &env.config));
     let with: Vec<String> = with.collect();

@@ -49,7 +49,7 @@ struct HostCandidate {
 }
 
 impl HostResolution {
-    /// Returns the sessions of the host that the typed name matches; `None` for a refusal that says nothing about them.
+    /// Returns the sessions of the host that the typed name matches; `None` for a refusal without any.
     fn sessions(self, typed: &str) -> Option<Vec<HostCandidate>> {
         let code = self.code.as_deref();
         let is = |codes: &[RefusalCode]| codes.iter().any(|known| code == Some(known.name()));

@@ -84,7 +84,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let (words, pattern) = (SearchWords::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
     let search_for = pattern.as_ref().map_or(search::SearchFor::Words(&words), search::SearchFor::Pattern);
     let format = args.format.for_list(env.terminal.stdout);
-    // Rows have whole lines.
+    // Rows contain whole lines.
     let whole = (format.is_rows() && args.context.is_none()).then_some("--context=0");
     let whole = whole.filter(|_| Form::from_args(args) == Form::Messages).map(str::to_owned);
     let with: Vec<String> = ["--format=ndjson".to_owned()].into_iter().chain(whole).collect();

@@ -48,7 +48,7 @@ fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec
     let Some(mut scan) = everything(filter, env) else {
         match broken_link(env) {
             Some(why) => ui.warn(&why),
-            // A script gets the empty answer.
+            // A script gets an empty answer without a reason.
             None if env.terminal.stdout => {
                 ui.print_note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
             }
@@ -66,7 +66,7 @@ fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec
         near.iter().for_each(|line| ui.print_note(&format!("  {line}")));
         return (true, scan.sessions);
     }
-    // A script gets the empty answer.
+    // A script gets an empty answer without a reason.
     let is_explained = env.terminal.stdout;
     if is_explained {
         super::mark(&mut scan.sessions, query, env, ui);
@@ -83,8 +83,8 @@ pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
     }
 }
 
-/// Reads every session, the newest first; `None` if no agent has one here. A store that cannot be read,
-/// or on a mount that does not answer, may have some.
+/// Reads every session, the newest first; `None` if no agent has one. A store that cannot be read, or is on a mount
+/// that does not answer, may have some.
 fn everything(filter: &Filter, env: &Env) -> Option<Scan> {
     let found = scan::locate(env, &[]);
     if found.places.is_empty() && found.problems.is_empty() {
@@ -101,7 +101,7 @@ fn broken_link(env: &Env) -> Option<String> {
     Some(format!("cannot read {}: {}", link.display(), reason(&why)))
 }
 
-/// Returns the first condition that no session meets, as a sentence with the nearest condition that one meets.
+/// Returns a sentence with the first condition that no session meets, and the nearest condition that a session meets.
 fn why(filter: &Filter, query: &Query, sessions: &[Session], env: &Env) -> Option<String> {
     let tags = || sessions.iter().flat_map(|session| &session.tags).map(|tag| tag.word());
     let missing = filter.tags.iter().find(|tag| !tags().any(|known| known == tag.word()));

@@ -81,7 +81,7 @@ impl Follow {
             return Ok((Exit::Ok, None));
         }
         let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
-        // Its files are new because they were just restored, which shows no use.
+        // Restored files are new, which does not show that the session is in use.
         let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), scope);
         processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();

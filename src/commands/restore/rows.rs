@@ -38,11 +38,11 @@ struct Return<'a> {
     archive: &'a Archive,
     agent: &'static dyn Agent,
     agent_managed: &'static AgentManaged,
-    /// The store that the agent imports it into.
+    /// The store into which the agent imports the session.
     store: Store,
     /// The database that the manifest names, if it is not one of the agent's here.
     foreign: Option<PathBuf>,
-    /// The directory that it belongs to.
+    /// The directory that the session belongs to.
     dir: Option<PathBuf>,
     /// Set if the user names that directory.
     is_dir_named: bool,
@@ -166,7 +166,7 @@ impl<'a> Return<'a> {
         ChangeItem::new(about, "archived", reason, Vec::new())
     }
 
-    /// Returns the reason why the agent cannot import it, as far as it is known without the attempt.
+    /// Returns the known reason why the agent cannot import the session, without trying.
     fn obstacle(&self, known: &KnownDirs<'_>, env: &Env) -> Option<String> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return Some(no_import(title)) };
@@ -194,7 +194,7 @@ impl<'a> Return<'a> {
         Ok(dir)
     }
 
-    /// Returns the place in which the agent has it already.
+    /// Returns the place of the session if the agent already has it.
     fn standing(&self, env: &Env) -> Option<Located> {
         let stores = self.agent.stores(env).into_iter().map(Arc::new);
         stores.flat_map(|store| self.agent.locate(&store, Some(&self.manifest.id)).places).next()
@@ -220,7 +220,7 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// Lets the agent import it; returns the instructions if the user has to do it.
+    /// Lets the agent import the session. Returns instructions if the user has to do it.
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return self.as_script(env).map(Some) };
@@ -228,7 +228,7 @@ impl<'a> Return<'a> {
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
-            // The export format of its version is unknown.
+            // The export format of this version is unknown.
             return self.as_script(env).map(Some);
         }
         let words = |file: &Path| -> Vec<String> {
@@ -250,7 +250,7 @@ impl<'a> Return<'a> {
         if let Err(why) = command.run(env) {
             return left(why.to_string());
         }
-        // Another database may have one of the same id.
+        // Another database may have a session with the same id.
         match self.standing(env).filter(|place| self.is_meant(place)) {
             None => left(format!("{title} says that it took it in, but does not have it")),
             Some(place) => match self.missing(place, env) {

@@ -47,7 +47,7 @@ type SessionWords = Result<(Option<u64>, WordTally), Problem>;
 /// The searched sessions, in the order of their activity.
 struct Loaded<'a> {
     sessions: Vec<Session>,
-    /// Number of copies, with those that were not read because they have none of the words.
+    /// Number of copies, including those that were skipped because they have none of the words.
     searched: usize,
     hidden: usize,
     problems: Vec<Problem>,
@@ -146,8 +146,8 @@ impl<'a> WordSearch<'a> {
         SearchAnswer { replaced, ..self.count(&loaded, &sieve, ui) }
     }
 
-    /// Returns whether the answer depends on sessions without the words, too: it has the number of searched sessions,
-    /// or ids shortened among all of them. A line for a script has neither.
+    /// Returns whether the answer depends on sessions without the words: on their number, or on ids shortened among all
+    /// of them. A line for a script has neither.
     fn needs_all(&self) -> bool {
         !self.format().is_rows()
     }
@@ -173,7 +173,7 @@ impl<'a> WordSearch<'a> {
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive: None, short: None }
         };
         if self.query.has_labels() {
-            // No agent deletes or resumes an archived session.
+            // Marks of deletion and use do not apply to archived sessions.
             match loaded.archive {
                 Some(_) => super::super::labels(env, ui).mark_archived(&mut loaded.sessions),
                 None => super::super::mark(&mut loaded.sessions, &self.query, env, ui),
@@ -239,7 +239,7 @@ impl<'a> WordSearch<'a> {
         let answer = if self.needs_all() || sieve.passed_near(missing) {
             answer
         } else {
-            // The bytes have a word that no message has, so sessions with words near to it were not read.
+            // The files contain a word that no message has, so sessions with similar words were not read.
             let may_be_near = |agent: &dyn Agent, place: &Located| {
                 missing.iter().any(|term| sieve.near_may_be_in_copy(*term, agent, place))
             };
@@ -289,7 +289,7 @@ impl<'a> WordSearch<'a> {
             MatchingSession { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
         });
         let mut shown: Vec<MatchingSession<'_>> = shown.collect();
-        // A row has no branch, and a session of an archive was unpacked for the search alone.
+        // A row has no branch, and an archived session was unpacked only for the search.
         let is_marked = |one: &&mut MatchingSession<'_>| !self.format().is_rows() && one.state.is_none();
         shown.par_iter_mut().filter(is_marked).for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
@@ -329,7 +329,7 @@ impl<'a> WordSearch<'a> {
         if short.is_some() && self.env.terminal.stdout {
             render::notes(search_for, shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
-                // The picker replaces no word.
+                // The picker corrects no words.
                 let mut env = self.env.clone();
                 for Replaced { typed, used } in replaced {
                     env.invocation

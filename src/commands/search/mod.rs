@@ -51,7 +51,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if !args.archived {
         let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let Scan { mut sessions, problems, .. } = super::read(&filter.agents, env, ui, |places| {
-            // Only a line for a script has no numbers of sessions without the text.
+            // Only lines for a script leave out the number of sessions without the text.
             if format.is_rows() {
                 places.read_with_text(env, &filter, scope, |agent, place| pattern.is_in_file(agent, place))
             } else {
@@ -284,7 +284,7 @@ impl SearchRun<'_> {
     }
 }
 
-/// Reports that a session could not be searched; the temporary directory of an archived one is gone by then.
+/// Reports that a session could not be searched. The temporary directory of an archived session is already removed.
 fn unread(session: &Session, reason: String) -> Problem {
     Problem { path: session.copy().place.path.to_path_buf(), reason }
 }

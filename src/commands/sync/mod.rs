@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     };
     ui.answer(args.format, env, &answer.answer(env))?;
     if let Some(state_dir) = &state_dir {
-        // The sync is done; the next quiet one reports the same again.
+        // The sync itself is done; the next quiet sync reports the same again.
         if let Err(error) = note_reported(&plan, &archive, state_dir) {
             ui.warn(&format!("cannot note which sessions were reported: {error:#}"));
         }
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     Ok(if is_whole && is_in_step { Exit::Ok } else { Exit::Partial })
 }
 
-/// Notes which sessions were reported as left, so that a quiet sync reports each once.
+/// Records the sessions that were reported as skipped, so that a quiet sync reports each once.
 fn note_reported(plan: &SyncPlan<'_>, archive: &Archive, state_dir: &StateDir) -> anyhow::Result<()> {
     let mut notes =
         MachineNotes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;

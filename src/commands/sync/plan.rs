@@ -63,9 +63,9 @@ pub(super) struct SyncPlan<'a> {
     /// Sessions that an interrupted sync brought here.
     pub(super) arriving: BTreeSet<SessionKey>,
     pub(super) left: Vec<LeftRow>,
-    /// Number of sessions of other machines that were deleted here.
+    /// Number of archived sessions that were deleted on this machine.
     pub(super) deleted: usize,
-    /// The sessions of which no other machine has a state to bring.
+    /// The sessions for which no other machine has a newer state.
     settled: HashSet<SessionKey>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn plan<'a>(
 }
 
 impl<'a> SyncPlan<'a> {
-    /// Returns the number of sessions that are the same here and in the archive, except those with a new state there.
+    /// Returns the number of sessions whose newest state is both here and in the archive.
     pub(super) fn unchanged(&self, sent: &ArchiveReport<'_>) -> usize {
         let new = sent.items.iter().map(|item| item.session.key());
         self.settled.len() - new.filter(|key| self.settled.contains(key)).count()
@@ -272,8 +272,8 @@ impl<'a> SyncPlan<'a> {
     }
 }
 
-/// Returns whether a session that is missing in the stores of an agent is certainly deleted: its store is still one of
-/// the agent's, and is there. `None` if the store cannot be read.
+/// Returns whether a session that is missing in the stores of an agent was deleted: its store is still one of the
+/// agent's, and exists. `None` if the store cannot be read.
 fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> Option<bool> {
     let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return Some(false) };
     let roots = state.roots_here(env);

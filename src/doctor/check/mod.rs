@@ -30,11 +30,11 @@ pub(crate) struct Finding {
     pub code: Code,
     /// Its severity.
     pub severity: Severity,
-    /// The agents that it is about.
+    /// The agents of the finding.
     pub agents: BTreeSet<AgentKind>,
-    /// The sessions that it is about, by agent and full id.
+    /// The sessions of the finding, by agent and full id.
     pub sessions: Vec<(AgentKind, String)>,
-    /// The files and directories that it is about.
+    /// The files and directories of the finding.
     pub paths: Vec<PathBuf>,
     /// Description of the problem, as sentences.
     pub evidence: String,
@@ -52,7 +52,7 @@ pub(crate) struct Finding {
     pub repair: Option<Repair>,
 }
 
-/// A command that does something about a finding.
+/// A command that helps with a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
@@ -73,7 +73,7 @@ pub(crate) enum Repair {
         /// The session's directory.
         path: PathBuf,
     },
-    /// Moves these to the trash, each with everything in it.
+    /// Moves these paths to the trash, each with everything in it.
     Trash {
         /// The paths to move.
         paths: Vec<PathBuf>,
@@ -87,16 +87,16 @@ pub(crate) enum Repair {
         /// The session's own directory.
         into: PathBuf,
     },
-    /// Ends the last line of a transcript, which was cut off.
+    /// Ends the torn last line of a transcript with a newline.
     EndLine {
         /// The transcript.
         path: PathBuf,
     },
-    /// Moves whole records that are on one line with half of another to separate lines.
+    /// Moves complete records that follow a torn record on one line to separate lines.
     SplitLines {
         /// The transcript.
         path: PathBuf,
-        /// Offsets of these records, in bytes.
+        /// Offsets of the complete records, in bytes.
         at: Vec<u64>,
     },
     /// Changes the files that keep an agent from opening a session.
@@ -104,19 +104,19 @@ pub(crate) enum Repair {
         /// The session.
         path: PathBuf,
     },
-    /// Gives each record of the active branch whose parent is missing the record before it as its parent.
+    /// Makes the record before each break in the active branch the parent of the record after it.
     JoinChain {
         /// The transcript.
         path: PathBuf,
     },
-    /// Removes the last line of a transcript, which was cut off.
+    /// Removes the torn last line of a transcript.
     CutLine {
         /// The transcript.
         path: PathBuf,
     },
 }
 
-/// The beginnings of commands that change sessions.
+/// The commands that change sessions.
 const CHANGING: [&str; 5] = ["backfill", "cleanup", "delete", "doctor --fix", "move"];
 
 impl Finding {
@@ -187,7 +187,7 @@ impl Finding {
         self
     }
 
-    /// Adds the command that resumes a session, or the nearest possible one.
+    /// Adds the command that resumes a session. If that is impossible, adds the command that shows or exports it.
     fn resumed(self, session: &Session) -> Self {
         let copy = session.copy();
         let selector = selector(session);
@@ -208,7 +208,8 @@ impl Finding {
         }
     }
 
-    /// Removes the repair and the commands that change sessions if no session of its agent is changed, and says why.
+    /// Removes the repair and the commands that change sessions, because rejoin only reads sessions of this agent, and
+    /// adds the reason.
     fn only_read(mut self) -> Self {
         let mut reasons = self.agents.iter().map(|agent| agent::about(*agent).only_read());
         let Some(Some(why)) = reasons.next().filter(|_| reasons.all(|why| why.is_some())) else { return self };
@@ -229,7 +230,7 @@ impl Finding {
     }
 }
 
-/// The requested part of all findings.
+/// The findings that the options select.
 struct Scope<'a> {
     filter: &'a Filter,
     /// The sessions that record one of the directories, and have the tags.

@@ -65,7 +65,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
         dir.display()
     );
     let of_project = dirs.of_projects.get(&(session.agent, copy.place.store.root.as_path(), project));
-    // In the launch directory of its neighbours, this one would be found as well.
+    // The launch directory of its neighbours would also find this session.
     let only = of_project.filter(|of_project| of_project.len() == 1).and_then(BTreeSet::first);
     let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
@@ -139,10 +139,10 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     }
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
     let mut clauses = vec![count(sessions.len(), "session")];
-    // The best replacement for it.
+    // The best replacement for the directory.
     clauses.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
-    // Equal evidence makes no place the best one.
+    // If several places have equal evidence, none of them is suggested.
     let equal: Vec<String> = gone
         .instead
         .iter()

@@ -1,4 +1,4 @@
-//! Joins the parts of a conversation where records have lost their parents.
+//! Joins the parts of a conversation at records whose parents are missing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

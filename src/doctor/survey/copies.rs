@@ -19,7 +19,7 @@ pub(crate) struct CopyFacts {
     pub belongings: Result<Vec<PathBuf>, Unable>,
     /// The first file of the copy, other than the transcript, that the chosen copy does not contain.
     pub only_here: Option<PathBuf>,
-    /// The fold of its log into the chosen copy, if it has no other files.
+    /// The fold of the copy's log into the chosen copy, if the copy has no other data.
     pub fold: Option<StrayLog>,
 }
 

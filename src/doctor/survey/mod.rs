@@ -64,7 +64,7 @@ impl SurveyScope {
     }
 }
 
-/// Everything that the checks decide from.
+/// The facts from which the checks decide.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// The sessions of all agents, pointers tied to them.
@@ -75,15 +75,15 @@ pub(crate) struct Survey {
     pub now: Timestamp,
     /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
-    /// Facts about the extra copies of a session with several, by its place in the scan; the chosen one is left out.
+    /// Facts about extra copies, by the index of their session in the scan; the chosen copy is left out.
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
-    /// Problems in the lines of a transcript, by its session's place in the scan; sound ones are left out.
+    /// Problems in the lines of transcripts, by the index of their session in the scan; valid transcripts are left out.
     pub lines: BTreeMap<usize, Lines>,
-    /// The messages that a resume does not show, by their session's place in the scan.
+    /// The messages that a resume does not show, by the index of their session in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
-    /// The stuck conversations, by their session's place in the scan.
+    /// The stuck conversations, by the index of their session in the scan.
     pub stuck: BTreeMap<usize, Stuck>,
-    /// The large transcripts that their agents may not open, by their session's place in the scan.
+    /// The large transcripts that their agents may not open, by the index of their session in the scan.
     pub large: BTreeSet<usize>,
     /// Number of transcripts that were read only at both ends.
     pub read_at_both_ends: usize,
@@ -105,15 +105,15 @@ pub(crate) struct Survey {
     pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
     /// Sessions that their agent deletes soon and that the archive holds completely.
     pub archived: BTreeSet<(AgentKind, String)>,
-    /// Records of directories that sessions were working in, and whether each directory exists.
+    /// Records of directories in which sessions worked, and whether each directory exists.
     pub cwd_records: Vec<(CwdRecord, bool)>,
-    /// Runs of this program that did not finish.
+    /// Runs of this program that were interrupted.
     pub interrupted: Vec<InterruptedRun>,
 }
 
 /// The facts from the lines of one session's transcript.
 struct TranscriptFacts {
-    /// The session's place in the scan.
+    /// The index of the session in the scan.
     at: usize,
     lines: Result<Lines, Problem>,
     off_branch: Option<OffBranch>,
@@ -138,7 +138,7 @@ const LARGE_OUTPUT: u64 = 1024 * 1024 * 1024;
 /// The time without a change after which output is old.
 const OLD_OUTPUT: SignedDuration = SignedDuration::from_hours(24);
 
-/// A run of this program that did not finish.
+/// A run of this program that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InterruptedRun {
     /// The id of the run, for `undo`.
@@ -153,7 +153,8 @@ pub(crate) struct InterruptedRun {
     pub journal: PathBuf,
 }
 
-/// Returns whether a smaller session can be made from a large one that its agent does not refuse, which is reported as such.
+/// Returns whether a transcript is large and a smaller copy can be made of it. If its agent refuses it, that is
+/// reported instead.
 fn is_large(session: &Session) -> bool {
     session.copy().obstacle.is_none() && agent::about(session.agent).can_slim(session.copy())
 }
@@ -175,7 +176,7 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
     let mut survey =
         Survey { scan, stores, now: env.clock.now, expires_within: scope.expires_within, ..Survey::default() };
-    // A repair must know the sessions that a process has open, in every choice of checks.
+    // A repair must not change sessions that a process has open, so this is checked whatever checks are requested.
     processes::verify(&mut survey.scan.sessions);
     if compares {
         survey.copies = copies::collect_copy_facts(&survey.scan);
@@ -227,7 +228,7 @@ impl Survey {
         self.copies.get(&at.ok()?)?.get(number.checked_sub(1)?)
     }
 
-    /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
+    /// Collects facts other than the sessions themselves. Parts that use one thread each run in parallel.
     fn look_around(&mut self, scope: &SurveyScope, env: &Env) {
         let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
@@ -300,7 +301,7 @@ impl Survey {
         }
     }
 
-    /// Drops the stuck conversations and the large transcripts that `rewind` has made a session from.
+    /// Drops the stuck conversations and the large transcripts that `rewind` has already copied.
     fn drop_rewound(&mut self, env: &Env) {
         if self.stuck.is_empty() && self.large.is_empty() {
             return;
@@ -314,7 +315,7 @@ impl Survey {
         self.large.retain(|at| !is_rewound(&sessions[*at]));
     }
 
-    /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.
+    /// Checks sessions in databases. Queries each database once for the last messages of all its sessions.
     fn look_at_databases(&mut self) {
         let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
         for (at, end) in stuck::database_ends(&self.scan.sessions) {
@@ -326,7 +327,8 @@ impl Survey {
         self.off_branch.extend(off_branch);
     }
 
-    /// Resolves the directories of projects that have sessions of several directories: a link and its target are one.
+    /// Resolves the directories of projects that have sessions of several directories, so that a link equals its
+    /// target.
     fn resolve_shared(&self) -> BTreeMap<PathBuf, PathBuf> {
         let mut by_project: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in self.project_dirs() {

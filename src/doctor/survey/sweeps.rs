@@ -1,4 +1,4 @@
-//! Counts the sessions that their agent would delete as soon as it starts.
+//! Counts the restored sessions that their agent would delete at its next start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 
-/// Counts the sessions among these that would be deleted again at once, one line per store.
+/// Returns one line per store with the number of these sessions that their agent would delete at its next start.
 pub(crate) fn lines_per_store(sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
     let agents: BTreeSet<AgentKind> = sessions.iter().map(|(agent, _)| *agent).collect();
     agents.into_iter().filter_map(agent::by_kind).flat_map(|agent| of_agent(agent, sessions, env)).collect()

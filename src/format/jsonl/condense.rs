@@ -145,7 +145,7 @@ impl Condenser {
         let is_data = before == 0 && IS_DATA[usize::from(byte)];
         self.run = if is_data { self.run + 1 } else { 0 };
         let is_full = self.kept >= self.limit && self.kept_of_text >= SHORT;
-        // No character and no pair of escapes is split.
+        // Neither a character nor a surrogate pair is split.
         let can_begin = before == 0 && byte & 0xc0 != 0x80 && !self.is_half;
         self.cut = match self.cut {
             None | Some(OmittedBytes::Data) if is_full && can_begin => Some(OmittedBytes::Text),
@@ -177,7 +177,7 @@ impl Condenser {
     }
 }
 
-/// Returns the number of bytes at the start that occur in base64 or hexadecimal data.
+/// Returns the number of leading bytes that occur in base64 or hexadecimal data.
 fn data_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() && IS_DATA[usize::from(bytes[at])] {

@@ -156,8 +156,8 @@ impl Jsonl {
         }
     }
 
-    /// Sets the number of bytes at the end that are read in any case: they are read in one call, and a file of this
-    /// size or less is read whole.
+    /// Sets the number of bytes at the end that are always read: in one call, and a file of this size or less is read
+    /// whole.
     pub(crate) fn with_tail(self, tail: usize) -> Self {
         Self { tail, ..self }
     }

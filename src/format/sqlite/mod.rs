@@ -174,11 +174,11 @@ fn read_opened<T>(
 /// The mode in which a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenMode {
-    /// As an immutable file: it has no log.
+    /// As an immutable file: the database has no log.
     Alone,
     /// With its log, which is indexed in private memory.
     WithLog,
-    /// As any reader, but never creating or changing shared memory.
+    /// As a reader with locks, but without creating or changing shared memory.
     Locked,
 }
 

@@ -10,10 +10,10 @@ use crate::launch::log::{Launch, is_newer};
 use crate::system::deadline;
 use crate::system::disk::{self, Disk, For, Handle};
 
-/// Above this size the older half of the log is dropped.
+/// Size in bytes above which the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Other programs hold the log only to read it and to add a line.
+/// Maximum time to wait for the lock. Other programs hold it only to read the log and to add a line.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two attempts to lock the log.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -55,7 +55,7 @@ impl<'d> LockedLog<'d> {
         let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
         line.push(b'\n');
         let file = self.disk.open((&self.dir, &self.name), For::Locking).map_err(fail)?;
-        // A line that was cut off ends here; otherwise this one would be lost with it.
+        // A torn line ends here, so that this line is not lost with it.
         if self.is_cut_off(&file).map_err(fail)? {
             line.insert(0, b'\n');
         }
@@ -76,7 +76,7 @@ impl<'d> LockedLog<'d> {
             return Ok(());
         }
         let Ok(Some(bytes)) = disk::read_if_present(self.disk, &self.path, 16 * MAX_BYTES) else { return Ok(()) };
-        // A newer version of rejoin must find its lines again; it will drop its older half itself.
+        // A newer version of rejoin must find its lines unchanged; it drops its older half itself.
         if bytes.split(|byte| *byte == b'\n').any(is_newer) {
             return Ok(());
         }

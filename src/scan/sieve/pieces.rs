@@ -1,4 +1,4 @@
-//! Searches bytes for the words of a search and for words near to them, all at once.
+//! Searches bytes for the words of a search and for similar words, in one pass.
 
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
@@ -10,7 +10,7 @@ use crate::system::fsio::Buffer;
 
 /// Beginning of an escape, such as `\u00e9`.
 const ESCAPE: &[u8] = b"\\u";
-/// First digits of an escape. With one of them, the beginning is as long as a piece, which is faster than two bytes.
+/// First digits of an escape. With one of them, the pattern is as long as a piece, which is faster than two bytes.
 const DIGITS: &[u8] = b"0123456789abcdef";
 /// This bit is set in small letters and in digits, so that capitals with it are small letters.
 const SMALL: u8 = 0x20;
@@ -20,7 +20,7 @@ const SMALL: u8 = 0x20;
 pub(super) struct Pieces {
     /// Pieces of the words.
     words: PieceGroup,
-    /// Pieces of the words and of near words.
+    /// Pieces of the words and of similar words.
     all: PieceGroup,
     near: Vec<Option<NearWord>>,
 }
@@ -44,9 +44,9 @@ struct SievePiece {
 enum Meaning {
     /// A run of letters that a word has: the number of the word, the run, and the start of the piece in it.
     Word(usize, Vec<u8>, usize),
-    /// A word may be near to it.
+    /// A part of a word that may be similar.
     Near,
-    /// A letter may be escaped.
+    /// An escape, which may be a letter.
     Escape,
 }
 
@@ -55,18 +55,18 @@ enum Meaning {
 pub(super) struct Has {
     pub words: u32,
     pub near: u32,
-    /// Set if any word may be there: a letter is escaped, or has an accent.
+    /// Set if any word may occur: a letter is escaped, or has an accent.
     pub anything: bool,
 }
 
 /// The words that are searched for; bit 0 is the first word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SieveWords {
-    /// Words that end the search, any of them.
+    /// The words that end the search when all are found.
     pub words: u32,
-    /// Words among these that must be found to end the search.
+    /// The words among these that must be found to end the search.
     pub unseen: u32,
-    /// Words to which another one may be near.
+    /// The words to which a similar one may occur.
     pub near: u32,
 }
 
@@ -81,7 +81,7 @@ impl Pieces {
     /// Makes the automaton; `None` if bytes exclude nothing.
     pub(super) fn from_words(words: &SearchWords) -> Option<Self> {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
-        // Every message may have a word that must not be there. A mask has a bit for each word.
+        // With an excluded word, every message must be read. A mask has a bit for each word.
         let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
         let piece = |(term, probe): (usize, Probe)| {
             let (run, piece) = probe.into_parts();
@@ -105,7 +105,7 @@ impl Pieces {
         runs.max().unwrap_or(0)
     }
 
-    /// Returns whether words near to a word are found.
+    /// Returns whether words similar to a word are found.
     pub(super) fn finds_near(&self, term: usize) -> bool {
         self.near[term].is_some()
     }

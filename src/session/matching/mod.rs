@@ -80,7 +80,7 @@ impl ComparedText {
 #[derive(Clone, Debug)]
 pub(crate) struct MatchedTexts {
     agent: AgentKind,
-    /// In addition to `agent`, those whose pointers name the session.
+    /// The agent, and those whose pointers name the session.
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
     title: ComparedText,

@@ -22,13 +22,13 @@ pub(crate) enum NameMatch {
     WholeId,
     /// The id starts with the name.
     Id,
-    /// The id of a sub-agent starts with the name: older sub-agents have their parent's whole id as a prefix.
+    /// The id of a sub-agent starts with the name. Older sub-agents have their parent's whole id as a prefix.
     SubagentId,
-    /// The id starts with the name if upper and lower case are the same.
+    /// The id starts with the name, ignoring case.
     IdInOtherCase,
     /// The name is the title.
     Title,
-    /// The title contains the name if upper and lower case are the same.
+    /// The title contains the name, ignoring case.
     PartOfTitle,
 }
 

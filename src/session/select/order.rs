@@ -63,7 +63,7 @@ pub(crate) enum SortRank {
 }
 
 impl SortRank {
-    /// Ranks a session by a key.
+    /// Returns the rank of a session by a sort key.
     pub(crate) fn from_session(session: &Session, key: SortKey) -> Self {
         let copy = session.copy();
         let (is_dated, active_at) = session.recency();
@@ -81,12 +81,12 @@ impl SortRank {
 }
 
 impl SortRank {
-    /// Ranks by a time, and by whether it is plausible; compact, because there may be very many.
+    /// Returns the rank of a time, and of whether it is plausible; compact, because there may be very many.
     pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
         Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
     }
 
-    /// Returns whether the session comes last in the reverse order, too.
+    /// Returns whether the session stays last in the reverse order.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::Cost(Reverse(None)) | Self::Tokens(Reverse(None)))
     }
@@ -108,7 +108,7 @@ pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     }
 }
 
-/// Reverses the order of sorted sessions; those without a number that is recorded for others stay last.
+/// Reverses the order of sorted sessions. Sessions without the value that others have stay last.
 pub(crate) fn reverse(sessions: &mut [Session], key: SortKey) {
     sessions.reverse();
     sessions.sort_by_cached_key(|session| SortRank::from_session(session, key).is_unknown());

@@ -38,7 +38,7 @@ fn common(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the first place in an id, from `length` on, at which a character ends.
+/// Returns the first character boundary in an id at or after `length`.
 fn boundary(id: &str, length: usize) -> usize {
     (length..=id.len()).find(|at| id.is_char_boundary(*at)).unwrap_or(id.len())
 }

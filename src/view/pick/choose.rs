@@ -1,4 +1,4 @@
-//! The chooser alone: the reason why a command stops, and the ways in which it can continue.
+//! The chooser without the picker: shows why a command stops, and how it can continue.
 
 use std::io;
 use std::time::Instant;

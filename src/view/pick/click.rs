@@ -20,7 +20,7 @@ impl ScreenLayout {
         let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return ScreenPart::Other };
         match () {
             () if line < self.list.rows && point.column < self.list.columns => ScreenPart::List(line),
-            // A line separates the two.
+            // A separating line is between the two parts.
             () if line < self.body().rows && line != self.list.rows => ScreenPart::Preview,
             () => ScreenPart::Other,
         }

@@ -141,7 +141,7 @@ pub(super) mod tests {
                 for rows in 1..30 {
                     let drawn = drawn(&mut state, columns, rows, previews[(columns + rows) % 4].as_ref());
                     assert!(drawn.len() <= rows, "{columns}x{rows}: {drawn:#?}");
-                    // The shortest line for typing is a sign and a blank.
+                    // The shortest prompt line is a sign and a blank.
                     let widest = drawn.iter().map(|line| line.width()).max();
                     assert!(widest < Some(columns.max(4)), "{columns}x{rows}: {drawn:#?}");
                 }

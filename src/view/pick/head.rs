@@ -49,7 +49,7 @@ pub(super) fn status(state: &PickerState, styles: &Styles) -> StyledLine {
     };
     let mut words =
         vec![format!("{} of {}{message_clause}", state.matches.len(), text::count(state.items.len(), "session"))];
-    // A filter that matches nothing explains more than words that match nothing because of it.
+    // A filter that matches nothing is the reason why the words match nothing.
     let is_empty = state.matches.is_empty() && !state.is_loading;
     let why = state.unmatched.as_ref().or(state.no_match.as_ref()).filter(|_| is_empty);
     words.extend(why.map(|why| text::one_line(why).into_owned()));

@@ -20,7 +20,7 @@ pub(super) struct PickerItem {
     /// The launch directory, or a question mark.
     pub(super) dir: String,
     pub(super) active: String,
-    /// The short words of the table, those that hinder a resume first.
+    /// The short words of the table; those that prevent a resume are first.
     pub(super) marks: Vec<ItemMark>,
     pub(super) size: Option<u64>,
     pub(super) subject: MatchedTexts,
@@ -30,7 +30,7 @@ pub(super) struct PickerItem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ItemMark {
     pub(super) word: String,
-    /// Set if a resume is refused because of it.
+    /// Set if `resume` refuses a session with this mark.
     pub(super) is_in_the_way: bool,
 }
 

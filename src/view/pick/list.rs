@@ -19,7 +19,7 @@ const TITLE_BESIDE_DIR: usize = 28;
 const TITLE: usize = 60;
 const NARROWEST_DIR: usize = 16;
 const WIDEST_DIR: usize = 40;
-/// Room for the marks of one session after a title that needs all of its column.
+/// Width for the marks of a session whose title needs the whole column.
 const NARROWEST_MARKS: usize = 12;
 const GAP: usize = 2;
 /// Width of the signs before each line: the cursor, and the mark of the user.
@@ -122,7 +122,7 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     if before.width() < room || room < 8 {
         return (text.to_owned(), places);
     }
-    // The end of the text fills the room.
+    // The end of the text fills the remaining width.
     let mut rest = 0;
     let fits = text.chars().rev().take_while(|c| {
         rest += c.width().unwrap_or(0);

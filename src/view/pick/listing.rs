@@ -9,11 +9,11 @@ use super::item::ItemKey;
 use super::state::{BestMessage, ListOrder, ListRow, ListedSession, PickerState};
 use crate::session::matching::{MatchField, SessionMatcher};
 
-/// Number of sessions that a thread matches at least.
+/// Minimum number of sessions that a thread matches.
 const TOGETHER: usize = 256;
 
 impl PickerState {
-    /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
+    /// Finds the matching sessions in their order, and moves the cursor to the session `here`, if it matches.
     pub(super) fn match_again(&mut self, here: Option<&ItemKey>) {
         let Self { items, query, found_messages, excluded, .. } = self;
         let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
@@ -29,7 +29,7 @@ impl PickerState {
         });
         self.matches = ranked.flatten_iter().collect();
         let (items, found_messages) = (&self.items, &self.found_messages);
-        // The score compares the messages of sessions whose titles do not match.
+        // The score orders sessions that match only in a message.
         let score = |one: &ListedSession| {
             found_messages.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |best| best.score)
         };
@@ -158,7 +158,7 @@ mod tests {
         state.fit(9);
         typed(&mut state, "relay");
         assert_eq!(ids(&state), [">0003", "0002", "0000"]);
-        // The cursor was not moved, so it stays at the best match.
+        // The user has not moved the cursor, so it stays at the best match.
         state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("relay"))]);
         assert_eq!(
             (ids(&state), state.said_count()),

@@ -70,7 +70,7 @@ const MAX_COPIED: usize = 64 * 1024;
 pub(crate) enum Picked {
     /// These sessions were picked, to be resumed with these choices.
     Sessions(Vec<Arc<Session>>, How),
-    /// None was picked, and the run ends with this status.
+    /// No session was picked; the run ends with this status.
     Left(Exit),
     /// There are no sessions to pick from.
     Nothing,
@@ -109,13 +109,13 @@ pub(crate) fn pick(
 
 struct Picker<'a> {
     state: PickerState,
-    /// The sessions of the items, in the same order.
+    /// The sessions of the items, in the same order as the items.
     sessions: Vec<Arc<Session>>,
-    /// The session of the facts and the preview.
+    /// The session whose facts and preview are shown.
     highlighted: Option<ItemKey>,
     facts: Vec<FactLine>,
     preview: Option<Preview>,
-    /// The removal that the question is about, and that a yes carries out.
+    /// The removal that the user is asked about.
     removal: Option<Change>,
     preview_at: Option<Instant>,
     search_at: Option<Instant>,
@@ -168,7 +168,7 @@ impl Picker<'_> {
         }
     }
 
-    /// Switches to the session that is highlighted now, if it has changed.
+    /// Updates the facts and the preview if another session is highlighted now.
     fn show_highlighted(&mut self, layout: ScreenLayout) {
         self.state.layout = layout;
         self.state.fit(layout.list.rows);
@@ -270,7 +270,7 @@ impl Picker<'_> {
             }
             News::Preview(key, preview) if Some(&key) == self.highlighted.as_ref() => self.preview = Some(preview),
             News::Preview(..) => {}
-            // An answer to an earlier text may arrive after a key.
+            // The result of a search for an earlier text may arrive after a key.
             News::Found(request, _) if !self.background.is_current(request) => {}
             News::Found(_, SearchResult::Some(found_messages)) => self.state.add_said(found_messages),
             News::Found(_, SearchResult::All(searched)) => self.state.set_searched(searched),
@@ -368,7 +368,7 @@ impl Picker<'_> {
         Ok(())
     }
 
-    /// Shows a whole session in a pager, for which the picker leaves the screen.
+    /// Shows a whole session in a pager; the picker leaves the screen until the pager ends.
     fn open(&mut self, key: &ItemKey) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
         let backend = self.background.backend();

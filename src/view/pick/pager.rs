@@ -1,11 +1,11 @@
-//! A session in the pager, for which the picker leaves the screen.
+//! Shows a session in the pager; the picker leaves the screen until the pager ends.
 
 use std::io::{self, Write};
 
 use crate::system::env::Env;
 use crate::view::ui::Pager;
 
-/// The flags of less, which then shows a text that fits the screen, too.
+/// The flags of less for a text that fits the screen: show it, too.
 const FLAGS: &str = "RX";
 
 /// Runs the pager on the output of `write`, and waits until it ends; returns the reason of a failure.

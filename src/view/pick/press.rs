@@ -26,7 +26,7 @@ pub(super) enum KeyResult {
     AskForAgents(usize),
     /// Delete these sessions, after a question.
     AskToRemove(Vec<usize>),
-    /// The question was answered with yes.
+    /// Delete the sessions that the user confirmed.
     Remove,
     /// Pin or unpin these sessions.
     Pin(Vec<usize>, bool),
@@ -163,7 +163,7 @@ impl PickerState {
 }
 
 impl PickerState {
-    /// Returns the step of an action on the marked sessions, or else on the highlighted one.
+    /// Returns the result of an action on the marked sessions, or else on the highlighted one.
     pub(super) fn act(&mut self, key: &Pressed) -> KeyResult {
         let Some(here) = self.highlighted() else { return KeyResult::Stay };
         if let Some(busy) = self.busy {

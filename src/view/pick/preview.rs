@@ -32,17 +32,17 @@ pub(super) enum Preview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PreviewMessage {
     pub(super) role: Role,
-    /// The number of its branch; `None` on the one that a resume continues.
+    /// The number of its branch; `None` on the active one.
     pub(super) branch: Option<u16>,
     pub(super) words: String,
 }
 
 impl Preview {
-    /// Reads the last messages between the user and the model, or those around the message with a number, while
-    /// `is_wanted` is true.
+    /// Reads the last messages of the user and the model, or those around the message with this number. Stops when
+    /// `is_wanted` returns false.
     pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
-        // A session with only an event log counts as having no transcript.
+        // If a session has only an event log, it counts as one without a transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
         if bytes > MAX_BYTES {
             return Self::TooLarge(bytes);

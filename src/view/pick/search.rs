@@ -19,11 +19,11 @@ use crate::session::{Session, SessionCopy};
 
 /// Number of sessions that are searched between two reports.
 const PART: usize = 32;
-/// Number of the best sessions whose branches are read to mark matches on another branch.
+/// Number of the best sessions whose branches are read to mark matches outside of the active branch.
 const MARKED: usize = 64;
 /// Minimum time between two reports of matches, because each one sorts the list again. A short search reports once.
 const SEND_INTERVAL: Duration = Duration::from_millis(120);
-/// The best message of a session is shown.
+/// The picker shows the best message of each session.
 const WISH: search::SearchScope<'static> =
     search::SearchScope { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
 
@@ -33,7 +33,7 @@ pub(super) struct PickerSearch {
     pub(super) sessions: Vec<Arc<Session>>,
     /// The messages in memory.
     pub(super) kept: Arc<TextCache>,
-    /// Set if other sessions do not pass the filters.
+    /// Set if the filters exclude other sessions.
     pub(super) is_filtered: bool,
     pub(super) now: Timestamp,
 }
@@ -47,8 +47,8 @@ pub(super) enum SearchResult {
 }
 
 impl PickerSearch {
-    /// Searches until the text changes, and reports what is found. Files are checked for changes after the first
-    /// answer, because the check is as slow as the search.
+    /// Searches until the text changes, and reports the results. Checks the files for changes only after the first
+    /// report, because that takes as long as the search.
     pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         self.run_once(is_wanted, report);
         let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());
@@ -129,7 +129,7 @@ fn said_in(session: &Session, tally: &WordTally, score: f64) -> Option<(ItemKey,
     Some((session.key(), BestMessage { hit: hit.clone(), messages: tally.found.messages, quality, score }))
 }
 
-/// Returns the found messages that are on another branch than the one that a resume continues, with its number.
+/// Returns the messages that are not on the active branch, each with the number of its branch.
 fn on_other_branches(
     found: Vec<(ItemKey, BestMessage)>,
     sessions: &[Arc<Session>],

@@ -20,14 +20,14 @@ pub(super) enum Mode {
     List,
     /// The page of all keys, from this line on.
     Help(usize),
-    /// The question whether to delete these, with their size in bytes.
+    /// The question whether to delete these sessions, with their size in bytes.
     Sure { items: Vec<usize>, bytes: u64 },
-    /// The reason why the session is not resumed, and the possible actions, one of which the cursor is on. If
-    /// `is_offer` is set, the user asked for them, and it is not a refusal.
+    /// The reason why a session is not resumed, and the possible actions with the cursor. `is_offer` is set if the user
+    /// asked for the actions and nothing was refused.
     Ways { key: ItemKey, refused: RefusedResume, cursor: usize, is_offer: bool },
 }
 
-/// The best message of a session that has the words, and the number of messages that have any of them.
+/// The best message of a session that has all words, and the number of messages with any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BestMessage {
     pub(super) hit: Hit,
@@ -125,7 +125,7 @@ pub(super) struct PickerState {
     pub(super) height: usize,
     /// Lines by which the preview is scrolled up from its end; `most_scroll` is the maximum.
     pub(super) scroll: usize,
-    /// Set if the user scrolled it; until then the preview shows the match, or its end.
+    /// Set if the user scrolled the preview; until then it shows the match, or its end.
     pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
     /// The layout of the screen, which maps places of the mouse.
@@ -184,7 +184,7 @@ impl PickerState {
         }
     }
 
-    /// Adds messages that have the typed words. A cursor that was not moved stays at the top.
+    /// Adds messages that have the typed words. If the user has not moved the cursor, it stays at the top.
     pub(super) fn add_said(&mut self, found_messages: Vec<(ItemKey, BestMessage)>) {
         let here = self.key().filter(|_| self.cursor > 0);
         self.found_messages.extend(found_messages);
@@ -241,7 +241,7 @@ impl PickerState {
         self.matches.iter().filter(|one| one.is_said).count()
     }
 
-    /// Returns the places of the characters in a shown text that match the typed one.
+    /// Returns the positions of the characters in a shown text that match the typed text.
     pub(super) fn places(&mut self, text: &str) -> Vec<usize> {
         self.matching.places(&self.query, text)
     }

@@ -17,11 +17,11 @@ use crate::system::env::Env;
 use crate::view::render::export::visible;
 use crate::view::render::{fields, table};
 
-/// Maximum bytes of a briefing. A longer one names the file only.
+/// Maximum bytes of a briefing. A longer one contains only the name of the file.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum bytes of the last prompt, of the last reply, and of all prompts since then; an error has a fourth of that.
+/// Maximum bytes of the last prompt, of the last reply, and of all prompts after it; an error has a quarter of that.
 const MAX_QUOTE: usize = 16 * 1024;
-/// Maximum number of prompts since the last reply that are quoted.
+/// Maximum number of quoted prompts after the last reply.
 const MAX_UNANSWERED: usize = 8;
 /// Maximum number of files and of commands, and the maximum width of each.
 const MAX_FILES: usize = 20;
@@ -34,11 +34,11 @@ pub(crate) struct Digest {
     /// The last prompt with a good reply, and that reply.
     prompt: Option<String>,
     reply: Option<String>,
-    /// The latest prompts since then.
+    /// The latest prompts after that reply.
     unanswered: VecDeque<String>,
-    /// Number of earlier prompts since then.
+    /// Number of earlier prompts after that reply.
     more_unanswered: usize,
-    /// The error of the API after the last prompt and reply.
+    /// The last error of the API after that reply.
     error: Option<String>,
     changed: LatestLines,
     read: LatestLines,
@@ -156,7 +156,7 @@ impl LatestLines {
     }
 
     fn add(&mut self, line: &str) {
-        // Longer ones differ in the part that is shown.
+        // Longer lines differ in the part that is shown.
         let line: String = line.chars().take(4 * MAX_WIDTH).collect();
         let line = text::truncated(&text::one_line(&line), MAX_WIDTH).into_owned();
         if line.is_empty() {
@@ -275,7 +275,7 @@ impl Briefing<'_> {
     }
 }
 
-/// Returns text that is safe for a terminal and in which no program finds the name of a file to attach.
+/// Returns text that is safe for a terminal, and in which no program finds the name of a file to attach.
 fn harmless(foreign_text: &str) -> String {
     visible(foreign_text).replace('@', "＠")
 }

@@ -1,4 +1,4 @@
-//! The items of an answer: all threads format them, and they are written one after the other, so that many need little
+//! The items of an answer: formatted by all threads, and written one after the other, so that many items need little
 //! memory.
 
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub(crate) struct ItemList<'a, T> {
 }
 
 impl<'a, T> ItemList<'a, T> {
-    /// Creates an item from each of these.
+    /// Creates an item from each element.
     pub(crate) fn from_items<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
         Self::counted(items.len(), move |at| item(&items[at]))
     }
@@ -93,7 +93,7 @@ impl JsonItems {
     }
 }
 
-/// Half of a serializer's writes are a single quote, colon or comma, for which a call is slower than the copy.
+/// Nearly half of a serializer's writes are a single quote, colon or comma. A call costs more than copying them.
 impl Write for JsonItems {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

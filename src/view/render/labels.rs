@@ -9,11 +9,11 @@ use crate::view::render::json::change::{ChangeJson, ItemJson};
 /// The command that removes pins.
 pub(crate) const REMOVE: &str = "pin --remove";
 
-/// A pinned session, or one that was.
+/// A session that was pinned or unpinned.
 pub(crate) struct Labelled<'a> {
     pub agent: AgentKind,
     pub id: &'a str,
-    /// `Done` if that is new.
+    /// `Done` if this changed.
     pub result: ItemResult,
 }
 

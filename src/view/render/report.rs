@@ -25,7 +25,7 @@ impl<'a> ChangeReport<'a> {
         let document = ChangeJson { not_planned: left.to_vec(), ..self.document(details) };
         let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
         let doubt = doubt.map(|why| format!("A loss of power may still take this back: {why}."));
-        // The old versions of moved files are not worth a word.
+        // The space of old versions of moved files is not reported.
         let freed = if self.change.verb == "move" { String::new() } else { self.freed(document.totals.freed_bytes) };
         let free = self.free(document.totals.freed_bytes, env);
         let text = ChangeText::new(document, self.outcome.is_none());
@@ -50,7 +50,7 @@ impl<'a> ChangeReport<'a> {
         }
     }
 
-    /// Explains when the space of removed sessions is free.
+    /// Explains when the space of removed sessions becomes free.
     fn free(&self, bytes: u64, env: &Env) -> Option<String> {
         let run = self.run().filter(|_| bytes > 0 && self.is_removal())?;
         let later = match self.look.trash_keep.unwrap_or_else(|| env.config.cleanup.trash_keep()) {

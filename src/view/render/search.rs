@@ -35,20 +35,20 @@ const WIDEST_TITLE: usize = 60;
 pub(crate) struct MatchingSession<'a> {
     /// The session.
     pub session: &'a Session,
-    /// The number of its state in the archive, if that was searched.
+    /// The number of the session's state in the archive, if the archive was searched.
     pub state: Option<u64>,
     /// The matches.
     pub found: SessionMatches,
-    /// Its rank; `None` in a search for a literal text.
+    /// The rank; `None` in a search for a literal text.
     pub rank: Option<ResultRank>,
 }
 
 /// Rank of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct ResultRank {
-    /// The higher, the better; comparable within one answer.
+    /// The score: higher is better; comparable within one answer.
     pub score: f64,
-    /// The words that it has.
+    /// The words that the session has.
     pub words: Vec<String>,
 }
 
@@ -101,17 +101,17 @@ pub(crate) struct SearchSummary<'a> {
     pub searched: usize,
     /// Number of sessions that passed the filters, but are searched only with `--all`.
     pub hidden: usize,
-    /// True if there is or may be more, because `--limit` was reached.
+    /// True if there are or may be more matches, because `--limit` was reached.
     #[serde(rename = "limit_reached")]
     pub is_limited: bool,
     /// Words that no session has, each with the nearest one, which was searched for.
     pub replaced: &'a [Replaced],
     /// Words that no session has.
     pub missing: &'a [String],
-    /// Set if no session has all words, so that those with most of them are listed.
+    /// Set if no session has all words, so that the sessions with most of them are listed.
     #[serde(rename = "partial")]
     pub is_partial: bool,
-    /// Sessions without files, of which a list of their agent has a prompt or a title with the text.
+    /// Sessions without files that have the text in a prompt or title in a list of their agent.
     pub deleted: &'a [Deleted],
     /// Files and directories that could not be read.
     pub problems: &'a [Problem],
@@ -133,13 +133,13 @@ impl<'a> SearchSummary<'a> {
 /// The answer of `search`.
 #[derive(Serialize)]
 pub(crate) struct SearchJson<'a> {
-    /// The text that was searched for; several are joined by blanks.
+    /// The text that was searched for; several texts are joined by blanks.
     pub text: &'a str,
     /// True for a regular expression.
     pub regex: bool,
     /// True if case mattered.
     pub case_sensitive: bool,
-    /// The sessions that have it, in the order that was asked for.
+    /// The matching sessions, in the requested order.
     pub sessions: Vec<MatchJson<'a>>,
     #[serde(flatten)]
     pub summary: &'a SearchSummary<'a>,
@@ -150,32 +150,33 @@ pub(crate) struct SearchJson<'a> {
 pub(crate) struct MatchJson<'a> {
     #[serde(flatten)]
     pub facts: FactsJson<'a>,
-    /// The number of the archived state that was searched; `null` if it was the session itself.
+    /// The number of the archived state that was searched; `null` if the session itself was searched.
     pub state: Option<u64>,
-    /// Rank within this answer, higher is better; `null` for a text that is found as it is typed.
+    /// Rank within this answer, higher is better; `null` for a literal text.
     pub score: Option<f64>,
-    /// The words that it has; `null` for a text that is found as it is typed.
+    /// The words that the session has; `null` for a literal text.
     pub words: Option<&'a [String]>,
     /// True if the title has the text, or the first prompt of a session without title.
     pub in_title: bool,
-    /// Number of messages with it.
+    /// Number of messages with the text.
     pub matches: u64,
-    /// The first of these.
+    /// The first of these messages.
     pub messages: Vec<HitJson>,
 }
 
 /// A message that has the text.
 #[derive(Debug, Serialize)]
 pub(crate) struct HitJson {
-    /// Its place among the messages, from 1.
+    /// The number of the message, counted from 1.
     pub number: u64,
     /// The role of the speaker.
     pub role: Role,
-    /// When.
+    /// The time of the message.
     pub at: Option<Timestamp>,
-    /// The line of the match, and with `--context` those around it; an ellipsis marks what is left out of a very long one.
+    /// The line of the match, with `--context` also the lines around it; an ellipsis replaces parts of a very long
+    /// line.
     pub excerpt: String,
-    /// The number of its branch; `null` on the one that a resume continues.
+    /// The number of its branch; `null` on the active one.
     pub branch: Option<u16>,
 }
 
@@ -393,7 +394,7 @@ pub(crate) fn rows(
 
 /// Formats a message on one line, in three parts.
 fn words(hit: &Hit) -> [String; 3] {
-    // Blanks at the seams belong to the message.
+    // Blanks at the ends of a part belong to the message.
     let part = |text: &str| {
         let line = text::one_line(text);
         let [first, last] = [text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)];
@@ -456,7 +457,7 @@ pub(crate) fn notes(search_for: SearchFor<'_>, matching: usize, summary: &Search
     notes
 }
 
-/// Returns the notes on words that no session has, or not together.
+/// Returns the notes on words that no session has, or that no session has together.
 pub(crate) fn notes_on_words(matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let replaced = summary.replaced.iter().map(|Replaced { typed, used }| {
         if used.contains(' ') {

@@ -60,7 +60,7 @@ pub(crate) fn session(
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",
-        // The directory of an archived session is not checked; one on a silent mount is not asked again.
+        // The directory of an archived session is not checked, and one on a silent mount is not checked again.
         None if session.launch_dir().is_some_and(|dir| !reach::answers(dir)) => ", not known to exist",
         None => "",
     };
@@ -139,7 +139,7 @@ pub(crate) fn session(
     match ready {
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
-            // The shell there may not find the agent's program; rejoin searches for it.
+            // The shell of the other host may not find the agent's program; rejoin searches for it.
             let name = format!("{}:{}", session.agent, session.id());
             let ours = in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned();
             let through_us = elsewhere.host.is_some().then(|| ours.clone());
@@ -154,13 +154,13 @@ pub(crate) fn session(
         Err(refusal) => {
             page.warning("resume", &format!("refused: {}", refusal.message))?;
             let hint = refusal.hint.as_deref().unwrap_or_default();
-            // This answer is the one that such a hint names first.
+            // Such a hint names this command first, so it is left out.
             let own = format!("`rejoin show {}`", shell::word(&format!("{}:{}", session.agent, session.id())));
             let rest = hint.split_once("; ").filter(|(first, _)| first.ends_with(&own));
             let hint = all_in_home(rest.map_or(hint, |(_, rest)| rest), &env.invocation.elsewhere);
             let hint = text::printable(&hint);
             for line in hint.lines() {
-                // The list below a sentence is indented.
+                // Lines of a list below a sentence stay indented.
                 page.line("", &line.replacen("      ", "  ", 1))?;
             }
         }
@@ -168,7 +168,7 @@ pub(crate) fn session(
     Ok(())
 }
 
-/// Returns whether everything that says where the session worked names its launch directory.
+/// Returns whether all facts about the session's directory name its launch directory.
 fn is_one_dir(copy: &SessionCopy) -> bool {
     let Some(launch) = &copy.launch_dir else { return false };
     let mut recorded = copy.start_dir.iter().chain(&copy.last_dir);
@@ -278,7 +278,7 @@ fn plural(word: &str, count: u64) -> String {
     }
 }
 
-/// Formats a session for a line of conversation: agent, short id, title.
+/// Formats a session within a sentence: agent, short id, title.
 pub(crate) fn in_words(session: &Session) -> String {
     format!("{} session {} ({})", session.agent, session.id(), text::truncated(&table::title(session), 60))
 }

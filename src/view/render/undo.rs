@@ -54,7 +54,7 @@ fn document(report: &UndoReport) -> ChangeJson<'_> {
     }
 }
 
-/// Returns the words for undoing a run: only what was removed is restored.
+/// Returns the verbs for undoing a run: if the run removed items, they are restored.
 fn words(verb: &str) -> ReportWords {
     ReportWords::for_verb(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
 }
@@ -90,7 +90,7 @@ pub(crate) struct RunJson<'a> {
     pub run: &'a str,
     /// The verb that made it.
     pub verb: &'a str,
-    /// When it began.
+    /// The time of its start.
     pub at: Timestamp,
     /// `running`, `interrupted`, `done`, `undone`, or `purged`.
     pub state: &'a str,
@@ -102,7 +102,7 @@ pub(crate) struct RunJson<'a> {
     pub left: usize,
     /// Number of items that are done in part and could not be restored.
     pub stuck: usize,
-    /// True if a part of it can be undone.
+    /// The sub-agents of the session, the oldest first.
     pub undoable: bool,
 }
 

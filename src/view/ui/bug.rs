@@ -27,13 +27,13 @@ pub(crate) fn tell_of_bugs() {
     }));
 }
 
-/// Returns the error for a panic at a place in the sources.
+/// Returns the error for a panic at a location in the sources.
 fn words(why: &str, at: impl Display) -> String {
     format!(
         "error: a bug in rejoin ended it: {} ({at})\n\
          hint: no conversation is lost by that, and `rejoin doctor` names what was left half done; please report it, with what \
          you typed and the version, {}\n",
-        // It may contain foreign text.
+        // The message may contain foreign text.
         text::one_line(why),
         env!("CARGO_PKG_VERSION"),
     )
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::system::terminal::Screen;
 
-    /// Set for the process that panics; a test of this name runs in it.
+    /// Set in the process that panics, which runs only one test.
     const HERE: &str = "REJOIN_TEST_OF_A_BUG";
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
             .spawn(other_end)
             .expect("a running program");
         let mut shown = Vec::new();
-        // Linux reports the end of the stream as an error.
+        // Linux reports the end of a terminal's output as an error.
         let _ = pty.read_to_end(&mut shown);
         let shown = String::from_utf8_lossy(&shown);
         let status = child.wait().expect("an end");

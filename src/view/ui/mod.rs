@@ -53,7 +53,7 @@ pub(crate) struct Styles {
     pub strong: Style,
     /// Text that matches the words of a search.
     pub found: Style,
-    /// The row that enter takes.
+    /// The row that enter selects.
     pub chosen: Style,
     /// Less important text.
     pub faint: Style,
@@ -77,14 +77,14 @@ impl Styles {
     }
 }
 
-/// Prints an answer of one line of the program's own text, without opening a stream, which would take longer.
+/// Prints an answer of one line of the program's own text, without opening a stream, which would be slower.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn answer_in_a_line(line: &'static str) {
     let mut rest = line.as_bytes();
     while !rest.is_empty() {
         match rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), rest)) {
             Ok(written @ 1..) => rest = &rest[written..],
-            // The reader is gone.
+            // The reader closed the stream.
             _ => return,
         }
     }
@@ -134,18 +134,18 @@ impl Ui {
         self.styles.error != plain && self.err_styles.error != plain
     }
 
-    /// Returns whether only the answer is wanted.
+    /// Returns whether `--quiet` is set, so that only the answer is printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Starts to show progress, if it can be watched.
+    /// Starts to show progress, if standard error is a terminal.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
         Progress::new(what, total, self.pauses, self.is_watched(), self.err_width, &self.elsewhere)
     }
 
-    /// Starts to show the progress of threads, if it can be watched and they take long. Dropping the value removes the
-    /// line, which must happen before any other message.
+    /// Starts to show the progress of threads, if standard error is a terminal and they are slow. Dropping the value
+    /// removes the line, which must happen before any other message.
     pub(crate) fn watch(&self, what: &'static str) -> Showing {
         Showing::new(what, self.pauses, self.is_watched(), self.err_width)
     }
@@ -154,7 +154,7 @@ impl Ui {
         !self.quiet && self.streams.are_terminals()[1]
     }
 
-    /// Breaks the lines of the output until the next flush between words, if it goes to a terminal.
+    /// Wraps the lines of the output between words until the next flush, if standard output is a terminal.
     pub(crate) fn fold(&mut self, env: &Env) -> io::Result<()> {
         self.out.set_width(env.terminal.screen_width().map(usize::from))
     }
@@ -163,14 +163,14 @@ impl Ui {
         self.out.inner().inner().get_mut()
     }
 
-    /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines broken between
-    /// words.
+    /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines wrapped
+    /// between words.
     pub(crate) fn page(&mut self, env: &Env) -> io::Result<()> {
         self.hold_pages(env);
         self.fold(env)
     }
 
-    /// Like [`Self::page`], with lines that stay as they are.
+    /// Like [`Self::page`], without wrapping.
     pub(crate) fn hold_pages(&mut self, env: &Env) {
         let terminal = &env.terminal;
         let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
@@ -189,7 +189,7 @@ impl Ui {
         self.out.flush()
     }
 
-    /// Flushes the output; if a pager shows it, waits until that ends.
+    /// Flushes the output; if a pager shows it, waits until the pager ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.set_width(None)?;
         self.out.flush()?;
@@ -211,7 +211,7 @@ impl Ui {
         if self.quiet { Vec::new() } else { self.fitted(&text::unbroken(&self.pasteable(message))) }
     }
 
-    /// Breaks a line between words if standard error is a terminal.
+    /// Wraps a line between words if standard error is a terminal.
     fn fitted(&self, line: &str) -> Vec<String> {
         let margin = line.len() - line.trim_start().len() + 2;
         self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
@@ -308,7 +308,7 @@ impl Ui {
     pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
         let has_colors = self.styles.error != Style::new();
         let text = if has_colors { help.ansi().to_string() } else { help.to_string() };
-        // If the reader is gone, the help is not needed.
+        // If the reader closed the stream, the help is not needed.
         let _ = self.out.inner().inner().write_all(text.as_bytes()).and_then(|()| self.flush());
     }
 
@@ -344,8 +344,8 @@ impl Ui {
     }
 }
 
-/// Makes text safe and begins every further line with a blank, so that a name in it cannot make a line that looks like
-/// one by rejoin itself.
+/// Makes text safe, and begins every line but the first with a blank, so that foreign text cannot imitate a line of
+/// rejoin.
 fn indented(text: &str) -> String {
     let mut lines = String::new();
     for (at, line) in text::printable(text).split('\n').enumerate() {
@@ -369,7 +369,7 @@ fn candidates(candidates: &[RefusalCandidate], width: usize) -> Vec<String> {
         Column::new("", Fit::Path, candidates.iter().map(dir)),
         Column::new("", Fit::Whole, candidates.iter().map(|one| one.row.active.as_str())),
     ];
-    // The word to type is never cut.
+    // The text to type is never cut.
     let width = width.saturating_sub(2).max(grid::needed(&columns[..2], [0; 2]));
     grid::lines(columns, width).map(|line| format!("  {line}")).collect()
 }

@@ -125,7 +125,7 @@ impl Write for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // The reader is gone, and does not need the rest.
+        // The reader closed the stream and does not need the rest.
         let _ = self.end();
     }
 }

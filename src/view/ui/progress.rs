@@ -20,7 +20,7 @@ const ERASE: &str = "\r\x1b[K";
 /// Times without output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// Before the first line; most work is done by then.
+    /// Before the first line; most work ends earlier.
     first: Duration,
     /// Between two lines, so that they can be read.
     next: Duration,
@@ -69,7 +69,7 @@ fn messages() -> MutexGuard<'static, Vec<String>> {
 /// Prints the message below the progress line.
 fn report_interrupt() {
     if let Some(message) = messages().last() {
-        // The program ends here in any case, so an error is ignored.
+        // The program ends here anyway, so an error is ignored.
         let _ = terminal().write_all(format!("\n{message}\n").as_bytes());
     }
 }
@@ -91,7 +91,7 @@ impl Progress {
         width: Option<usize>,
         elsewhere: &Elsewhere,
     ) -> Self {
-        // For a change, the user waits from the beginning.
+        // For a change, show progress from the beginning.
         let pauses = Pauses { first: pauses.next, ..pauses };
         let list = in_home("rejoin undo --list", elsewhere);
         let message = match what {
@@ -157,7 +157,7 @@ struct ItemCounter<W: Write> {
     total: AtomicUsize,
     done: AtomicUsize,
     found: Mutex<Option<FoundSoFar>>,
-    /// `None` once it has ended.
+    /// `None` after the end.
     line: Mutex<Option<ProgressLine<W>>>,
 }
 
@@ -254,7 +254,7 @@ impl<W: Write> ProgressLine<W> {
         Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
     }
 
-    /// Returns whether the pause since it was last shown is over.
+    /// Returns whether the pause after the last output is over.
     fn is_due(&self) -> bool {
         self.last.elapsed() >= self.pause
     }
@@ -406,7 +406,7 @@ mod tests {
         tally.begin(1);
         tally.done(1);
         for total in [3, 6] {
-            // Several rounds add up.
+            // The numbers of several rounds are added up.
             tally.turn_to("Looking closer");
             tally.begin(3);
             tally.done(3);

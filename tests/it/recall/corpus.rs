@@ -46,13 +46,13 @@ pub(crate) enum Part {
 pub(crate) struct Session {
     pub parts: Vec<Part>,
     language: usize,
-    /// Numbers of the words that it is about.
+    /// Numbers of the words that the session is about.
     about: BTreeSet<usize>,
     /// The forms of each of these words in the session.
     used_forms: BTreeMap<usize, BTreeSet<&'static str>>,
     /// Names in its code, as parts.
     names: Vec<[&'static str; 2]>,
-    /// Sentences of replies that have two words that it is about.
+    /// Sentences of replies that have two words that the session is about.
     sentences: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Random {
         list[self.below(list.len())]
     }
 
-    /// Picks some of a list, each once.
+    /// Picks some elements of a list, each once.
     fn some<T: Copy>(&mut self, list: &[T], count: usize) -> Vec<T> {
         let mut list = list.to_vec();
         (0..count.min(list.len())).map(|_| list.swap_remove(self.below(list.len()))).collect()
@@ -149,7 +149,7 @@ impl Session {
         })
     }
 
-    /// Returns whether its code has a name, in any spelling.
+    /// Returns whether the code of the session has a name, in any spelling.
     fn has_name(&self, name: [&str; 2]) -> bool {
         self.texts().any(|text| text.contains(&camel(name)) || text.contains(&name.join("_")))
     }
@@ -209,7 +209,7 @@ pub(crate) fn queries(sessions: &[Session], of_each: usize, random: &mut Random)
     let mut queries = Vec::new();
     for kind in Kind::ALL {
         let mut made = 0;
-        // A kind that no session has a query of would never end.
+        // If no session has a query of a kind, the loop must still end.
         for _ in 0..of_each * 1000 {
             let number = random.below(sessions.len());
             if let Some(words) = query(sessions, number, kind, random) {

@@ -82,7 +82,7 @@ pub enum For {
 /// Errors are those of the system. Each call that changes something is a point at which a test can make it fail or be
 /// the last.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Opens a directory by its path, following links.
+    /// Opens a directory by its path; follows links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
     /// Opens a directory to write into, by its path; fails at a link that another user may have created.
     fn open_for_writing(&self, path: &Path) -> io::Result<Handle>;

@@ -71,7 +71,7 @@ impl StepContext<'_> {
             let _ = disk.rename_to_free(gone, from);
             return Err(changed(path));
         }
-        // From now on a part of it is useless.
+        // From now on, the old path has only a part of the original.
         let rest = (from.0, OsStr::new(rest));
         disk.rename_to_free(gone, rest).map_err(&fail)?;
         disk.sync(from.0).map_err(&fail)?;

@@ -44,10 +44,10 @@ pub(super) struct StepContext<'a> {
     pub(super) resolved: RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
-/// Records the entry at a place as the one that a step, named by its place in the trash, is about to put in place.
+/// Records the entry that a step is about to rename into place: the step's name in the trash, and the entry.
 type NoteMade<'n> = dyn FnMut(&str, NameInDir<'_>) -> io::Result<()> + 'n;
 
-/// Records an entry that a step is about to rename into place, so that a later run recognises it.
+/// Records an entry that a step is about to rename into place, so that a later run can recognise it.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
 impl StepContext<'_> {

@@ -163,7 +163,7 @@ impl StepContext<'_> {
         if matches!(moved, Err(StepError::Changed(_)))
             && self.identity(step_dir.name_in_dir()).map_err(&fail)? != self.made(kept)
         {
-            // The entry of another program was in the way, and is not one in place of ours.
+            // The entry at the path belongs to another program, so no new entry of this step is in place.
             self.made.borrow_mut().remove(kept);
         }
         moved?;

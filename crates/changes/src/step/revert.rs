@@ -17,11 +17,11 @@ use crate::tree;
 /// The state of the disk when a step is to be undone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
-    /// As before the step, except for leftovers elsewhere.
+    /// The path is as before the step; temporary entries may be left.
     Before,
-    /// As after the step.
+    /// The path is as after the step.
     After,
-    /// Neither: another program changed it since, or the trash lost its entry.
+    /// Neither: another program changed the path, or the entry is missing from the trash.
     Blocked(String),
 }
 
@@ -212,7 +212,7 @@ impl StepContext<'_> {
         let Some(step_dir) = self.step_dir_if_present(path)? else { return Ok(()) };
         let name = self.temporary(kept, "tmp");
         let temporary = step_dir.next_to(&name);
-        // It was complete when it was recorded, so any difference was written by another program.
+        // The entry was complete when it was recorded, so another program wrote any difference.
         let is_its = self.made(kept).is_some() && self.identity(temporary)? == self.made(kept);
         if !is_its || self.is_made(temporary, kept, sha256)? {
             return Ok(());

@@ -69,7 +69,7 @@ pub fn undo(
         }
     }
     if !recovered.is_empty() {
-        // An item that was just recovered does not hinder the others.
+        // An item that was just recovered does not block the others.
         history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     }
     let context = context(state_dir, &run)?;
@@ -146,8 +146,8 @@ impl Judge<'_, '_> {
         self.later.why(record).or_else(|| (self.look)(record).map(|hindrance| hindrance.why))
     }
 
-    /// Returns the reason to leave each item alone, if another one in its group stays: for a move, data must not be
-    /// taken back without the record of the move, nor the record without the data.
+    /// Returns the reason to leave each item alone because another item of its group stays. The data of a move and the
+    /// record of it are undone together.
     fn group_obstacles(&mut self, run: &Run, requested: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
         let groups = run.groups();
         let mut obstacles: BTreeMap<usize, (usize, String)> = BTreeMap::new();
@@ -171,7 +171,7 @@ impl Judge<'_, '_> {
     }
 }
 
-/// Returns the reason to leave an item alone with another one of its group.
+/// Returns the reason to leave an item alone because another item of its group stays.
 fn together_with(record: &ItemRecord, why: &str) -> String {
     format!("it is undone only together with {}: {why}", record.label)
 }

@@ -39,7 +39,7 @@ pub(super) struct SessionWriter<'a> {
 
 impl<'a> SessionWriter<'a> {
     pub(super) fn new(archive: &'a Archive, notes: &'a MachineNotes, options: ArchiveOptions) -> Self {
-        // A plan of the first run reads a directory that does not exist.
+        // The plan of a first run refers to a directory that does not exist.
         let own = archive.own().unwrap_or_else(|| archive.machine_dir(".none"));
         Self { archive, own, notes, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
     }
@@ -90,18 +90,18 @@ impl<'a> SessionWriter<'a> {
         (item, warnings)
     }
 
-    /// Removes the manifests of older states if the newest state holds everything that they hold.
+    /// Removes the manifests of older states if the newest state has all their data.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
         let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, &self.own, agent)) {
-            // The newer manifest holds everything, so a failure loses nothing.
+            // The newer manifest has all data, so a failure loses nothing.
             let disk = self.own.disk();
             let _ = disk::open_parent(disk, &snapshot.path).and_then(|(dir, name)| tree::remove(disk, (&dir, &name)));
         }
     }
 
-    /// Copies a session until it is the same before and after. Returns its manifest, and whether that is new.
+    /// Copies a session until it is equal before and after. Returns its manifest, and whether the manifest is new.
     fn capture(
         &mut self,
         session: &Session,
@@ -122,7 +122,7 @@ impl<'a> SessionWriter<'a> {
             let planned = list_entries(session, agent, find)
                 .and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
             if matches!(planned, Err(InventoryError::Changed)) {
-                // Belongings listed before all sessions were planned may be gone by now.
+                // Belongings that were listed for the plan may be gone by now.
                 self.stored = 0;
                 let seen = list_entries(session, agent, |place| agent.belongings(place))?;
                 self.copy(session, agent, (&seen, &known), &mut manifest)?;
@@ -138,14 +138,14 @@ impl<'a> SessionWriter<'a> {
         if let Some(previous) = previous.filter(|previous| manifest.is_same(previous)) {
             return Ok((previous.clone(), false));
         }
-        // A state that is brought to another machine and continued there gets a larger number.
+        // A state that another machine restored and continued gets a larger number.
         let noted = self.notes.get(session.agent, session.id()).map_or(0, |noted| noted.number);
         manifest.number = self.archive.last_number(session.agent, session.id()).max(noted) + 1;
         if self.options.is_dry_run {
             return Ok((manifest, true));
         }
         let mut copy = session.copy().clone();
-        // A session that cannot be counted is archived all the same.
+        // A session that cannot be counted is archived anyway.
         if agent::count(agent, &mut copy).is_ok() {
             manifest.facts.count(&copy);
         }

@@ -27,15 +27,14 @@ pub(crate) enum Guard {
 }
 
 impl Guard {
-    /// Checks whether it depends on numbers of sessions, which leave out sessions that are safe elsewhere.
+    /// Checks whether the sign depends on numbers of sessions, which leave out sessions that are safe elsewhere.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
     }
 }
 
 /// Returns the signs that a plan is a mistake; `archived` sessions are safe elsewhere, so they count as kept.
-///
-/// Sub-agents and sessions without a prompt and a reply do not count: they would not be missed.
+/// Sub-agents, and sessions without a prompt and a reply, do not count.
 pub(crate) fn guards(
     families: &[Family],
     candidates: &[RetentionCandidate<'_>],

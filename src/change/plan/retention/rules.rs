@@ -11,14 +11,15 @@ use crate::session::{AgentKind, CLOCK_SKEW, SessionKind};
 /// Selects sessions to keep.
 #[derive(Clone, Debug)]
 pub(crate) struct RetentionRule {
-    /// Keeps those active at this time or later.
+    /// Keeps the sessions that were active at this time or later.
     pub since: Option<Timestamp>,
     /// Keeps this number of the newest sessions per project.
     pub last: Option<usize>,
 }
 
 impl RetentionRule {
-    /// Checks whether it keeps a session by its time; without any condition it keeps every session that it matches.
+    /// Checks whether the rule keeps a session by its time. A rule without conditions keeps every session that it
+    /// matches.
     fn keeps_by_time(&self, active_at: Option<Timestamp>) -> bool {
         match self.since {
             Some(since) => active_at.is_none_or(|at| at >= since),
@@ -55,7 +56,8 @@ fn keep_for(family: &mut Family, why: Keep) {
     }
 }
 
-/// Returns the newest families of each project, including those that stay anyway, but no empty ones.
+/// Returns the newest families of each project. Families that are kept for other reasons are included, empty ones are
+/// not.
 fn newest(
     families: &[Family],
     candidates: &[RetentionCandidate<'_>],
@@ -66,14 +68,14 @@ fn newest(
     let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
     for (at, family) in families.iter().enumerate().filter(|(_, family)| count > 0 && is_meant(family)) {
         let root = &candidates[family.root()];
-        // Empty sessions would displace sessions that the user wants to continue.
+        // Empty sessions would use up places of sessions that the user wants to continue.
         if root.kind != SessionKind::Empty {
             by_project.entry((root.agent, root.project)).or_default().push(at);
         }
     }
     let mut kept = Vec::new();
     for mut of_project in by_project.into_values() {
-        // A session with a time in the future displaces no other.
+        // A session with a time in the future does not use up a place.
         let is_to_come =
             |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
         of_project.sort_by_key(|at| (is_to_come(*at), Reverse(families[*at].active_at), *at));

@@ -69,7 +69,7 @@ fn recent_sub_agent_keeps_its_session() {
     assert_eq!((families.len(), families[0].members.as_slice()), (1, &[0, 1][..]));
     assert!(families[0].is_removed());
     assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [FamilyVerdict::Stays(Keep::Newer)]);
-    // Without its session it is judged alone.
+    // A sub-agent without its session is decided alone.
     assert_eq!(verdicts(&[subagent(1000)], &policy()), [FamilyVerdict::Goes(Go::Old)]);
 }
 
@@ -110,7 +110,7 @@ fn size_limit_removes_oldest_sessions_first() {
     let ids = [aged("a", 10), aged("b", 40), aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, goes, goes, stays]);
     assert_eq!(verdicts(&ids, &Policy { max_total: Some(40), ..policy.clone() }), [stays; 4]);
-    // A session kept for another reason is not too old, but counts towards the total.
+    // A session that is kept for another reason is not counted as too new, but counts towards the total size.
     let pinned = RetentionCandidate { is_pinned: true, ..aged("b", 40) };
     let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, FamilyVerdict::Stays(Keep::Pinned), goes, goes]);
@@ -199,7 +199,7 @@ fn any_session() -> impl Strategy<Value = Any> {
         SessionKind::Empty,
     ];
     let seldom = || prop::bool::weighted(0.1);
-    // Minutes before now: up to four months, and some in the future.
+    // Minutes before now: up to four months, and a few in the future.
     let minutes = || prop_oneof![4 => 0..172_800_i64, 1 => -3000..120_i64];
     let flags = (seldom(), seldom(), seldom(), prop::bool::weighted(0.9), seldom(), seldom());
     (
@@ -455,7 +455,7 @@ proptest! {
         let right = decide(&candidates, &policy.policy_at(now()));
         let wrong = decide(&candidates, &policy.policy_at(now() - SignedDuration::from_hours(hours)));
         for (wrong, right) in wrong.iter().zip(&right) {
-            // A time in the future may be past later, but not for a clock that is slow.
+            // With a slow clock, a time in the future may become a time in the past.
             prop_assert!(!wrong.is_removed() || right.is_removed(), "{wrong:?} {right:?}");
         }
     }

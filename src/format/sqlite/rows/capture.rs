@@ -20,9 +20,9 @@ pub(crate) struct Owned {
 /// The result of capturing the rows of a session.
 #[derive(Debug)]
 pub(crate) enum CapturedRows {
-    /// All rows were shown.
+    /// All rows were passed on.
     Whole,
-    /// There is no such session.
+    /// The database has no such session.
     Missing,
     /// The receiver of the rows failed.
     Refused(io::Error),

@@ -1,4 +1,4 @@
-//! The results of archiving, the content of the archive, and its soundness.
+//! The results of archiving, the contents of the archive, and its verification.
 
 mod list;
 mod show;

@@ -64,7 +64,7 @@ impl<W: Write> ExportPage for MarkdownPage<'_, W> {
         writeln!(self.out, "## {}{at}\n", speaker(message))?;
         let visible_text = visible(message.text.trim_end());
         if message.role != Role::Assistant {
-            // A prompt may look like Markdown by accident.
+            // A prompt may contain Markdown by accident.
             return writeln!(self.out, "{}\n", typed(&visible_text).join("\n"));
         }
         let reply = if visible_text.len() <= MAX_MARKDOWN_BYTES { rewrite(&visible_text) } else { None };

@@ -28,7 +28,7 @@ use crate::view::render::fields;
 pub(crate) use html::HtmlPage;
 pub(crate) use markdown::MarkdownPage;
 
-/// Maximum bytes of text that is parsed as Markdown: longer text was not written for a reader.
+/// Maximum bytes of text that is parsed as Markdown; a longer text is output, not prose.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 
 /// An unfinished conversation: its head, then its messages in order, then those of the sub-agents, then its end.
@@ -72,7 +72,7 @@ impl Calls {
         if message.role != Role::Tool {
             return self.open.take();
         }
-        // As every agent's reader writes messages: an answer begins with an arrow.
+        // Every agent's reader begins the answer of a tool with an arrow.
         match &mut self.open {
             Some(call) if message.text.starts_with('→') => {
                 call.text.push('\n');
@@ -120,7 +120,7 @@ fn speaker(message: &Message) -> Cow<'static, str> {
     message.branch.map_or(name.into(), |number| format!("{name} (branch {number})").into())
 }
 
-/// Returns whether an address leads to a page or to a mailbox, and does not run anything.
+/// Returns whether an address is that of a page or a mailbox, which runs nothing.
 fn is_safe_link(address: &str) -> bool {
     let is = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     is("https://") || is("http://") || is("mailto:")

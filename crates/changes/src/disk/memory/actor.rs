@@ -8,7 +8,7 @@ use crate::disk::Handle;
 use crate::disk::memory::Memory;
 use crate::disk::memory::state::{DiskState, Inode, InodeBody, ROOT, no_dir};
 
-/// Another process, which uses whole paths and bypasses the hook.
+/// Acts as another process, by paths and without calling the hook.
 #[derive(Debug)]
 pub struct Actor<'m>(pub(super) &'m Memory);
 

@@ -14,7 +14,7 @@ pub(super) struct PlayedStage {
     pub(super) memory: Memory,
     pub(super) answer: VerbAnswer,
     pub(super) past: Past,
-    /// For each call, true if it changes something.
+    /// Set for each call that changes something.
     pub(super) calls: Vec<bool>,
     /// The disk before each changing call after the last event, and at the end, each with the number of the call.
     pub(super) moments: Vec<(u64, Memory, Past)>,

@@ -28,7 +28,7 @@ pub(super) struct StartDisk {
     /// The selected items of the scenario.
     pub(super) items: Vec<usize>,
     before: FileContents,
-    /// The files of the store before the change, and after it if nothing fails.
+    /// The files of the store before the change, and those after a change without faults.
     store: FileContents,
     changed: FileContents,
 }
@@ -48,7 +48,7 @@ impl VerbAnswer {
     pub(super) fn done(&self) -> Option<u8> {
         let mask = |done: &mut dyn Iterator<Item = bool>| done.enumerate().map(|(at, is)| u8::from(is) << at).sum();
         match self {
-            // An outcome that may not be on the disk is reported as in doubt.
+            // If the journal reports doubt, the result may not be on the disk.
             Self::Run(outcome) if outcome.doubt.is_some() => None,
             Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
             Self::Undo(report) if report.doubt.is_some() => None,
@@ -74,9 +74,9 @@ pub(super) enum DiskLayout {
 pub(super) struct Past {
     /// Set if another process acted.
     pub(super) has_actor: bool,
-    /// Set if it did more than append.
+    /// Set if another process did more than append.
     pub(super) has_taken: bool,
-    /// Bit mask of the paths that it wrote, by their index in [`MINE`].
+    /// Bit mask of the paths that another process wrote, by their index in [`MINE`].
     pub(super) written: u8,
     /// Set if the power failed.
     pub(super) has_lost_power: bool,
@@ -150,7 +150,7 @@ impl StartDisk {
             place.run(&change).expect("a run");
             memory.settle();
         }
-        // Undoing may lose content that the change wrote, and purging may lose purged content.
+        // Undoing may drop content that the change wrote, and purging may drop content that was to be purged.
         let mut before = unchanged.clone();
         if verb == VerbToTry::Purge {
             before.retain(|path, bytes| changed.get(path) == Some(bytes));
@@ -159,7 +159,8 @@ impl StartDisk {
         Self { name, verb, memory, change, items: items.to_vec(), before, store: unchanged, changed }
     }
 
-    /// Small changes: each kind of step, done, undone and purged, on one file system, on two, and on a plain one.
+    /// Returns small changes: each kind of step, done, undone and purged, on one file system, on two, and on one
+    /// without exchange and hard links.
     pub(super) fn small() -> Vec<Self> {
         let mut starts = Vec::new();
         for verb in [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge] {
@@ -172,7 +173,7 @@ impl StartDisk {
         starts
     }
 
-    /// Larger changes, with all of these kinds of step.
+    /// Returns larger changes, with the kinds of step of [`Self::small`].
     pub(super) fn large() -> Vec<Self> {
         let verbs = [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge];
         let kinds = [DiskLayout::One, DiskLayout::Apart];
@@ -202,7 +203,7 @@ impl StartDisk {
                 _ => None,
             })
             .collect();
-        // The first content at or after a text in sorted order begins with it, if any does.
+        // In sorted order, the first content at or after a text begins with that text if any content does.
         let is_there = |was: &[u8]| contents.range(was..).next().is_some_and(|is| is.starts_with(was));
         for (path, bytes) in &self.before {
             if !is_there(bytes) {
@@ -247,7 +248,7 @@ impl StartDisk {
         for (number, (item, done)) in self.change.iter().zip(&outcome.done).enumerate() {
             let why = match done {
                 ItemResult::Done | ItemResult::Unchanged => {
-                    // Data that was written to at the last moment stays in its place.
+                    // Data that was written right before the check stays in its place.
                     let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
                     let is_mine = |(path, node): (&PathBuf, &ActorNode)| {
                         let of_item = path.strip_prefix(&kept).is_ok_and(|name| {
@@ -265,7 +266,7 @@ impl StartDisk {
                 }
                 ItemResult::Failed(why) | ItemResult::Skipped(why) | ItemResult::Refused(why) => why,
             };
-            // An item that could not be restored is in the trash, according to its message.
+            // The message of an item that could not be restored says that its data is in the trash.
             if why.contains("could not be undone") {
                 has_stuck = true;
                 continue;

@@ -34,11 +34,11 @@ pub(super) struct ScheduleCounts {
     pub(super) pairs: AtomicU64,
     /// Deaths and losses of power after a fault.
     pub(super) faulted: AtomicU64,
-    /// Deaths and losses of power in the recovery from any of these.
+    /// Deaths and losses of power in the recovery from these.
     pub(super) recoveries: AtomicU64,
     /// Several random faults and actions, in the verb and in the recovery, drawn by a seed.
     pub(super) drawn: AtomicU64,
-    /// Number of different disks that these left, which were recovered and checked.
+    /// Number of different disks that the schedules left, each recovered and checked once.
     pub(super) states: AtomicU64,
 }
 
@@ -125,7 +125,7 @@ impl<'s> ScheduleWalk<'s> {
             let played = self.play(&root, 0, events, true);
             self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
         })?);
-        // A call that fails once leaves the most work.
+        // A call that fails once leaves the most work to recover.
         let is_plain = |node: &WalkNode| matches!(node.schedule[..], [(_, _, ScheduledEvent::Fail(0))]);
         nodes.sort_by_key(|node| (!is_plain(node), node.key));
         self.each_element(&nodes, Some(until + rest / 4), 0, |node| {
