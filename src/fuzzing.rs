@@ -17,7 +17,7 @@ use crate::view::render::export::safety;
 
 /// Exports a conversation as Markdown. A line that begins with a byte below 3 begins a message of another role.
 pub fn markdown(data: &[u8]) {
-    let mut said: Vec<(Role, String)> = Vec::new();
+    let mut messages: Vec<(Role, String)> = Vec::new();
     for line in String::from_utf8_lossy(data).split_inclusive('\n') {
         let role = match line.as_bytes().first() {
             Some(0) => Some(Role::Assistant),
@@ -25,13 +25,13 @@ pub fn markdown(data: &[u8]) {
             Some(2) => Some(Role::Tool),
             _ => None,
         };
-        match (role, said.last_mut()) {
+        match (role, messages.last_mut()) {
             (None, Some((_, text))) => text.push_str(line),
-            (role, _) => said
+            (role, _) => messages
                 .push((role.unwrap_or(Role::Assistant), line.trim_start_matches(['\0', '\u{1}', '\u{2}']).to_owned())),
         }
     }
-    let fault = HOME.with(|env| safety::fault(&said, env));
+    let fault = HOME.with(|env| safety::fault(&messages, env));
     assert!(fault.is_none(), "{}", fault.unwrap_or_default());
 }
 

@@ -21,29 +21,30 @@ use crate::system::fsio::{EntryKind, EntryMetadata};
 /// A function that finds the package of an installed program.
 pub(crate) type FindPackage<'a> = &'a dyn Fn(&str) -> Option<Package>;
 
-/// The directory of an agent's output, one per user, in the directory for temporary files or in the one that a variable names.
+/// The directory of an agent's output, one per user, in the directory for temporary files or in the one that a variable
+/// names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutputDir {
-    /// The variable that names the directory above it.
+    /// The variable that names the parent directory.
     pub variable: &'static str,
-    /// Its name up to the number of the user.
+    /// The directory's name up to the number of the user.
     pub prefix: &'static str,
 }
 
 impl OutputDir {
-    /// Returns its name for the user of this process.
+    /// Returns the directory's name for the user of this process.
     pub(crate) fn name(self) -> String {
         format!("{}{}", self.prefix, rustix::process::geteuid().as_raw())
     }
 
-    /// Returns its path; `None` if it does not exist or the home is another one, and if it is a link or belongs to another user,
-    /// because anyone may create entries in a directory for temporary files.
+    /// Returns the directory's path. `None` if it does not exist, the home is another one, or it is a link or belongs
+    /// to another user: anyone may create entries in a directory for temporary files.
     pub(super) fn path(self, env: &Env) -> Option<PathBuf> {
         let chosen = env.variable(self.variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
         let path = chosen.unwrap_or_else(|| env.temp_dir()).join(self.name());
         let is_own =
             |look: EntryMetadata| look.kind == EntryKind::Dir && look.owner.0 == rustix::process::geteuid().as_raw();
-        (!env.foreign_home && EntryMetadata::at(&path).is_ok_and(is_own)).then_some(path)
+        (!env.foreign_home && EntryMetadata::of_path(&path).is_ok_and(is_own)).then_some(path)
     }
 }
 
@@ -73,11 +74,11 @@ pub(crate) struct About {
     pub decide: fn(&mut SessionCopy),
     /// Returns the links of a record of a transcript to other records; `None` if the line is not a record.
     pub link: fn(&[u8]) -> Option<Link<'_>>,
-    /// The member of a record with the id of its parent, if a missing parent cuts off what comes before, and another
-    /// value there joins both parts.
+    /// The member with the id of a record's parent, if a missing parent cuts off the earlier records, and setting the
+    /// member joins both parts.
     pub parent_at: Option<&'static str>,
-    /// The longest time between a record and an earlier one that the agent takes for its missing parent; `None` if it
-    /// takes none.
+    /// Maximum time between a record and an earlier one that the agent uses in place of a missing parent; `None` if it
+    /// uses none.
     pub bridges: Option<SignedDuration>,
     /// The agent's command that renames a session; the words `ID` and `TITLE` are replaced. Empty if there is none.
     pub renames: &'static [&'static str],
@@ -86,7 +87,7 @@ pub(crate) struct About {
     /// Checks whether a line of a transcript is a record of a move, which continues no conversation; `None` if a move adds
     /// no record.
     pub is_move_record: Option<fn(&[u8]) -> bool>,
-    /// Set if forks of it keep sessions of the same form in other homes.
+    /// Set if forks of the agent store sessions in the same format in other homes.
     pub has_forks: bool,
     /// Types of records without a time that the agent itself writes at the end of a transcript. Other records without a time may
     /// be newer than the conversation.
@@ -98,19 +99,22 @@ pub(crate) struct About {
     pub half_line: HalfLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
     pub api_error: Option<&'static str>,
-    /// Text in every line that takes messages back; `None` if records name the record that they follow, or nothing is taken back.
+    /// Text in every line that rolls back messages; `None` if records name their parents, or messages are never rolled
+    /// back.
     pub rewind_mark: Option<&'static str>,
-    /// Set if a session is found from its own directory alone, so that no other directory can replace a missing one.
+    /// Set if the agent finds a session from the session's own directory only, so that no other directory can replace a
+    /// missing one.
     pub needs_own_dir: bool,
     /// Set if a server that resumes a session needs a session-info.json, which is then written first.
     pub needs_session_info: bool,
-    /// Set if the agent resumes a session in its launch directory only, and asks in any other: without a terminal it
-    /// then does nothing, and reports success.
+    /// Set if the agent resumes a session in its launch directory only, and asks a question elsewhere: without a
+    /// terminal it then does nothing, and reports success.
     pub asks_elsewhere: bool,
-    /// Set if only its open file shows that a session is in use, so that without a view of open files none is known to be
-    /// idle.
+    /// Set if only an open file shows that a session is in use, so that no session is known to be idle if open files
+    /// cannot be listed.
     pub has_open_file_only: bool,
-    /// Set if a register, a lock or an open file shows that a session is open, also while its client waits for a prompt.
+    /// Set if a register, a lock or an open file shows that a session is open, even while its client waits for a
+    /// prompt.
     pub marks_use: bool,
     /// The lists that name sessions apart from the sessions' own files.
     pub lists: &'static [ListAt],
@@ -123,12 +127,13 @@ pub(crate) struct About {
     /// Set if the file of [`super::Reading::verbatim`] also contains titles and first prompts verbatim, so that
     /// `search` can skip a session whose file lacks the text.
     pub has_verbatim_titles: bool,
-    /// Text about removed sessions that the agent's own list still shows, and the command that clears them; `ID` is the
-    /// session.
+    /// Text about removed sessions that the agent's own list still shows, and the command that clears them; `ID` is
+    /// replaced.
     pub still_lists: Option<&'static str>,
     /// Length of the prefix of an id that the agent prints, and accepts instead of the whole id.
     pub printed_id: Option<usize>,
-    /// Returns whether a project is named after a hash of its directory, so that every known directory is worth trying.
+    /// Returns whether a project is named after a hash of its directory, so that the hashes of all known directories
+    /// are compared.
     pub is_hash: fn(&str) -> bool,
     /// Commands that start a new session with a first prompt. Source: the `--help` of `tested_version`, unless a
     /// comment names another one.
@@ -137,7 +142,8 @@ pub(crate) struct About {
     pub fit_command: fn(&mut Command, &SessionCopy, FindPackage<'_>),
     /// Checks whether the agent, started in a directory with one prompt, would answer it there and end.
     pub check_prompt: fn(&SessionCopy, &Path) -> Result<(), Unable>,
-    /// Returns whether the agent's own resume joins the process that uses the session, so that nothing is taken over.
+    /// Returns whether the agent's own resume attaches to the process that uses the session, so that nothing is taken
+    /// over.
     pub joins: fn(&SessionCopy) -> bool,
     /// Returns the command that makes an agent rebuild its list of a store's sessions, if it finds them by its list
     /// only.
@@ -155,13 +161,13 @@ pub(crate) struct About {
     pub output_dir: Option<OutputDir>,
     /// Records of other programs about the directories in which the agent's sessions were working.
     pub cwd_records: Option<&'static dyn CwdRecords>,
-    /// Returns the way to fold a copy that contains only a log into another copy of the session; `None` if it contains
-    /// anything else.
+    /// Returns how a copy that contains only a log can be folded into another copy of the session; `None` if it
+    /// contains other data.
     pub fold: fn(&Path, &Path) -> Result<Option<StrayLog>, PathError>,
 }
 
-/// Size in bytes from which a transcript is called large: clients take long to open one, or refuse it (14 public reports
-/// about Copilot CLI, Claude Code, Pi and Codex name 100 MB and more).
+/// Minimum size in bytes of a large transcript: clients open these slowly, or refuse them (14 public reports about
+/// Copilot CLI, Claude Code, Pi and Codex name 100 MB and more).
 const LARGE: u64 = 100_000_000;
 
 impl About {
@@ -216,7 +222,7 @@ impl About {
         fold: |_, _| Ok(None),
     };
 
-    /// Returns the way to make a session without the large parts of a copy; `None` if that is not supported.
+    /// Returns the function that makes a session without the large parts of a copy; `None` if that is not supported.
     pub(crate) fn slim_of(&self, copy: &SessionCopy) -> Option<Slim> {
         self.slim.filter(|slim| copy.kind != SessionKind::Subagent && (slim.is_supported)(copy))
     }

@@ -1,7 +1,7 @@
 //! Finds the newest time of a log whose records are not ordered by time.
 //!
-//! A compaction, a branch or a migration writes old records again after newer ones, so the last records are not an
-//! upper bound of the activity of a session.
+//! A compaction, a branch or a migration writes old records again after newer ones, so the last records do not limit
+//! the activity of a session.
 
 use jiff::SignedDuration;
 
@@ -10,7 +10,7 @@ use super::upkeep::modified_at;
 use crate::format::times;
 use crate::session::{FILE_TIME_STEP, Fact, SessionCopy};
 
-/// A file that was changed this much later than its last record is examined more closely.
+/// Time between the last record and the last change of a file from which the file is examined more closely.
 const LATE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Raises the activity of a copy to the newest time near the end of its log, if the time of the file allows it.
@@ -22,7 +22,7 @@ pub(super) fn check_activity(agent: &dyn Agent, copy: &mut SessionCopy) {
     if latest.duration_since(active) <= LATE {
         return;
     }
-    // A file that has become unreadable is reported elsewhere.
+    // Other code reports a file that has become unreadable.
     if let Ok(Some(newest)) = times::newest_value_near_end(&path, latest)
         && newest > active
     {

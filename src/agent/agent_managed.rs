@@ -28,7 +28,7 @@ pub(crate) struct AgentManaged {
 pub(crate) struct ImportCommand {
     /// The command, which is run in the directory of the session; the file is appended.
     pub words: &'static [&'static str],
-    /// The database of a store into which it imports by default.
+    /// The database of a store into which the agent imports by default.
     pub usual: &'static str,
     /// The variable that selects another database.
     pub variable: &'static str,

@@ -15,7 +15,7 @@ use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::process::StartTime;
 
-/// Which parts of a copy to read.
+/// The parts of a copy to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// The minimum that `list` needs.
@@ -50,9 +50,9 @@ pub(crate) struct ReadContext<'a> {
     pub env: &'a Env,
     /// The facts from the store's small files.
     pub notes: &'a StoreNotes,
-    /// Which parts of the copy to read.
+    /// The parts of the copy to read.
     pub depth: Depth,
-    /// Set if the total size of a copy is needed, which requires the metadata of every file that belongs to it.
+    /// Set if the total size of a copy is needed, which requires the metadata of every file of the session.
     pub sizes: bool,
     /// A callback that receives the transcript.
     pub inspector: &'a Inspector,
@@ -129,10 +129,10 @@ impl StoreNotes {
 /// A process that registered itself as the user of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LiveRecord {
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// The start of the process, which distinguishes it from a later one with the same id.
     pub started: Option<StartTime>,
-    /// Its activity, if the file has it.
+    /// The activity of the process, if the file has it.
     pub state: Option<State>,
 }

@@ -17,7 +17,7 @@ pub(crate) fn belongings_of_many() -> FindBelongings {
     })
 }
 
-/// Reads a copy from the two ends of its files, and corrects its emptiness and activity, which these may not show.
+/// Reads a copy from the two ends of its files, and corrects its emptiness and activity, which the ends may not show.
 ///
 /// # Errors
 ///

@@ -11,8 +11,8 @@ use crate::system::env::Env;
 
 /// Lists the files of an agent's sessions, for removal, the archive and `doctor`.
 pub(crate) trait Housekeeping: Reading {
-    /// Returns every path that belongs to a copy and exists, including its own. If only the agent can remove it,
-    /// returns the reason with the agent's own command. Directories that sessions share are listed by `listings`.
+    /// Returns every existing path of a copy, including its own. If only the agent can remove the copy, returns the
+    /// reason with the agent's own command. `listings` lists directories that sessions share.
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
         match self.engine_of(place).agent_managed() {
             Some(agent_managed) => Err(agent_managed.removes_alone(place)),
@@ -20,12 +20,12 @@ pub(crate) trait Housekeeping: Reading {
         }
     }
 
-    /// Returns the files that the agent needs to find a copy, and that exist for other sessions too.
+    /// Returns the existing files that the agent needs to find a copy and that other sessions use too.
     fn companions(&self, _place: &Located) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Finds files in a store that belong to no session there, and temporary files outside of sessions.
+    /// Finds files in a store that belong to no session, and temporary files outside of sessions.
     fn orphans(&self, _store: &Store, _env: &Env) -> Strays {
         Strays::default()
     }

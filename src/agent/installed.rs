@@ -1,4 +1,4 @@
-//! Finds the package that an installed program belongs to. Only files are read; the program is never run.
+//! Finds the package of an installed program. Only files are read; the program is never run.
 //!
 //! Evidence, as npm 11.19, pip 24.2 and uv 0.13.9 leave it: the `bin` of a package.json above the program, to which a
 //! link leads; for Python, the module that a console script imports, and that module's `dist-info` in
@@ -38,7 +38,7 @@ pub(crate) struct Package {
 
 impl Package {
     /// Finds the package of the program that a shell would start by this name; `None` if its files do not show one.
-    pub(crate) fn of(program: &str, env: &Env) -> Option<Self> {
+    pub(crate) fn find_on_path(program: &str, env: &Env) -> Option<Self> {
         let ProgramSearch::Found(path) = env.find_program(program) else { return None };
         let real = reach::canonicalize(&path).ok()?;
         npm(&real, program).or_else(|| {
@@ -50,14 +50,14 @@ impl Package {
         })
     }
 
-    /// Returns whether it is this package, in any version.
-    pub(crate) fn is(&self, registry: PackageRegistry, name: &str) -> bool {
+    /// Returns whether the package has this name, in any version.
+    pub(crate) fn has_name(&self, registry: PackageRegistry, name: &str) -> bool {
         self.registry == registry && self.name == name
     }
 
-    /// Returns whether its version is at least this one; `None` if its version is not made of numbers.
+    /// Returns whether the package's version is at least this one; `None` if the version does not consist of numbers.
     pub(crate) fn is_at_least(&self, major: u64, minor: u64) -> Option<bool> {
-        // Anything after the numbers marks a version before or after a release.
+        // Text after the numbers marks a version before or after a release.
         let mut numbers = self.version.split(['.', '-', '+']).map(|number| number.parse::<u64>().ok());
         let version = (numbers.next()??, numbers.next()??);
         Some(version >= (major, minor))
@@ -94,7 +94,8 @@ fn python(real: &Path, script: &str) -> Option<Package> {
     let mut versions: Vec<String> = folders.flat_map(|folder| versions_in(&folder, module)).collect();
     versions.sort();
     versions.dedup();
-    // Two Pythons may each have another version, and the script does not show which one is used.
+    // Two versions of Python may each have another version of the package, and the script does not show which one is
+    // used.
     let version = versions.pop().filter(|_| versions.is_empty())?;
     Some(Package { registry: PackageRegistry::PyPi, name: module.to_owned(), version })
 }
@@ -112,7 +113,7 @@ fn names(dir: &Path) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Reads the start of a script; `None` if it is not one.
+/// Reads the start of a script; `None` if the file is not a script.
 fn beginning(real: &Path) -> Option<String> {
     let (file, _) = fsio::open_regular(real).ok()?;
     let mut bytes = Vec::new();

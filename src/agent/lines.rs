@@ -344,8 +344,8 @@ impl<L: Log> Engine for Lines<L> {
                     let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
                     let id = turn.as_mut().and_then(|turn| turn.id.take());
                     match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
-                        Some(_) if branches.is_cut_off(branches.of(number)) => cut_off += 1,
-                        Some(_) if branches.of(number) != ACTIVE => hidden += 1,
+                        Some(_) if branches.is_cut_off(branches.number_of_line(number)) => cut_off += 1,
+                        Some(_) if branches.number_of_line(number) != ACTIVE => hidden += 1,
                         Some(turn) if turn.is_reply() => replies += 1,
                         Some(_) => prompts += 1,
                         None => {}
@@ -394,7 +394,7 @@ impl<L: Log> Engine for Lines<L> {
             let is_wanted = branches.has(number, wanted);
             number += 1;
             let messages = is_wanted.then(|| messages::<L>(line, copy)).flatten();
-            messages.into_iter().flatten().try_for_each(|message| see(message.on(branch)))
+            messages.into_iter().flatten().try_for_each(|message| see(message.on_branch(branch)))
         })
     }
 

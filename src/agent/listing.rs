@@ -1,4 +1,4 @@
-//! Cached listings of directories, to find names by prefix and files below.
+//! Cached listings of directories: finds names by prefix, and files below a directory.
 
 use crate::system::reach;
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ pub(super) struct Beginnings {
 
 impl Beginnings {
     /// Lists a directory, including links; an unreadable directory is empty.
-    pub(super) fn of(dir: &Path) -> Self {
+    pub(super) fn read_dir(dir: &Path) -> Self {
         let (mut text, mut names) = (Vec::new(), Vec::new());
         for entry in reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
             let start = text.len();
@@ -44,7 +44,7 @@ impl Beginnings {
     }
 
     /// Returns the paths of the entries whose names begin with `beginning`.
-    pub(super) fn with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
+    pub(super) fn entries_beginning_with<'b>(&'b self, beginning: &str) -> impl Iterator<Item = PathBuf> + use<'b> {
         let beginning = beginning.as_bytes().to_owned();
         let first = self.names.partition_point(|name| self.name(name) < beginning.as_slice());
         let names = self.names[first..].iter().map(|name| self.name(name));
@@ -52,7 +52,7 @@ impl Beginnings {
     }
 }
 
-/// Listings of directories that several sessions share. By default each directory is listed when it is asked for.
+/// Listings of directories that several sessions share. By default, a directory is listed on each request.
 #[derive(Debug, Default)]
 pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Cell>>>);
 
@@ -60,25 +60,25 @@ pub(crate) struct Listings(Option<Mutex<HashMap<PathBuf, Cell>>>);
 type Cell = Arc<OnceLock<Arc<Beginnings>>>;
 
 impl Listings {
-    /// Creates listings for many sessions: each directory is listed once.
+    /// Creates cached listings: each directory is listed once for many sessions.
     pub(super) fn cached() -> Self {
         Self(Some(Mutex::default()))
     }
 
     /// Returns the names in a directory.
-    pub(super) fn of(&self, dir: &Path) -> Arc<Beginnings> {
-        let Some(cache) = &self.0 else { return Arc::new(Beginnings::of(dir)) };
+    pub(super) fn read_once(&self, dir: &Path) -> Arc<Beginnings> {
+        let Some(cache) = &self.0 else { return Arc::new(Beginnings::read_dir(dir)) };
         let mut known = cache.lock().unwrap_or_else(PoisonError::into_inner);
         let cell = known.get(dir).cloned().unwrap_or_else(|| Arc::clone(known.entry(dir.to_owned()).or_default()));
-        // Only a thread that needs the same directory waits for it.
+        // Only threads that need the same directory wait for it.
         drop(known);
-        Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::of(dir))))
+        Arc::clone(cell.get_or_init(|| Arc::new(Beginnings::read_dir(dir))))
     }
 
-    /// Returns the path of an entry with this name in a directory. For one session, its directory is not listed.
+    /// Returns the path of an entry with this name in a directory. Without a cache, the directory is not listed.
     pub(super) fn named(&self, dir: &Path, name: &str) -> Option<PathBuf> {
         match &self.0 {
-            Some(_) => self.of(dir).named(name),
+            Some(_) => self.read_once(dir).named(name),
             None => Some(dir.join(name)).filter(|path| is_there(path)),
         }
     }

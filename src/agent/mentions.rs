@@ -1,5 +1,5 @@
-//! Sessions that an agent's other files name: its lists of prompts, and its indexes of sessions. They remain after the
-//! files of a session are gone.
+//! Finds sessions that an agent's other files name: its lists of prompts, and its indexes of sessions. These remain
+//! when the files of a session are gone.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::system::fsio;
 /// Maximum size of a list that is one document.
 const MAX_LIST: u64 = 64 * 1024 * 1024;
 
-/// A list below the root of a store, and the members of its records. The name of a member that the records do not have
-/// is empty.
+/// A list below the root of a store, and the members of its records; a member that the records do not have has an empty
+/// name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListAt {
     /// The path below the root; a `*` matches any name of a directory.
@@ -31,7 +31,7 @@ pub(crate) struct ListAt {
 #[derive(Clone, Debug)]
 pub(crate) struct Mention {
     pub agent: AgentKind,
-    /// The id; `None` for an entry that has lost it.
+    /// The id; `None` for an entry without one.
     pub id: Option<String>,
     /// The list, or the directory of an index.
     pub list: PathBuf,
@@ -43,7 +43,7 @@ pub(crate) struct Mention {
     pub text: String,
 }
 
-/// Finds the mentions in the lists of a store that `About` describes. A list that cannot be read names nothing.
+/// Finds the mentions in the lists of a store that `About` describes. A list that cannot be read is ignored.
 pub(super) fn in_lists(agent: AgentKind, lists: &[ListAt], store: &Store) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for list in lists {

@@ -1,4 +1,4 @@
-//! The interface of every agent: the location of its sessions, their contents, and the command that resumes them.
+//! The interface of every agent: where its sessions are, what they contain, and the command that resumes them.
 //!
 //! An agent is one folder here and one line in `session::agents`. This room only reads.
 
@@ -104,14 +104,14 @@ pub(crate) use resuming::Resuming;
 pub(crate) use said::{Interest, Said};
 pub(crate) use unable::Unable;
 
-/// A program that writes sessions. Each agent implements the four parts; those without required methods may be empty.
+/// A program that writes sessions. Each agent implements four traits; those without required methods may be empty.
 pub(crate) trait Agent: Listed + Reading + Resuming + Moving + Housekeeping {
     /// Returns the description of the agent.
     fn about(&self) -> &'static About {
         about(self.kind())
     }
 
-    /// Returns whether its sessions can be in any working directory, and it has run in this home.
+    /// Returns whether sessions of the agent can be in any working directory, and the agent has run in this home.
     fn is_anywhere(&self, env: &Env) -> bool {
         self.about().is_anywhere && self.stores(env).iter().any(|store| reach::is_dir(&store.root) == Some(true))
     }

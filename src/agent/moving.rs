@@ -1,4 +1,5 @@
-//! Moving sessions: the directory in which each belongs, and the changes of an agent's files that move or rename one.
+//! Moving sessions: the project to which a session belongs, and the changes of an agent's files that move or rename a
+//! session.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +12,14 @@ use crate::session::repository::Repository;
 use crate::session::{Located, SessionCopy};
 use crate::system::names;
 
-/// Returns whether a rule accepts a directory as text, in the given spelling or that of the disk. Only a path that
-/// exists can be resolved.
+/// Returns whether a rule accepts a directory as text: as spelled, or as spelled on the disk, which only an existing
+/// path has.
 pub(super) fn encodes(dir: &Path, rule: impl Fn(&str) -> bool) -> bool {
     names::is_either(dir, |dir| dir.to_str().is_some_and(&rule))
 }
 
-/// Returns whether the agent files the sessions of a directory where this one is; `None` if that is unknown.
+/// Returns whether the agent files the sessions of a directory in the same project as this one; `None` if that is
+/// unknown.
 pub(crate) fn leads_back(place: &Located, dir: &Path) -> Option<bool> {
     by_kind(place.agent())?.is_filed_under(place.project.as_deref()?, dir)
 }
@@ -43,7 +45,7 @@ pub(crate) trait Moving: Listed + Sync {
     /// Returns the changes that let the agent find the sessions of a store from other directories: one-time changes,
     /// and changes per session. By default no agent file is changed, and rejoin records the new directory.
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        Ok(Relocation::kept())
+        Ok(Relocation::changing_no_file())
     }
 
     /// Returns the file and the edit that change the title of a copy in the agent, or the reason why there are none.

@@ -1,4 +1,4 @@
-//! Checks whether a process writes to the files of a session. Few agents record their processes.
+//! Checks whether a process writes to the files of a session, because few agents record their processes.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use super::{Programs, about, by_kind};
 use crate::session::{Liveness, SessionCopy};
 use crate::system::process;
 
-/// Marks the copies that a program names on its command line, or whose conversation a process has open for writing, including those that were written just now and so
-/// may be in use. Too slow for every list.
+/// Marks the copies that a program names on its command line, or whose conversation a process has open for writing.
+/// Includes those that were just written and so may be in use. This is too slow for every list.
 pub(crate) fn mark_writers(copies: &mut [&mut SessionCopy]) {
     let written = |copy: &SessionCopy| by_kind(copy.place.agent()).map(|agent| agent.written(&copy.place));
     let files: Vec<Vec<PathBuf>> = copies.iter().map(|copy| written(copy).unwrap_or_default()).collect();

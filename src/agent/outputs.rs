@@ -20,7 +20,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Lists the output directories of every agent, `<project>/<id>` below its output directory.
+    /// Lists the output directories of every agent: `<project>/<id>` below its output directory.
     pub(crate) fn read(env: &Env) -> Self {
         let mut outputs = Self::default();
         for agent in all().iter().map(|agent| agent.kind()) {
@@ -52,13 +52,13 @@ impl Outputs {
     }
 
     /// Returns the output directories of a session.
-    pub(crate) fn of(&self, agent: AgentKind, id: &str) -> &[PathBuf] {
+    pub(crate) fn dirs_of_session(&self, agent: AgentKind, id: &str) -> &[PathBuf] {
         self.by_session.get(&(agent, id.to_owned())).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the size of a session's output in bytes.
     pub(crate) fn size_bytes(&self, agent: AgentKind, id: &str) -> u64 {
-        self.of(agent, id).iter().map(|dir| tree_size(dir)).sum()
+        self.dirs_of_session(agent, id).iter().map(|dir| tree_size(dir)).sum()
     }
 
     /// Returns each output directory with the agent and the id of its session.

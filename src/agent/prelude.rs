@@ -1,4 +1,4 @@
-//! The names that nearly every agent uses, for `use crate::agent::prelude::*`.
+//! The names that nearly every agent imports, for `use crate::agent::prelude::*`.
 
 pub(super) use std::ops::ControlFlow;
 pub(super) use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Finds the running programs of agents, because many agents leave no mark of a session that is open and waits.
+//! Finds the running programs of agents, because many agents leave no record of a session that is open and waits for
+//! input.
 
 use std::path::Path;
 
@@ -40,7 +41,8 @@ impl Programs {
         self.0.iter().find(uses).map(|running| running.pid)
     }
 
-    /// Returns whether a session is open, or may be: any program of an agent that leaves no mark may have it open.
+    /// Returns whether a session is open, or may be: any running program of an agent that leaves no record may have it
+    /// open.
     pub(crate) fn liveness(&self, place: &Located) -> Option<Liveness> {
         if let Some(pid) = self.user_of(place) {
             return Some(Liveness::Live { pid });
@@ -86,8 +88,8 @@ fn runs(words: &[String], about: &About) -> bool {
     is_named(first) || (is_interpreter && scripts.any(|word| is_named(word)))
 }
 
-/// Returns whether a program may use the store of a session: it does not if it has another home. `None` for a program of
-/// another user.
+/// Returns whether a program may use the store of a session; a program with another home does not. `None` for a program
+/// of another user.
 fn may_use(running: &RunningProcess, place: &Located) -> Option<bool> {
     let (about, (variables, cwd)) = (about(place.agent()), running.own.as_ref()?);
     let is_store = |name: &str| {
@@ -102,13 +104,13 @@ fn may_use(running: &RunningProcess, place: &Located) -> Option<bool> {
         let dir = Some(Path::new(dir)).filter(|dir| dir.is_absolute()).map(resolved);
         dir.is_some_and(|dir| path.starts_with(&dir) || root.starts_with(&dir))
     };
-    // The stores of some agents are in the projects.
+    // Some agents have their stores in the projects.
     let is_around = about.is_anywhere && path.ancestors().skip(1).take(2).any(|dir| cwd.starts_with(dir));
     let has_home = set.iter().any(|(name, _)| *name == VARIABLES[0]);
     Some(!has_home || is_around || named.into_iter().any(is_above))
 }
 
-/// Returns the value of an option such as `--session=ID`; any other word is its own value.
+/// Returns the value of an option such as `--session=ID`; any other word is returned unchanged.
 fn value_of(word: &str) -> &str {
     word.split_once('=').map_or(word, |(_, value)| value)
 }

@@ -31,7 +31,7 @@ pub(crate) trait Reading: Listed + Sync {
     /// Returns the roots of its sessions without those of the config file, by default from the variables and the root in its
     /// description.
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(self.kind(), env)
+        stores::selected_stores(self.kind(), env)
     }
 
     /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`, `count`

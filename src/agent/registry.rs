@@ -26,7 +26,7 @@ pub(crate) trait PointerWriter: Listed + Sync {
     /// Reads the pointer in a directory; `None` if there is none.
     fn pointer_in(&self, dir: &Path, env: &Env) -> Result<Option<Pointer>, PathError>;
 
-    /// Returns the directories that may contain a pointer: the program's own ones, and every directory that sessions of
+    /// Returns the directories that may contain a pointer: the program's own ones, and all directories that sessions of
     /// the other agent record.
     fn dirs(&self, env: &Env, known: &mut dyn Iterator<Item = &Path>, found: &mut Found) -> Vec<PathBuf>;
 
@@ -38,13 +38,14 @@ pub(crate) trait PointerWriter: Listed + Sync {
     /// that has moved.
     fn moved_pointer(&self, dir: &Path, mapping: &Mapping, env: &Env) -> Option<Act>;
 
-    /// Returns the project in which it looks for the session of a directory.
+    /// Returns the project in which the program searches for the session of a directory.
     fn project_of(&self, dir: &Path) -> String;
 
-    /// Returns whether the sessions of a project could be those of a directory, by its own rule or the other agent's.
+    /// Returns whether the sessions of a project could be those of a directory, by the program's own rule or the other
+    /// agent's.
     fn may_be_filed_under(&self, project: &str, dir: &Path) -> bool;
 
-    /// Returns the minimum size of a transcript in bytes; a smaller one is a failed start by its own rule.
+    /// Returns the minimum size of a transcript in bytes; a smaller one is a failed start by the program's rule.
     fn meaningful_bytes(&self) -> u64;
 
     /// Returns the plan of a new session of the other agent in a directory.
@@ -131,8 +132,8 @@ mod tests {
         }
     }
 
-    /// Returns the newest version in the sources of an agent on the page. If any was measured, versions that were only
-    /// read do not count.
+    /// Returns the newest version in the sources of an agent on the page. If a version was measured, versions that were
+    /// only read do not count.
     fn newest(sources: &str) -> Option<&str> {
         let measured = sources.split(';').find(|part| part.trim_start().starts_with("measured on "));
         let words = measured.unwrap_or(sources).split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));

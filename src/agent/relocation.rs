@@ -31,7 +31,7 @@ pub(crate) struct DirMove {
 pub(crate) struct StoreMove<'a> {
     pub store: &'a Store,
     pub moves: &'a [DirMove],
-    /// Old directories and the new ones, for every store.
+    /// The old and the new directories, for every store.
     pub mapping: &'a Mapping,
     pub env: &'a Env,
 }
@@ -80,7 +80,7 @@ impl Moved {
     }
 
     /// Changes no file of the agent.
-    pub(crate) fn kept() -> Self {
+    pub(crate) fn changing_no_file() -> Self {
         Self { acts: Vec::new(), is_kept: true }
     }
 }
@@ -98,8 +98,8 @@ pub(crate) struct Relocation<'a> {
 
 impl<'a> Relocation<'a> {
     /// Changes no file of the agent.
-    pub(crate) fn kept() -> Self {
-        Self::of_each(|_, _| Ok(Moved::kept()))
+    pub(crate) fn changing_no_file() -> Self {
+        Self::of_each(|_, _| Ok(Moved::changing_no_file()))
     }
 
     /// Creates changes for each session only.
@@ -108,7 +108,7 @@ impl<'a> Relocation<'a> {
     }
 }
 
-/// Returns a directory as text, because most agents cannot store any other path.
+/// Returns a directory as text, because most agents cannot store other paths.
 pub(super) fn text(dir: &Path) -> Result<&str, Unable> {
     dir.to_str().ok_or_else(|| format!("{} is not UTF-8, which its files cannot hold", dir.display()).into())
 }

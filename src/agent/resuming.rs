@@ -15,14 +15,14 @@ pub(crate) trait Resuming: Sync {
     /// why there is none.
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable>;
 
-    /// Checks right before the launch whether the agent, started in a directory, would continue this very copy; the
-    /// error describes what the agent would do instead.
+    /// Checks right before the launch whether the agent, started in a directory, would continue this copy; the error
+    /// describes what the agent would do instead.
     fn check_start(&self, _copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
         Ok(())
     }
 
-    /// Checks whether the installed program can resume a copy, if programs with the same name differ in that. Returns a
-    /// warning if their files do not show which one it is.
+    /// Checks whether the installed program can resume a copy, if there are several programs of that name. Returns a
+    /// warning if their files do not show which one is installed.
     fn check_program(&self, _copy: &SessionCopy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)
     }
@@ -32,7 +32,7 @@ pub(crate) trait Resuming: Sync {
         None
     }
 
-    /// Returns the command that fixes one copy that is marked as unlisted, and its effect; the notes of the copy
+    /// Returns the command that fixes one copy that is marked as unlisted, and the effect; the notes of the copy
     /// contain the reason. `None` if only [`list_anew`](super::about::About::list_anew) helps, for the whole store.
     fn help_unlisted(&self, _copy: &SessionCopy) -> Option<(String, &'static str)> {
         None

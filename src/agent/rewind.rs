@@ -1,4 +1,4 @@
-//! New sessions made from a part of another one: the messages up to some point, or all without their large parts.
+//! Makes new sessions from a part of another one: the messages up to some point, or all without their large parts.
 
 use std::borrow::Cow;
 use std::io;
@@ -26,9 +26,9 @@ pub(crate) struct CutPoint {
 /// A new session that is not written yet.
 #[derive(Debug)]
 pub(crate) struct NewCopy {
-    /// Its own directory, for an agent whose sessions have one.
+    /// The directory of the session, for an agent whose sessions have one.
     pub dir: Option<PathBuf>,
-    /// Its files, the transcript first.
+    /// The files of the session, the transcript first.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// The parts that were removed from it.
     pub removed: Removed,
@@ -38,12 +38,12 @@ pub(crate) struct NewCopy {
 /// is unreadable or too large.
 pub(crate) type Rewind = fn(&SessionCopy, CutPoint, &str) -> Result<NewCopy, PathError>;
 
-/// Makes sessions with all messages of a copy, without images, files and long results of tools.
+/// Makes sessions with all messages of a copy, but without images, files and long results of tools.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slim {
     /// Creates such a session with a new id. Fails as [`Rewind`] does.
     pub write: fn(&SessionCopy, &str) -> Result<NewCopy, PathError>,
-    /// Returns whether a copy has a form that is supported.
+    /// Returns whether a copy has a supported format.
     pub is_supported: fn(&SessionCopy) -> bool,
 }
 
@@ -54,7 +54,7 @@ impl Slim {
     }
 }
 
-/// Returns the error about a copy that no session can be made from.
+/// Returns the error about a copy from which no session can be made.
 pub(super) fn fails(copy: &SessionCopy, why: &str) -> PathError {
     PathError::new("copy", &copy.place.path, io::Error::other(why.to_owned()))
 }

@@ -5,9 +5,9 @@ use crate::session::Message;
 /// The part of a record that a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// Its messages.
+    /// The messages of the record.
     Messages,
-    /// The number of its messages.
+    /// The number of messages in the record.
     Count,
     /// Nothing.
     Nothing,
@@ -16,7 +16,7 @@ pub(crate) enum Interest {
 /// The messages of a record, or their number.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// One of its messages.
+    /// One message of the record.
     Message(Message),
     /// The number of messages, none of which is needed.
     Uninteresting(u64),

@@ -1,4 +1,4 @@
-//! Reads small files next to conversations, without which the sessions are still worth listing.
+//! Reads small files next to conversations; sessions are listed even if these are unreadable.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::error::PathError;
 use crate::session::{Problem, SessionCopy};
 use crate::system::fsio;
 
-/// Reads a file of a session if it exists. An error becomes a note of the copy, which calls the file `name`.
+/// Reads a file of a session if it exists. An error becomes a note of the copy, in which the file is called `name`.
 pub(super) fn read_or_note(copy: &mut SessionCopy, path: &Path, limit: u64, name: impl Display) -> Option<Vec<u8>> {
     let note = |error: PathError| copy.notes.push(format!("{name} cannot be read: {}", error.reason()));
     fsio::read_if_present(path, limit).map_err(note).ok().flatten()

@@ -11,7 +11,7 @@ use crate::system::reach;
 
 /// Returns the stores that the agent's variables select, the variable with the highest precedence first, and the
 /// default store.
-pub(super) fn of(agent: AgentKind, env: &Env) -> Vec<Store> {
+pub(super) fn selected_stores(agent: AgentKind, env: &Env) -> Vec<Store> {
     let usual = env.home.join(about(agent).root);
     let mut stores: Vec<Store> = Vec::new();
     let (mut unset, mut default) = (Vec::new(), None);
@@ -41,8 +41,8 @@ pub(super) fn with_configured(agent: AgentKind, env: &Env, usual: impl Fn(&Env) 
     stores
 }
 
-/// Returns the store of an agent in a directory that replaces its usual one, such as `~/.claude`, or that replaces the home
-/// directory.
+/// Returns the store of an agent in a directory that replaces its usual one, such as `~/.claude`, or that replaces the
+/// home directory.
 pub(super) fn in_home(agent: AgentKind, home: &Path, env: &Env, usual: impl Fn(&Env) -> Vec<Store>) -> Option<Store> {
     let own = about(agent).variables.first().map(|(variable, _)| *variable);
     let candidate = |variable: &'static str| {
@@ -56,7 +56,7 @@ pub(super) fn in_home(agent: AgentKind, home: &Path, env: &Env, usual: impl Fn(&
     if exists(&first) { Some(first) } else { candidates.find(exists).or(Some(first)) }
 }
 
-/// Adds the program and the variables of the config file.
+/// Adds the program and the variables from the config file.
 fn led_by(rule: &StoreRule, mut store: Store) -> Store {
     store.unset.retain(|name| !rule.variables.contains_key(*name));
     store.set.extend(rule.variables.iter().map(|(name, value)| (name.clone().into(), value.into())));

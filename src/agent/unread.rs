@@ -1,5 +1,5 @@
-//! Sessions that rejoin does not read: those of other agents, with the command that lists or resumes them, and those in
-//! further homes of its agents.
+//! Finds sessions that rejoin does not read: those of other agents, with the command that lists or resumes them, and
+//! those in further homes of its agents.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) struct UnreadStore {
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
     pub root: PathBuf,
-    /// Set for a directory with sessions of an agent that rejoin reads elsewhere.
+    /// Set for a directory with sessions of an agent whose other stores rejoin reads.
     #[serde(skip)]
     pub is_further_home: bool,
     /// The command of that agent that lists or resumes its sessions, or the lines of the config file with which rejoin reads
@@ -64,7 +64,7 @@ pub(crate) struct UnreadStore {
     pub instead: Cow<'static, str>,
 }
 
-const fn at(base: Base, path: &'static str) -> StorePath {
+const fn store_path(base: Base, path: &'static str) -> StorePath {
     StorePath { base, path, with: &[] }
 }
 
@@ -86,7 +86,7 @@ use Base::{ApplicationSupport, Config, Data, Home, Variable};
 pub(crate) static UNREAD: [UnreadAgent; 4] = [
     UnreadAgent {
         name: "Kiro CLI",
-        places: &[at(Data, "kiro-cli/data.sqlite3"), at(ApplicationSupport, "kiro-cli/data.sqlite3")],
+        places: &[store_path(Data, "kiro-cli/data.sqlite3"), store_path(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
     },
     UnreadAgent {
@@ -105,12 +105,12 @@ pub(crate) static UNREAD: [UnreadAgent; 4] = [
     },
     UnreadAgent {
         name: "Zed",
-        places: &[at(Data, "zed/threads/threads.db"), at(ApplicationSupport, "Zed/threads/threads.db")],
+        places: &[store_path(Data, "zed/threads/threads.db"), store_path(ApplicationSupport, "Zed/threads/threads.db")],
         instead: "`zed DIR`, then the history of its agent panel",
     },
     UnreadAgent {
         name: "OpenClaw",
-        places: &[at(Variable("OPENCLAW_STATE_DIR"), "agents"), at(Home, ".openclaw/agents")],
+        places: &[store_path(Variable("OPENCLAW_STATE_DIR"), "agents"), store_path(Home, ".openclaw/agents")],
         instead: "`openclaw sessions --all-agents`, then `openclaw agent --session-id ID --message TEXT`",
     },
 ];
@@ -132,22 +132,23 @@ impl StorePath {
     /// Returns whether a path contains sessions.
     fn is_at(&self, path: &Path) -> bool {
         reach::exists_itself(path) != Some(false)
-            && (self.with.is_empty() || self.with.iter().any(|with| has(path, with)))
+            && (self.with.is_empty() || self.with.iter().any(|with| has_path(path, with)))
     }
 }
 
 /// Returns whether a directory has a path, in which `*` matches any name.
-fn has(dir: &Path, path: &str) -> bool {
+fn has_path(dir: &Path, path: &str) -> bool {
     match path.split_once("*/") {
         None => reach::exists(&dir.join(path)) == Some(true),
         Some((before, after)) => {
             let entries = reach::read_dir(&dir.join(before)).into_iter().flatten().flatten();
-            entries.into_iter().any(|entry| has(&entry.path(), after))
+            entries.into_iter().any(|entry| has_path(&entry.path(), after))
         }
     }
 }
 
-/// Returns every store that exists, or whose disk does not answer. Each is returned once, even if two bases lead to it.
+/// Returns every store that exists, or is on a mount that does not answer. Each is returned once, even if two bases
+/// lead to it.
 pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     let mut found: Vec<UnreadStore> = Vec::new();
     for UnreadAgent { name, places, instead, .. } in &UNREAD {
@@ -163,8 +164,8 @@ pub(crate) fn found(env: &Env) -> Vec<UnreadStore> {
     found
 }
 
-/// Returns the directories in the home and in `~/.config` that have sessions of an agent and that it does not read: those with
-/// a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
+/// Returns the directories in the home and in `~/.config` that have sessions of an agent but that it does not read:
+/// those with a part of its usual name, such as `~/.claudeHome`, and those of forks. Links are left out.
 fn further_homes(env: &Env) -> Vec<UnreadStore> {
     let known = registry::roots(env, &[]);
     let is_known = |dir: &Path| known.iter().any(|root| root.starts_with(dir) || dir.starts_with(root));

@@ -16,7 +16,7 @@ use crate::format::skim;
 use crate::session::{AgentKind, Problem, SessionCopy};
 use crate::system::reach;
 
-/// The time that a writer may need; an older temporary file, or file without messages, was left behind.
+/// The time that a writer may need; an older temporary file, or file without messages, is an orphan.
 pub(crate) const WRITERS_TIME: SignedDuration = SignedDuration::from_hours(1);
 
 /// A file or directory in a store that belongs to no session there.
@@ -26,11 +26,11 @@ pub(crate) struct Orphan {
     pub agent: AgentKind,
     /// The kind of orphan.
     pub kind: OrphanKind,
-    /// The session that it belonged to, if its name shows that.
+    /// The session of the orphan, if its name shows that.
     pub session_id: Option<String>,
     /// Its path.
     pub path: PathBuf,
-    /// Text for the user: its contents, the reason why it is not needed any more, or why it cannot be read.
+    /// Text for the user: its contents, the reason why it is not needed, or the reason why it cannot be read.
     pub holds: String,
     /// The time of the newest change in it.
     pub modified_at: Option<Timestamp>,
@@ -39,33 +39,33 @@ pub(crate) struct Orphan {
 /// An agent's handling of a torn last line of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HalfLine {
-    /// It ignores the line and continues after the previous one.
+    /// The agent ignores the line and continues after the previous one.
     PassedOver,
-    /// It appends its next record to the line, and later loses the earlier conversation by that.
+    /// The agent appends its next record to the line, and later loses the earlier conversation because of that.
     WrittenOn,
-    /// It continues no session at all while one has such a line.
+    /// The agent continues no session at all while one has such a line.
     Failing,
 }
 
-/// The kind of a stray.
+/// The kind of an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrphanKind {
     /// Files of a session that is missing from its expected path.
     Belongings,
-    /// The same, but a part of them cannot be read, so they may be needed.
+    /// Like [`Self::Belongings`], but a part of the files cannot be read, so they may be needed.
     UnreadBelongings,
     /// The temporary file of a writer.
     Temporary,
     /// The registration of a process that has ended.
     Registration,
-    /// A file in place of a session, in which a writer wrote nothing, or a part of the first record.
+    /// A file that an agent created for a session, but without a complete record.
     Debris,
 }
 
 /// The results of a search for orphaned files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strays {
-    /// The strays.
+    /// The orphans.
     pub orphans: Vec<Orphan>,
     /// Paths that could not be read.
     pub problems: Vec<Problem>,
@@ -86,7 +86,7 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Returns the time from which the agent deletes a copy, if it is known.
+    /// Returns the time from which the agent deletes a copy, if known.
     pub(crate) fn expiry(&self, copy: &SessionCopy) -> Option<Timestamp> {
         copy.modified_at?.checked_add(self.period).ok()
     }
@@ -126,16 +126,16 @@ pub(crate) struct Link<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The id of the parent record.
     pub parent: Option<Cow<'a, str>>,
-    /// The id of the record that the conversation continues from, if it names one.
+    /// The id of the record from which the conversation continues, if the record names one.
     pub leaf: Option<Cow<'a, str>>,
 }
 
 /// The relation of a stray log to the log of the session to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StrayLog {
-    /// Every record of it is also in the other log.
+    /// Every record of the stray log is also in the other log.
     AllKnown,
-    /// Every record of it is newer than the last one of the other log.
+    /// Every record of the stray log is newer than the last one of the other log.
     AllNewer,
     /// Some records are in the other log, or older than its end, and some are not.
     Mixed,
@@ -191,9 +191,9 @@ pub(crate) fn modified_at(path: &Path) -> Option<Timestamp> {
     reach::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.try_into().ok())
 }
 
-/// Returns the number of files below a directory, or the first error in words, and the time of their newest change.
+/// Returns the number of files below a directory, or the first error as text, and the time of their newest change.
 ///
-/// A directory's own time counts only if there is no file: it changes with every cleanup in it.
+/// A directory's own time counts only if there is no file: every cleanup in it changes that time.
 pub(super) fn contents(dir: &Path) -> (Result<usize, String>, Option<Timestamp>) {
     let (mut times, mut failure) = (Vec::new(), None);
     for entry in walkdir::WalkDir::new(dir) {

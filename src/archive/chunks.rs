@@ -18,7 +18,7 @@ pub(crate) const MAX_BLOB_BYTES: u64 = CHUNK_BYTES as u64 + 64 * 1024;
 /// The magic number of a skippable frame and the length of its content, both in little-endian order.
 const SEAL_HEAD: [u8; 8] = [0x5a, 0x2a, 0x4d, 0x18, 32, 0, 0, 0];
 const SEAL_BYTES: usize = SEAL_HEAD.len() + 32;
-/// The usual level of zstd: transcripts shrink to 1/6, at hundreds of megabytes per second.
+/// The usual level of zstd: transcripts shrink to 17 %, at hundreds of megabytes per second.
 const LEVEL: i32 = 3;
 
 /// Passes the chunks of a file to `see` in order, each of [`CHUNK_BYTES`] except the last.

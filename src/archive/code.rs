@@ -12,7 +12,7 @@ use crate::session::AgentKind;
 /// [`About::runs`](agent::about::About::runs) says.
 pub(crate) fn is_code(agent: AgentKind, copies: &[CopyAt], store: usize, path: &Path) -> bool {
     let copies = copies.iter().filter(|copy| copy.store == store);
-    // The directory above a copy may be named after a project, and so by anyone.
+    // The directory above a copy may be named after a project, so others can choose its name.
     let mut below = copies.filter_map(|copy| path.strip_prefix(copy.path.parent()?).ok());
     is_run(agent::about(agent).runs, below.next().unwrap_or(path))
 }

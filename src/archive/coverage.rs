@@ -1,5 +1,5 @@
-//! Sessions that this machine's part of an archive holds completely in their present state, so that removing them
-//! loses nothing.
+//! Finds sessions that this machine has archived completely in their current state, so that removing them loses
+//! nothing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -17,17 +17,17 @@ use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
 use crate::system::fsio;
 
-/// Returns the sessions that this machine has archived completely: all their belongings, with their present content.
+/// Returns the sessions that this machine has archived completely: all their belongings, with their current content.
 ///
-/// Reads the files and the blobs to their ends, so a session with a damaged blob does not count as held.
-pub(crate) fn held(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
+/// Reads the files and the blobs to their ends, so a session with a damaged blob does not count.
+pub(crate) fn archived_sessions(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let Some(own) = archive.own() else { return BTreeSet::new() };
     let holdings = archive.own_holdings();
     let is_held = |session: &&&Session| is_held(session, &holdings, &own);
     sessions.par_iter().filter(is_held).map(|session| session.key()).collect()
 }
 
-/// Like [`held`], for one session: reads only the manifests of that session.
+/// Like [`archived_sessions`], for one session: reads only the manifests of that session.
 pub(crate) fn is_whole(session: &Session, archive: &Archive) -> bool {
     let Some(own) = archive.own() else { return false };
     is_held(session, &archive.own_snapshots(session.agent, session.id()), &own)
@@ -54,7 +54,7 @@ fn is_held(session: &Session, holdings: &Holdings, own: &MachineDir) -> bool {
     all_are && names.iter().all(|name| own.chunk(name).is_ok())
 }
 
-/// Checks whether a path, and everything below it, is among these entries with its present content.
+/// Checks whether a path, and everything below it, is among these entries with its current content.
 fn is_as_archived(path: &Path, entries: &HashMap<PathBuf, &EntryContent>) -> bool {
     walkdir::WalkDir::new(path).into_iter().all(|found| {
         let Ok(found) = found else { return false };

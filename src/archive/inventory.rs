@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 4;
 /// Mode of an entry made from a session's rows.
 const PRIVATE: u32 = 0o600;
 
-/// Why a session is not archived.
+/// The reason why a session is not archived.
 #[derive(Debug)]
 pub(super) enum InventoryError {
     Refused(String),
@@ -71,7 +71,7 @@ pub(super) struct FileMetadata {
 }
 
 impl FileMetadata {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -110,7 +110,7 @@ pub(super) fn settled<S: PartialEq, T>(
 }
 
 /// Lists everything that belongs to a session, for all of its copies.
-pub(super) fn look(
+pub(super) fn list_entries(
     session: &Session,
     agent: &dyn Agent,
     find: impl Fn(&Located) -> Result<Belongings, Unable>,
@@ -220,7 +220,7 @@ fn walk(
         };
         let below = found.path().strip_prefix(&start).unwrap_or(found.path());
         let path = if found.depth() == 0 { path.to_owned() } else { path.join(below) };
-        see(path.strip_prefix(root).map(Path::to_owned).unwrap_or(path), kind, FileMetadata::of(&metadata));
+        see(path.strip_prefix(root).map(Path::to_owned).unwrap_or(path), kind, FileMetadata::from_metadata(&metadata));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The name of this machine in archives, and the sessions that it archived there, in the state directory.
+//! The name of this machine in archives, and the sessions that it archived, both stored in the state directory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ struct MachineIdentity {
     inode: u64,
 }
 
-/// Checks whether a directory's name is that of a machine: a host name and hexadecimal digits.
+/// Checks whether a directory name has the form of a machine's name: a host name and hexadecimal digits.
 pub(super) fn is_name(name: &str) -> bool {
     let digits = name.rsplit_once('-').map_or("", |(_, digits)| digits);
     digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
@@ -50,7 +50,7 @@ fn inode(disk: &dyn Disk, dir: &Path) -> u64 {
 ///
 /// The file with the name cannot be read.
 pub(crate) fn own_name(env: &Env) -> Result<Option<String>, String> {
-    name_in(&disk::of(env), &env.state_dir(), env)
+    name_in(&disk::with_faults_of(env), &env.state_dir(), env)
 }
 
 pub(super) fn name_in(disk: &dyn Disk, dir: &Path, env: &Env) -> Result<Option<String>, String> {
@@ -87,7 +87,7 @@ fn by_name(name: &str) -> Option<AgentKind> {
 pub(crate) struct Noted {
     /// The number of its newest state in this machine's directory; 0 if it has none.
     pub number: u64,
-    /// A digest of the names, sizes and times of its files here, when they were last compared.
+    /// A digest of the names, sizes and times of its files here, at the last comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
     /// The states of other machines that these files contain.
@@ -96,14 +96,14 @@ pub(crate) struct Noted {
     /// Set while a sync brings a state here, until the session has its directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_arriving: bool,
-    /// A digest of the reason why the session stayed as it is, when a sync last reported that.
+    /// A digest of the reason why the session was skipped, when a sync last reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<String>,
 }
 
 /// The sessions that this machine archived in one archive, by agent and full id.
 ///
-/// The archive's directory may be unmounted, or only a part of it may be there. These notes show what it must have.
+/// The archive's directory may be unmounted, or incomplete. These notes show what it must contain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MachineNotes {
     archive: PathText,
@@ -123,7 +123,7 @@ impl MachineNotes {
     ///
     /// The file cannot be read.
     pub(crate) fn read(root: &Path, env: &Env) -> Result<Self, String> {
-        Self::read_in(&disk::of(env), &env.state_dir(), root)
+        Self::read_in(&disk::with_faults_of(env), &env.state_dir(), root)
     }
 
     /// Like [`Self::read`], in a state directory on a disk.
@@ -175,8 +175,8 @@ impl MachineNotes {
         agents.flat_map(|(agent, sessions)| sessions.iter().map(move |(id, noted)| (agent, id.as_str(), noted)))
     }
 
-    /// Returns each session of which the machine's directory lacks the newest state: its directory and that number.
-    /// `newest` returns the number of the newest state there.
+    /// Returns each session whose newest state is missing in the machine's directory: its directory and the number of
+    /// that state. `newest` returns the number of the newest existing state.
     pub(super) fn missing(
         &self,
         dir: &MachineDir,

@@ -16,7 +16,7 @@ use crate::session::{AgentKind, Problem};
 use crate::system::disk::{self, Disk};
 use crate::system::fsio::{EntryKind, EntryMetadata};
 
-/// Upper bound on the size of a manifest in bytes; that of a session with 200,000 files is smaller.
+/// Maximum size of a manifest in bytes; that of a session with 200,000 files is smaller.
 pub(super) const MAX_MANIFEST: u64 = 64 * 1024 * 1024;
 /// Longest id used as a directory's name. A longer id, or one with characters other than letters, digits, `.`, `_` and
 /// `-`, is replaced by its digest.
@@ -105,7 +105,7 @@ impl MachineDir {
     }
 
     /// Returns the metadata of a path in the archive; `None` if it does not exist.
-    pub(super) fn look(&self, path: &Path) -> io::Result<Option<EntryMetadata>> {
+    pub(super) fn metadata_of(&self, path: &Path) -> io::Result<Option<EntryMetadata>> {
         match disk::open_parent(self.disk(), path) {
             Ok((dir, name)) => disk::look_if_present(self.disk(), (&dir, &name)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -115,7 +115,7 @@ impl MachineDir {
 
     /// Returns the size of a file of the archive in bytes, 0 if it is unknown.
     pub(super) fn size(&self, path: &Path) -> u64 {
-        self.look(path).ok().flatten().map_or(0, |look| look.size)
+        self.metadata_of(path).ok().flatten().map_or(0, |look| look.size)
     }
 
     /// Reads and checks a chunk.
@@ -175,7 +175,7 @@ impl MachineDir {
         paths
     }
 
-    /// Lists the directories in a directory; a link, which is not followed, may hide one and is a problem.
+    /// Lists the directories in a directory. A link, which is not followed, may hide one and is a problem.
     pub(crate) fn dirs(&self, dir: &Path, problems: &mut Vec<Problem>) -> Vec<PathBuf> {
         let mut dirs = Vec::new();
         for (path, kind) in self.entries(dir, problems) {

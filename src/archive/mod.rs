@@ -1,5 +1,5 @@
-//! The archive: copies of sessions that their agents do not delete, each chunk of content stored once per
-//! machine. Several machines can share it: each writes into its own directory, and reads those of the others.
+//! The archive: copies of sessions that their agents do not delete, each chunk of content stored once per machine.
+//! Several machines can share an archive: each writes into its own directory, and reads those of the others.
 //!
 //! `write` archives sessions, and `restore` restores them. docs/archive.md specifies the format.
 

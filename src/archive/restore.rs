@@ -1,4 +1,4 @@
-//! Restores an archived session: unpacks and checks it next to the journal, then moves it to unoccupied paths.
+//! Restores an archived session: unpacks and checks it in the state directory, then moves it to free paths.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -39,7 +39,7 @@ pub(crate) struct Restore<'a> {
     ready: PathBuf,
     /// Number of sessions added.
     sessions: usize,
-    /// The roots of their stores.
+    /// The roots of the sessions' stores.
     roots: BTreeSet<PathBuf>,
     /// The directories that the plan makes for the sessions.
     made: HashSet<PathBuf>,
@@ -94,7 +94,7 @@ impl<'a> Restore<'a> {
         }
     }
 
-    /// Restores also the files that an agent runs, if the user trusts their author.
+    /// Sets whether files that an agent runs are restored: the user trusts their author.
     pub(crate) fn trusting(self, with_code: bool) -> Self {
         Self { with_code, ..self }
     }
@@ -146,7 +146,7 @@ impl<'a> Restore<'a> {
                 Occupancy::Free { missing } => {
                     if let Some((item, earlier)) = self.placed.get(&target) {
                         if entry.role == EntryRole::Companion || earlier.node == entry.node {
-                            // Another session brings it.
+                            // Another session restores the same entry.
                             needs = Some(*item);
                         } else {
                             in_the_way.push(format!("another session brings {}", target.display()));
@@ -168,7 +168,7 @@ impl<'a> Restore<'a> {
                 Occupancy::Taken(why) => match present.as_ref().map(|present| present.replaced.contains(&target)) {
                     None => in_the_way.push(why),
                     Some(false) => {}
-                    Some(true) => match stamp::take(&target) {
+                    Some(true) => match stamp::take_stamp(&target) {
                         Ok(stamp) => {
                             steps.push(Step::Trash { path: target.as_path().into(), stamp });
                             steps.push(Step::Put { from: part.ready.clone(), path: target });
@@ -186,7 +186,7 @@ impl<'a> Restore<'a> {
             return Ok(false);
         }
         let mut reason =
-            format!("state {}, archived at {}", manifest.number, self.env.clock.shown(manifest.archived_at));
+            format!("state {}, archived at {}", manifest.number, self.env.clock.local_time(manifest.archived_at));
         if code > 0 {
             let title = agent::about(manifest.agent).title;
             reason.push_str(&format!("; without {} that {title} would run", files(code)));
@@ -210,7 +210,7 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// Returns a number of files in words.
+/// Formats a number of files.
 pub(crate) fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
@@ -235,7 +235,7 @@ impl Restore<'_> {
             _ => None,
         })?;
         let old = match manifest.file(&manifest.stores[at.store].0, &at.path.join(session_info::FILE_NAME)) {
-            // A file that is too large to read is not replaced.
+            // A file that is too large to be read is not replaced.
             Some((size, ..)) if size > session_info::MAX_BYTES => return None,
             Some((_, _, chunks)) => {
                 let dir = self.archive.dir_of(manifest);
@@ -243,18 +243,18 @@ impl Restore<'_> {
             }
             None => Vec::new(),
         };
-        // A valid file stays, even if it names a directory of another project.
+        // A valid file is kept, even if it names a directory of another project.
         session_info::parse(&old, |dir| self.env.expand(dir)).is_err().then_some(())?;
         let contents = session_info::render(&dir, created_at, Some(&old))?;
         Some(Info { ready, target, dir, contents })
     }
 }
 
-/// A present copy of a session that is older than the archived state.
+/// An existing copy of a session that is older than the archived state.
 pub(crate) struct Present<'r> {
-    /// The copy; it must be unchanged since it was seen.
+    /// The copy; it must be unchanged since the plan.
     pub seen: PlannedCopy,
-    /// The files that the archived state replaces. Other present files stay.
+    /// The files that the archived state replaces. Other existing files are kept.
     pub replaced: &'r BTreeSet<PathBuf>,
 }
 
@@ -393,7 +393,7 @@ impl Restore<'_> {
             return Ok(ChangeOutcome::default());
         }
         let mut state_dir = state_dir::open(env, self.change.verb, patience)?;
-        // The user may name a store that no variable names.
+        // The user may name a store that no variable selects.
         self.roots.iter().for_each(|root| state_dir.bounds.add(&SYSTEM, root));
         self.apply_locked(&state_dir, env)
     }
@@ -430,7 +430,7 @@ impl Restore<'_> {
             let (above, name) = disk::open_parent(disk, ready)?;
             take_owner(disk, (&above, name.as_os_str()), target)?;
         }
-        // Adding an entry changes the mtime of its directory, so set the times of directories after their contents.
+        // Adding an entry changes the time of its directory, so the times of directories are set after their contents.
         self.parts.iter().rev().try_for_each(|part| take_attributes(disk, part))
     }
 }

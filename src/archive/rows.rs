@@ -1,4 +1,4 @@
-//! The rows of a session in a database: the present rows as chunks, and archived rows as lines.
+//! The rows of a session in a database: the current rows as chunks, and archived rows as lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ use crate::session::{AgentKind, Located};
 
 /// The text between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
-/// Number of sessions to sum per read of a database, which starts over if the database changes.
+/// Number of sessions per read of a database, which starts over if the database changes.
 const AT_ONCE: usize = 64;
 
 /// Reason why the rows of a session cannot be read.
@@ -36,7 +36,7 @@ pub(super) enum RowsError {
 /// Passes the rows of a session to `see` in chunks, and returns their size in bytes and their SHA-256.
 ///
 /// Starts over from the first chunk, with `true`, if the database changed during the read.
-pub(super) fn of(
+pub(super) fn read_chunks(
     place: &Located,
     agent: &dyn Agent,
     see: &mut dyn FnMut(&[u8], bool) -> io::Result<()>,
@@ -44,7 +44,7 @@ pub(super) fn of(
     let agent_managed = agent.agent_managed(place).ok_or(RowsError::Missing)?;
     let read = sqlite::read(&place.path, |db| {
         let (mut whole, mut size, mut chunk) = (Sha256::new(), 0_u64, Vec::new());
-        let captured = SessionTables::of(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
+        let captured = SessionTables::find_in(db, &agent_managed.owned)?.capture(&place.id, &mut |line| {
             whole.update(line);
             chunk.extend_from_slice(line);
             while chunk.len() >= CHUNK_BYTES {
@@ -71,12 +71,13 @@ pub(super) fn of(
 /// Sizes of the rows of sessions in bytes, by database and id.
 pub(super) type Sizes = HashMap<(Arc<Path>, String), u64>;
 
-/// Sums the rows of those places that are in databases and not in the archive; skips rows that cannot be read.
+/// Computes the sizes of the rows of those places that are in databases and not in the archive; skips rows that cannot
+/// be read.
 pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Archive) -> Sizes {
     let agent_managed = |place: &Located| agent::by_kind(place.agent())?.agent_managed(place);
     let own = archive.own();
     let is_new = |place: &Located| {
-        own.as_ref().is_none_or(|own| matches!(own.look(&own.session_dir(place.agent(), &place.id)), Ok(None)))
+        own.as_ref().is_none_or(|own| matches!(own.metadata_of(&own.session_dir(place.agent(), &place.id)), Ok(None)))
     };
     let mut by_database: BTreeMap<(&Arc<Path>, AgentKind), Vec<&Located>> = BTreeMap::new();
     for place in places.filter(|place| agent_managed(place).is_some()) {
@@ -90,7 +91,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
     });
     let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
         let read = sqlite::read(path, |db| {
-            let mut tables = SessionTables::of(db, owned)?;
+            let mut tables = SessionTables::find_in(db, owned)?;
             places.iter().map(|place| size(&mut tables, &place.id)).collect::<Result<Vec<_>, _>>()
         });
         let sizes = places.iter().zip(read.unwrap_or_default());
@@ -109,11 +110,11 @@ fn size(tables: &mut SessionTables<'_>, id: &str) -> Result<Option<u64>, QueryEr
     Ok(matches!(captured, CapturedRows::Whole).then_some(size))
 }
 
-/// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions do
-/// not count, and neither do row numbers, because a row that is added again may get another number.
+/// Checks whether a session has exactly the rows that an archive has of it. Rows that it shares with other sessions are
+/// not compared, and neither are row numbers, because a row that is added again may get another number.
 pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String]), dir: &MachineDir) -> bool {
     let mut now = Vec::new();
-    let captured = of(place, agent, &mut |chunk, is_first| {
+    let captured = read_chunks(place, agent, &mut |chunk, is_first| {
         if is_first {
             now.clear();
         }
@@ -127,7 +128,7 @@ pub(crate) fn are_same(place: &Located, agent: &dyn Agent, then: (&str, &[String
     captured.is_ok() && rows(&mut now.as_slice()).is_some_and(|now| rows(&mut lines(then, dir)) == Some(now))
 }
 
-/// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end the whole.
+/// Reads archived rows from their SHA-256 and chunks; checks each chunk, and at the end all rows.
 pub(crate) fn lines<'a>((sha256, chunks): (&'a str, &'a [String]), dir: &'a MachineDir) -> impl BufRead + 'a {
     BufReader::new(RowsContent { dir, sha256, rest: chunks.iter(), digest: Sha256::new(), chunk: Vec::new(), at: 0 })
 }
@@ -159,21 +160,21 @@ impl Read for RowsContent<'_> {
     }
 }
 
-/// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory; the session's
-/// own row and rows that it shares with other sessions do not count, because every turn changes them.
+/// Checks whether every row of an older state is unchanged in a newer one, each in its machine's directory. The
+/// session's own row and rows that it shares with other sessions are not compared, because every turn changes them.
 pub(super) fn are_within(old: (&MachineDir, (&str, &[String])), new: (&MachineDir, (&str, &[String]))) -> bool {
     let mut known = RowDigests::default();
-    let mut wanted = RowDigests::default();
+    let mut requested = RowDigests::default();
     let is_read =
-        rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut wanted));
-    is_read.is_ok() && wanted.rows.is_subset(&known.rows)
+        rows::read(lines(new.1, new.0), &mut known).and_then(|()| rows::read(lines(old.1, old.0), &mut requested));
+    is_read.is_ok() && requested.rows.is_subset(&known.rows)
 }
 
 /// The digests of rows.
 #[derive(Default)]
 struct RowDigests {
     table: Option<String>,
-    /// Set if the session's own row counts, and row numbers do not.
+    /// Set to include the session's own row, and to ignore row numbers.
     with_session: bool,
     rows: HashSet<[u8; 32]>,
 }

@@ -15,7 +15,7 @@ use crate::session::{AgentKind, Problem, Session};
 use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
 
-/// Upper bound on the number of a state.
+/// Maximum number of a state.
 const MAX_NUMBER: u64 = 1_000_000_000_000;
 
 /// An archive on disk; it need not exist.
@@ -39,21 +39,21 @@ pub(crate) struct Holdings {
 impl Archive {
     /// Returns the archive in a directory. The default is the directory of the config file, or else `archive` in the
     /// data directory.
-    pub(crate) fn of(env: &Env, dir: Option<&Path>) -> Self {
+    pub(crate) fn open(env: &Env, dir: Option<&Path>) -> Self {
         let dir = dir.or(env.config.archive_dir.as_deref());
         let root = dir.map_or_else(|| Self::default_dir(env), |dir| env.absolute(dir));
         // A command that writes reports a name that cannot be read.
-        Self::on(Arc::new(disk::of(env)), root, machine::own_name(env).ok().flatten())
+        Self::on_disk(Arc::new(disk::with_faults_of(env)), root, machine::own_name(env).ok().flatten())
     }
 
     /// Returns the archive in a directory on this disk, for the machine with this name.
-    pub(crate) fn on(disk: Arc<dyn Disk>, root: PathBuf, own: Option<String>) -> Self {
+    pub(crate) fn on_disk(disk: Arc<dyn Disk>, root: PathBuf, own: Option<String>) -> Self {
         Self { disk, root, own: Arc::new(own.map(OnceLock::from).unwrap_or_default()) }
     }
 
-    /// Sets the name of this machine, which got it just now.
+    /// Sets the name of this machine, which was just created.
     pub(crate) fn set_own(&self, own: String) {
-        // Keep the recorded name.
+        // If a name is already set, it is kept.
         let _ = self.own.set(own);
     }
 
@@ -64,7 +64,7 @@ impl Archive {
 
     /// Returns the option for a command about the archive in a directory, after a blank; empty for the default archive.
     pub(crate) fn option(dir: &Path, env: &Env) -> String {
-        if *dir == *Self::of(env, None).root() {
+        if *dir == *Self::open(env, None).root() {
             return String::new();
         }
         format!(" --archive-dir {}", shell::word(&dir.to_string_lossy()))
@@ -101,8 +101,8 @@ impl Archive {
         StateName { number: manifest.number, machine }
     }
 
-    /// Returns the directory of each machine. Every other directory is ignored, such as those of a program that copies
-    /// the archive.
+    /// Returns the directory of each machine. Other directories are ignored, such as those of a program that copies the
+    /// archive.
     pub(crate) fn machine_dirs(&self, problems: &mut Vec<Problem>) -> Vec<MachineDir> {
         let all = self.machine_dir("").dirs(&self.root, problems);
         let names = all.iter().filter_map(|dir| dir.file_name()?.to_str()).filter(|name| machine::is_name(name));
@@ -134,7 +134,7 @@ impl Archive {
         let dirs = self.machine_dirs(&mut problems);
         let paths = dirs.iter().flat_map(|dir| dir.manifests_in(&dir.session_dir(agent, id), &mut problems));
         let number = |path: PathBuf| path.file_stem()?.to_str()?.split_once('-')?.0.parse().ok();
-        // No machine counts further, so such a number is not one that rejoin wrote.
+        // A number above the maximum was not written by rejoin.
         paths.filter_map(number).filter(|number| *number < MAX_NUMBER).max().unwrap_or(0)
     }
 

@@ -26,11 +26,11 @@ impl UnpackedSession {
     /// writable.
     ///
     /// Checks all content. Fails with `archive-damaged` at the first damaged chunk.
-    pub(crate) fn of(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
+    pub(crate) fn unpack(manifest: &Manifest, archive: &Archive, env: &Env) -> anyhow::Result<Self> {
         Self::of_store(manifest, manifest.copies[0].store, |_| true, archive, env)
     }
 
-    /// Like [`Self::of`], for one store; files that `is_wanted` rejects are left empty.
+    /// Like [`Self::unpack`], for one store; files that `is_wanted` rejects are left empty.
     pub(super) fn of_store(
         manifest: &Manifest,
         store: usize,
@@ -59,7 +59,7 @@ impl UnpackedSession {
     fn entry(&self, path: &Path, entry: &ManifestEntry, is_wanted: bool, dir: &MachineDir) -> Result<(), UnpackError> {
         let (disk, _) = self.dir.open();
         match &entry.node {
-            // Links are not made, because nothing is read through them.
+            // Links are not created, because no file is read through them.
             EntryContent::Link { .. } => Ok(()),
             EntryContent::Dir => Ok(disk::make_dirs(disk, path, Access::Private).map(drop)?),
             EntryContent::Rows { sha256, chunks, .. } => {

@@ -28,18 +28,18 @@ pub(crate) struct VerifyAnswer {
     pub snapshots: usize,
     /// Number of blobs that the states need.
     pub blobs: usize,
-    /// Number of states of other machines of which a part is missing or damaged here, because it may not have arrived yet.
-    /// 0 if this machine has not used the archive; all damage is a fault then.
+    /// Number of states of other machines of which a part is missing or damaged here, because it may not have arrived
+    /// yet. 0 if this machine has not used the archive; all damage is then a fault.
     pub incomplete: usize,
     /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,
-    /// Number of files of this machine that nothing needs, which an interrupted run left and the next one removes; 0 if a
-    /// manifest is missing or cannot be read, because it may need them.
+    /// Number of files of this machine that nothing needs, which an interrupted run left and the next run removes; 0 if
+    /// a manifest is missing or unreadable, because it may need them.
     #[serde(rename = "unneeded_files")]
     pub unneeded: usize,
 }
 
-/// Something in the archive that has changed.
+/// A changed file in the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ArchiveFault {
     /// `damaged-manifest`, `missing-manifest`, `damaged-blob` or `missing-blob`.
@@ -50,7 +50,7 @@ pub(crate) struct ArchiveFault {
     pub path: PathBuf,
     /// The reason.
     pub reason: String,
-    /// Files of sessions that cannot be restored because of it.
+    /// Files of sessions that cannot be restored because of the fault.
     pub hurt: Vec<Hurt>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
         ..VerifyAnswer::default()
     };
     // A file that is missing in the directory of another machine may not have arrived yet.
-    let own = archive.own().filter(|own| matches!(own.look(own.dir()), Ok(Some(_))));
+    let own = archive.own().filter(|own| matches!(own.metadata_of(own.dir()), Ok(Some(_))));
     let is_checked = |path: &Path| own.as_ref().is_none_or(|own| path.starts_with(own.dir()));
     for problem in &holdings.problems {
         if !is_checked(&problem.path) {
@@ -147,9 +147,10 @@ pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
             }
             Err(fault) => fault,
         };
-        // Since the manifest was read, a run may have replaced it and removed the blobs that only it needed.
-        let is_there =
-            |snapshot: &&ArchivedState| !matches!(archive.dir_of(&snapshot.manifest).look(&snapshot.path), Ok(None));
+        // A run may have replaced the manifest since it was read, and removed the blobs that only this one needed.
+        let is_there = |snapshot: &&ArchivedState| {
+            !matches!(archive.dir_of(&snapshot.manifest).metadata_of(&snapshot.path), Ok(None))
+        };
         let users: Vec<&ArchivedState> = users.iter().map(|at| snapshots[*at]).filter(is_there).collect();
         if users.is_empty() {
             continue;

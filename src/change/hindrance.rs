@@ -1,5 +1,5 @@
-//! Reasons why a copy must not be changed: a link in its store points to it, a process holds it, or its agent was never
-//! measured.
+//! Reasons why a copy must not be changed: it is behind a link out of its store, a process uses it, or its agent was
+//! never measured.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::session::{Liveness, Located, SessionCopy, Store};
 use crate::system::links;
 
 /// Returns the reason to leave a copy alone: it is behind a link out of its store, its agent was never measured, or a
-/// process holds it, or may.
+/// process uses it, or may.
 pub(crate) fn left_alone(copy: &SessionCopy) -> Option<String> {
     out_of_store(&copy.place).or_else(|| only_read(&copy.place)).or_else(|| in_use(copy))
 }
@@ -29,7 +29,7 @@ pub(crate) fn behind_link(store: &Store, path: &Path) -> Option<String> {
     Some(format!("{} is a link that leads out of the store, so what is behind it is not changed", link.display()))
 }
 
-/// Returns a reason if a process holds a copy, or may.
+/// Returns a reason if a process uses a copy, or may.
 pub(crate) fn in_use(copy: &SessionCopy) -> Option<String> {
     match &copy.liveness {
         Liveness::Live { pid } => Some(format!("it is in use by process {pid}")),

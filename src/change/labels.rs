@@ -22,7 +22,7 @@ pub(crate) struct Labels<'e> {
 }
 
 impl<'e> Labels<'e> {
-    /// Reads pins and tags, and returns the errors of unreadable ones: a view does not fail because of them.
+    /// Reads pins and tags. Returns the errors of unreadable files, which do not prevent a view.
     pub(crate) fn read(env: &'e Env) -> (Self, Vec<Refusal>) {
         let (pins, tags) = (Pins::read(env), Tags::read(env));
         let problems = [pins.as_ref().err(), tags.as_ref().err()].into_iter().flatten().cloned().collect();
@@ -33,14 +33,14 @@ impl<'e> Labels<'e> {
     /// Sets pins, tags and links of sessions, and notes which their agents will delete soon.
     pub(crate) fn mark(&self, sessions: &mut [Session]) {
         self.mark_archived(sessions);
-        Retentions::new(self.env).note(sessions);
+        Retentions::new(self.env).note_expiries(sessions);
     }
 
     /// Sets pins, tags and links of archived sessions, which no agent deletes.
     pub(crate) fn mark_archived(&self, sessions: &mut [Session]) {
         for session in sessions {
-            session.is_pinned = self.pins.has(session.agent, session.id());
-            session.tags = self.tags.of(session.agent, session.id()).cloned().collect();
+            session.is_pinned = self.pins.contains(session.agent, session.id());
+            session.tags = self.tags.tags_of(session.agent, session.id()).cloned().collect();
             let origin = self.rewinds.origin_of(session).cloned();
             session.continues = origin.or_else(|| links::origin_of(session, &self.links)).map(Box::new);
         }

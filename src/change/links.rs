@@ -60,7 +60,7 @@ impl BriefingLink {
         dir(env).join(name(token_in(&self.line).unwrap_or_default()))
     }
 
-    /// Checks whether a session began with this briefing.
+    /// Checks whether the first prompt of a session is this briefing.
     fn began(&self, session: &Session) -> bool {
         let copy = session.copy();
         let is_itself = self.origin.agent == session.agent && self.origin.id == session.id();

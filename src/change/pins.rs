@@ -59,7 +59,7 @@ impl Pins {
     }
 
     /// Checks whether a session is pinned.
-    pub(crate) fn has(&self, agent: AgentKind, id: &str) -> bool {
+    pub(crate) fn contains(&self, agent: AgentKind, id: &str) -> bool {
         !self.0.is_empty() && self.0.contains_key(&(agent, id.to_owned()))
     }
 

@@ -7,7 +7,7 @@ use crate::format::edit::Edit;
 use crate::session::Session;
 use crate::system::stamp;
 
-/// Plans a new title for a session; fails with the reason if its agent would not read one, or is using the session.
+/// Plans a new title for a session. Fails with the reason if the agent would not read it, or is using the session.
 pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
     let copy = session.copy();
     if let Some(why) = left_alone(copy) {
@@ -15,12 +15,14 @@ pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
     }
     let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
     let step = |(path, edit): (std::path::PathBuf, Edit)| {
-        let stamp = Some(Box::new(stamp::take(&path)?));
+        let stamp = Some(Box::new(stamp::take_stamp(&path)?));
         let contents = Contents::Edited { from: path.clone(), edits: vec![edit] };
         Ok(Step::Write { path, contents, stamp })
     };
     let steps = agent.retitle(copy, title)?.into_iter().map(step).collect::<Result<_, Unable>>()?;
-    let item =
-        ChangeItem { seen: [PlannedCopy::of(copy)].into(), ..ChangeItem::new(session.into(), "title", title, steps) };
+    let item = ChangeItem {
+        seen: [PlannedCopy::from_copy(copy)].into(),
+        ..ChangeItem::new(session.into(), "title", title, steps)
+    };
     Ok(Change::new("rename", vec![item]))
 }

@@ -1,4 +1,4 @@
-//! Links from rewound sessions to those that they were made from: one file per session that `rewind` made,
+//! Links from rewound sessions to their originals: one file per session that `rewind` made,
 //! `links/rewound-AGENT-ID.json` in the state directory.
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) struct Rewound {
     agent: AgentKind,
     id: String,
     at: Timestamp,
-    /// The session that it was made from.
+    /// The original session.
     origin: Origin,
 }
 
@@ -59,13 +59,14 @@ impl Rewinds {
         Self(files.filter(|path| is_link(path)).filter_map(read).collect())
     }
 
-    /// Returns the session that another one was made from.
+    /// Returns the original of a rewound session.
     pub(crate) fn origin_of(&self, session: &Session) -> Option<&Origin> {
         let link = self.0.iter().find(|link| link.agent == session.agent && link.id == session.id())?;
         Some(&link.origin)
     }
 
-    /// Returns the id of the newest session that was made from another one after its last activity. It may be gone.
+    /// Returns the id of the newest session that `rewind` made from another one after its last activity. It may be
+    /// missing.
     pub(crate) fn made_from(&self, session: &Session) -> Option<&str> {
         let is_of = |link: &&Rewound| link.origin.agent == session.agent && link.origin.id == session.id();
         let newest = self.0.iter().filter(is_of).max_by_key(|link| link.at)?;

@@ -53,7 +53,7 @@ impl Tags {
     }
 
     /// Returns the tags of a session in alphabetical order.
-    pub(crate) fn of(&self, agent: AgentKind, id: &str) -> impl Iterator<Item = &Tag> {
+    pub(crate) fn tags_of(&self, agent: AgentKind, id: &str) -> impl Iterator<Item = &Tag> {
         let tags = if self.0.is_empty() { None } else { self.0.get(&(agent, id.to_owned())) };
         tags.into_iter().flatten()
     }

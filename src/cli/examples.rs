@@ -3,7 +3,7 @@
 use crate::verbs::{Example, Verb};
 
 /// Returns the examples of a page, such as `rejoin-hook-install`; tests/it/manual.rs runs each of them.
-pub(super) fn of(page: &str) -> &'static [Example] {
+pub(super) fn examples_of_page(page: &str) -> &'static [Example] {
     if let Some(verb) = page.strip_prefix("rejoin-").and_then(Verb::named) {
         return verb.examples();
     }

@@ -58,7 +58,9 @@ pub(crate) struct ExportArgs {
 impl ExportArgs {
     /// Returns the form that was asked for, by its name or by that of the file.
     pub(crate) fn asked_format(&self) -> Option<ExportFormat> {
-        self.format.or(self.json.then_some(ExportFormat::Json)).or_else(|| ExportFormat::of(self.output.as_deref()?))
+        self.format
+            .or(self.json.then_some(ExportFormat::Json))
+            .or_else(|| ExportFormat::from_extension(self.output.as_deref()?))
     }
 }
 
@@ -76,7 +78,7 @@ pub(crate) enum ExportFormat {
 
 impl ExportFormat {
     /// Returns the form that a file's name ends in.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "md" | "markdown" => Some(Self::Markdown),
             "html" | "htm" => Some(Self::Html),

@@ -61,7 +61,7 @@ fn with_line(command: Command, page: &str) -> Command {
 fn long_end(page: &str) -> String {
     let header = Styles::styled().get_header().to_owned();
     let Some(name) = page.strip_prefix("rejoin-") else { return String::new() };
-    let examples = examples::of(page).iter().take(MOST_EXAMPLES);
+    let examples = examples::examples_of_page(page).iter().take(MOST_EXAMPLES);
     let examples = examples.map(|Example { line, meaning }| format!("\n  # {meaning}\n  {line}")).collect::<String>();
     let related = Verb::named(name).map(Verb::related).unwrap_or_default();
     let related: Vec<String> = related.iter().map(|verb| format!("`rejoin help {}`", verb.name())).collect();

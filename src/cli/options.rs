@@ -208,7 +208,7 @@ pub(crate) struct BranchArg {
 
 impl BranchArg {
     /// Returns the branch that is meant.
-    pub(crate) fn wanted(self) -> BranchFilter {
+    pub(crate) fn filter(self) -> BranchFilter {
         match self.branch {
             None | Some(ACTIVE) => BranchFilter::Active,
             Some(number) => BranchFilter::Number(number),
@@ -229,8 +229,8 @@ pub(crate) struct BranchArgs {
 
 impl BranchArgs {
     /// Returns which branches are meant.
-    pub(crate) fn wanted(self) -> BranchFilter {
-        if self.all_branches { BranchFilter::All } else { self.one.wanted() }
+    pub(crate) fn filter(self) -> BranchFilter {
+        if self.all_branches { BranchFilter::All } else { self.one.filter() }
     }
 }
 

@@ -63,7 +63,7 @@ fn verbs() -> BTreeMap<String, Command> {
     verbs
 }
 
-fn has(verb: &Command, long: &str) -> bool {
+fn has_option(verb: &Command, long: &str) -> bool {
     verb.get_arguments().any(|arg| arg.get_long() == Some(long))
 }
 
@@ -138,11 +138,11 @@ fn every_command_has_the_flags_of_its_kind() {
     let verbs = verbs();
     for verb in OF_SESSIONS {
         for flag in ["agent", "dir", "here", "tag"] {
-            assert!(has(&verbs[*verb], flag), "rejoin {verb} --{flag}");
+            assert!(has_option(&verbs[*verb], flag), "rejoin {verb} --{flag}");
         }
     }
     let named = |flag: &str| -> Vec<&str> {
-        verbs.iter().filter(|(_, verb)| has(verb, flag)).map(|(name, _)| name.as_str()).collect()
+        verbs.iter().filter(|(_, verb)| has_option(verb, flag)).map(|(name, _)| name.as_str()).collect()
     };
     let changes = |name: &&str| name.split(' ').next().and_then(Verb::named).is_some_and(Verb::may_change);
     let changing = verbs.keys().map(String::as_str).filter(changes);
@@ -156,7 +156,7 @@ fn every_command_has_the_flags_of_its_kind() {
     // Commands for agents and programs have their own interface.
     let says_nothing = ["completions", "help", "hook amplifier", "hook claude"];
     let silent: Vec<&str> =
-        verbs.iter().filter(|(_, verb)| !has(verb, "json")).map(|(name, _)| name.as_str()).collect();
+        verbs.iter().filter(|(_, verb)| !has_option(verb, "json")).map(|(name, _)| name.as_str()).collect();
     assert_eq!(silent, says_nothing);
 }
 

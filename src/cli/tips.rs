@@ -188,8 +188,8 @@ mod tests {
             let mut command = Cli::command();
             let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
             add_tips(&mut error, &command, &words);
-            let said = error.to_string();
-            let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+            let message = error.to_string();
+            let tips: Vec<&str> = message.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
             let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
             assert_eq!(tips, expected, "{line}");
         }
@@ -251,8 +251,8 @@ mod tests {
             let mut command = Cli::command();
             let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
             suggest_nearest(&mut error, &command, &words);
-            let said = error.to_string();
-            let tip = said.lines().find(|line| line.contains(" exists: '") || line.contains("two hyphens"));
+            let message = error.to_string();
+            let tip = message.lines().find(|line| line.contains(" exists: '") || line.contains("two hyphens"));
             tip.and_then(|tip| tip.split('\'').nth(1)).unwrap_or_default().to_owned()
         };
         for (typed, name) in [

@@ -28,7 +28,7 @@ use crate::view::render::show;
 use crate::view::ui::Ui;
 
 pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     if args.verify {
         return verify(args, &archive, env, ui);
     }
@@ -39,12 +39,12 @@ pub(crate) fn run(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let options = ArchiveOptions {
         is_dry_run: args.dry_run,
         is_full: args.full,
-        // A command that repairs one session may run while a part of the archive has not arrived.
+        // A command that repairs one session may run while a part of the archive is still being transferred.
         forgets_missing: args.full && args.every,
         patience: args.lock.lock_timeout,
     };
     let mut progress = ui.progress("Archiving", sessions.len());
-    let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.at(done))?;
+    let mut report = apply::archive(&sessions, &archive, options, None, env, &mut |done| progress.show_done(done))?;
     (report.unread, report.is_whole) = (unread, args.detail.all_items);
     drop(progress);
     for warning in &report.warnings {
@@ -72,11 +72,11 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
                 && until.is_none_or(|until| retentions.expiry(&mut session.copies[0]).is_some_and(|at| at <= until))
         });
         if scan.sessions.is_empty() {
-            no_match::note(&filter, env, ui);
+            no_match::note_of_filters(&filter, env, ui);
         }
         return Ok((scan.sessions, scan.problems));
     }
-    let mut sessions = find::Finder::new(&filter, ScanScope::RESUME, env, ui).all("archive", &args.sessions)?;
+    let mut sessions = find::Finder::new(&filter, ScanScope::RESUME, env, ui).find_all("archive", &args.sessions)?;
     let agents: Vec<AgentKind> = sessions.iter().map(|session| session.agent).collect();
     let showing = ui.watch("Reading");
     let others = scan::locate(env, &agents).watched(showing.watcher()).read_all(env, ScanScope::GLANCE).sessions;
@@ -84,7 +84,7 @@ fn chosen(args: &ArchiveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<(Vec<Ses
     let inner = inner(&others);
     let mut known: HashSet<(AgentKind, String)> = HashSet::new();
     sessions.retain(|session| known.insert(session.key()));
-    // The agent finds them by the name of their parent.
+    // The agent finds sub-agents by the name of their parent.
     let mut rest: Vec<Session> =
         others.into_iter().filter(|session| session.copy().kind == SessionKind::Subagent).collect();
     rest.retain(|session| !inner.contains(&session.key()));
@@ -125,14 +125,14 @@ pub(super) fn must_be_there(archive: &Archive, env: &Env) -> Result<(), Refusal>
     })
 }
 
-/// Lists what is archived, with the filters and orders of `list`.
+/// Lists the archived sessions, with the filters and orders of `list`.
 pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     must_be_there(&archive, env)?;
     let holdings = archive.holdings();
     super::warn_of_problems(ui, env, &holdings.problems);
     let mut sessions = holdings.newest_sessions();
-    let layout = listing::layout(args, || ShortIds::of(&sessions), &env.terminal);
+    let layout = listing::layout(args, || ShortIds::from_sessions(&sessions), &env.terminal);
     super::labels(env, ui).mark_archived(&mut sessions);
     sessions.retain(|session| !args.has_words() || query::are_in(query, session, env));
     let hidden = listing::put_in_order(&mut sessions, filter, args.order());
@@ -154,21 +154,21 @@ pub(super) fn list(args: &ListArgs, filter: &Filter, query: &Query, env: &Env, u
     listing.states.truncate(shown);
     ui.answer(listing::document(args), env, &listing)?;
     if listing::says_more(args, &env.terminal) {
-        render::list_notes(&listing, env).iter().for_each(|note| ui.note(note));
+        render::list_notes(&listing, env).iter().for_each(|note| ui.print_note(note));
     }
     Ok(Exit::Ok)
 }
 
 /// Shows an archived session from its manifest, and its messages from a temporary copy.
-pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+pub(super) fn show_session(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let states = find::archived(&super::selector(&args.session)?, filter, (&archive, &holdings), env)?;
     let state = find::state(states, args.state.as_ref(), &archive)?;
     let session = state.session();
     let shown = ArchivedSession { archive: &archive, session: &session, states, state };
     let styles = ui.styles;
-    let wants = MessageRange::of(args);
+    let wants = MessageRange::from_args(args);
     let format = args.format.for_text();
     if format == Format::Table {
         ui.page(env)?;
@@ -187,7 +187,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
         ui.flush()?;
         return Ok(Exit::Ok);
     }
-    let unpacked = UnpackedSession::of(state, &archive, env)?;
+    let unpacked = UnpackedSession::unpack(state, &archive, env)?;
     let copy = state.copy_in(unpacked.root());
     wants.check(&copy)?;
     let left_out = LeftOut::default();
@@ -197,7 +197,7 @@ pub(super) fn show(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> 
                 render::show_text(ui.data(), env, &styles, &shown)?;
                 writeln!(ui.data())?;
             }
-            messages::each(&copy, &wants, &left_out, |message| -> anyhow::Result<()> {
+            messages::each_message(&copy, &wants, &left_out, |message| -> anyhow::Result<()> {
                 Ok(show::message(ui.data(), env, &styles, message)?)
             })?;
         }

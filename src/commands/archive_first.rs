@@ -30,11 +30,11 @@ pub(super) fn archived(
     if reach::is_dir(archive.root()) != Some(true) {
         return BTreeSet::new();
     }
-    let going = || families.iter().filter(|family| family.goes());
+    let going = || families.iter().filter(|family| family.is_removed());
     let places = going().flat_map(|family| &family.members).flat_map(|at| summaries.copies(*at));
     let scan = read(places.map(|copy| Located::clone(&copy.place)).collect(), env);
     let sessions = outer(&scan.sessions);
-    let known = coverage::held(&sessions, archive);
+    let known = coverage::archived_sessions(&sessions, archive);
     let missing: BTreeSet<AgentAndId> =
         sessions.into_iter().map(Session::key).filter(|key| !known.contains(key)).collect();
     let is_whole = |family: &&Family| !family.members.iter().any(|at| missing.contains(&summaries.owned_key(*at)));
@@ -42,8 +42,8 @@ pub(super) fn archived(
     whole.filter(|key| known.contains(key)).collect()
 }
 
-/// Archives everything that these items of a removal remove; returns for each the reason why it must stay if a part of
-/// it could not be archived.
+/// Archives everything that these items of a removal remove. Returns for each item the reason why it must stay, if a
+/// part of it could not be archived.
 pub(super) fn archive(
     items: &[&[PlannedCopy]],
     archive: &Archive,
@@ -56,10 +56,11 @@ pub(super) fn archive(
     let mut scan = read(seen.map(|seen| Located::clone(&seen.place)).collect(), env);
     let inner = inner(&scan.sessions);
     scan.sessions.retain(|session| !inner.contains(&session.key()));
-    // Nothing is left of a session to compare with later, so no time is trusted.
+    // The originals are removed, so contents are compared, not times.
     let options = ArchiveOptions { is_full: true, patience: lock.lock_timeout, ..ArchiveOptions::default() };
     let mut progress = ui.progress("Archiving", scan.sessions.len());
-    let report = apply::archive(&scan.sessions, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
+    let report =
+        apply::archive(&scan.sessions, archive, options, Some(state_dir), env, &mut |done| progress.show_done(done))?;
     drop(progress);
     let mut archived = Archived::default();
     let mut done: HashMap<AgentAndId, Option<String>> = inner.into_iter().map(|key| (key, None)).collect();

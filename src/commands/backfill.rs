@@ -30,7 +30,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     let mut problems = Vec::new();
     let sessions = {
         let filter = super::place_filter(&args.place, env)?;
-        if args.every { all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
+        if args.every { read_all(&filter, env, ui, &mut problems) } else { named(args, filter, env, ui)? }
     };
     let plan: Vec<(&Session, SessionBackfill)> = sessions
         .iter()
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &BackfillArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
 }
 
 /// Reads every Amplifier session that a user would resume.
-fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
+fn read_all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> Vec<Session> {
     let mut scan = scan::locate(env, &[AgentKind::Amplifier]).read_all(env, ScanScope::THOROUGH);
     super::warn_of_problems(ui, env, &scan.problems);
     problems.append(&mut scan.problems);
@@ -80,7 +80,7 @@ fn all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>) -> 
         filter.matches(session) && !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
     });
     if scan.sessions.is_empty() {
-        no_match::note(filter, env, ui);
+        no_match::note_of_filters(filter, env, ui);
     }
     scan.sessions
 }
@@ -94,7 +94,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
         .iter()
         .map(|selector| {
             match find::Finder::new(&filter, ScanScope::THOROUGH, env, ui)
-                .one("record directory", selector)
+                .find_one("record directory", selector)
                 .map_err(|error| super::or_in(error, &args.place, env))?
             {
                 SelectorTarget::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
@@ -106,7 +106,7 @@ fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> any
 
 /// Records the directory of a session after a resume that found it from evidence, for the next resume.
 pub(super) fn after_resume(session: &Session, item: &SessionBackfill, env: &Env, ui: &mut Ui) {
-    // Do not delay the start of the agent to wait for another run.
+    // Do not delay the start of the agent to wait for the lock of another run.
     let outcome = apply::apply(&[(session, item.clone())], "resume", env, Duration::ZERO);
     let why = match &outcome {
         Ok(outcome) => outcome.done.iter().find_map(ItemResult::why).map(str::to_owned),

@@ -22,7 +22,7 @@ use crate::view::ui::Ui;
 const MAX_ARGUMENT: usize = 128 * 1024;
 
 /// Writes the conversation, and gives the other agent its first prompt: the briefing, and the user's prompt if there is one.
-pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+pub(super) fn give_briefing(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let Some(session) = &resume.session else { return Ok(()) };
     let Some(briefed) = &resume.briefed else { return Ok(()) };
     let (file, digest) = write(session, env, ui)?;
@@ -39,7 +39,7 @@ pub(super) fn give(resume: &mut Resume, prompt: Option<&str>, env: &Env, ui: &mu
     if whole.len() >= MAX_ARGUMENT {
         return Err(Refusal::new(RefusalCode::Usage, "the prompt is too long for a command line").into());
     }
-    resume.give(whole, short, file);
+    resume.set_first_prompt(whole, short, file);
     Ok(())
 }
 
@@ -64,7 +64,7 @@ fn write(session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<(PathBuf, 
     let (mut digest, left_out) = (Digest::default(), LeftOut::default());
     let mut page = MarkdownPage::new(&mut saving, env);
     page.begin(session, &[])?;
-    messages::each(
+    messages::each_message(
         session.copy(),
         &MessageRange::All(BranchFilter::Active),
         &left_out,

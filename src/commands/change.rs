@@ -56,11 +56,11 @@ pub(super) fn print(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
-    let report = ChangeReport { look: ReportExtras::of(args), ..ChangeReport::new(change, outcome) };
+    let report = ChangeReport { look: ReportExtras::from_args(args), ..ChangeReport::new(change, outcome) };
     Ok(ui.answer(format, env, &report.answer(env))?)
 }
 
-/// Applies a change unless it is only to be shown; refuses when it is not the one that was shown.
+/// Applies a change, unless only its plan is requested. Refuses a change that differs from the plan that was shown.
 pub(super) fn apply(change: &Change, args: &ChangeArgs, env: &Env) -> anyhow::Result<Option<ChangeOutcome>> {
     apply_with(change, args, env, |patience| run::run(change, env, patience))
 }
@@ -79,7 +79,7 @@ pub(super) fn apply_with(
     Ok(Some(run(args.lock.lock_timeout)?))
 }
 
-/// Refuses a change that is not the one that was shown.
+/// Refuses a change that differs from the plan that was shown.
 pub(super) fn check_fingerprint(change: &Change, args: &ChangeArgs, env: &Env) -> Result<(), Refusal> {
     let found = change.fingerprint();
     match &args.apply {

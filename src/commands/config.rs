@@ -20,7 +20,7 @@ pub(crate) fn run(format: &FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     for key in KEYS.iter().filter(|key| !key.is_for_many()) {
         settings.push(setting(key, env));
     }
-    let many = env.config.said.iter().filter(|said| KEYS.iter().all(|key| key.name != said.key || key.is_for_many()));
+    let many = env.config.set_keys.iter().filter(|set| KEYS.iter().all(|key| key.name != set.key || key.is_for_many()));
     settings.extend(many.map(from_file));
     let file = env.config_file();
     let exists = env.config.file.is_some();
@@ -28,15 +28,9 @@ pub(crate) fn run(format: &FormatArgs, env: &Env, ui: &mut Ui) -> anyhow::Result
     Ok(Exit::Ok)
 }
 
-fn from_file(said: &SetKey) -> Setting {
-    let words = in_words(&said.value);
-    Setting {
-        key: said.key.clone(),
-        value: said.value.clone(),
-        words,
-        source: SettingSource::File,
-        line: Some(said.line),
-    }
+fn from_file(set: &SetKey) -> Setting {
+    let words = in_words(&set.value);
+    Setting { key: set.key.clone(), value: set.value.clone(), words, source: SettingSource::File, line: Some(set.line) }
 }
 
 fn setting(key: &ConfigKey, env: &Env) -> Setting {
@@ -48,9 +42,9 @@ fn setting(key: &ConfigKey, env: &Env) -> Setting {
         line: None,
     };
     let pager = env.variable("PAGER").filter(|_| key.name == "pager");
-    match (pager, env.config.said(key.name)) {
+    match (pager, env.config.setting(key.name)) {
         (Some(pager), _) => text(pager.to_string_lossy().into_owned(), SettingSource::Environment),
-        (None, Some(said)) => from_file(said),
+        (None, Some(set)) => from_file(set),
         _ if key.name == "archive.dir" => {
             text(Archive::default_dir(env).to_string_lossy().into_owned(), SettingSource::Default)
         }
@@ -110,10 +104,11 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         agents.clone_from(&config.agents);
         added.push("list.agent");
     }
-    let said: Vec<String> = added.into_iter().filter_map(|key| env.config.said(key)).map(SetKey::to_string).collect();
-    let note = (!said.is_empty()).then(|| {
+    let clauses: Vec<String> =
+        added.into_iter().filter_map(|key| env.config.setting(key)).map(SetKey::to_string).collect();
+    let note = (!clauses.is_empty()).then(|| {
         let all = command_line::again(env, &[], &["--no-config"]);
-        format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), said.join(", "))
+        format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), clauses.join(", "))
     });
     (args, note)
 }

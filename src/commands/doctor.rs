@@ -41,20 +41,20 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         super::recover_first(if args.fix { "doctor --fix" } else { "doctor --accept" }, args.lock, env, ui)?;
     }
     let showing = ui.watch("Reading");
-    let wanted = SurveyScope {
+    let scope = SurveyScope {
         codes: codes.clone(),
         deep: args.deep || codes == BTreeSet::from([Code::OtherBranches]),
         expires_within: args.expiring,
     };
-    let mut survey = survey::collect(env, &wanted, &showing.watcher());
+    let mut survey = survey::collect(env, &scope, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
-    let mut findings = check::all(&survey, &codes, &filter);
+    let mut findings = check::run_checks(&survey, &codes, &filter);
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
     if !args.sessions.is_empty() {
-        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).all("check", &args.sessions)?;
+        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
         findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
     }
     if let Some(code) = args.accept {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let known = accepted(env, ui);
     let before = findings.len();
-    findings.retain(|finding| known.has(finding) == args.accepted);
+    findings.retain(|finding| known.contains(finding) == args.accepted);
     let accepted = if args.accepted { 0 } else { before - findings.len() };
 
     if args.fix {
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let report = DoctorReport { findings: &findings, sessions, unlisted, accepted, read_at_both_ends, detail };
     ui.answer(args.format, env, &report)?;
     if sessions == 0 {
-        no_match::note(&filter, env, ui);
+        no_match::note_of_filters(&filter, env, ui);
     }
     let counts = |severity| severity != Severity::Note || args.strict;
     let has_found = findings.iter().any(|finding| counts(finding.severity));
@@ -113,7 +113,7 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     })
 }
 
-/// Returns the runs of rejoin that were interrupted, without one that is still running.
+/// Returns the interrupted runs of rejoin, except one that is still running.
 fn interrupted(env: &Env, ui: &mut Ui) -> Result<Vec<InterruptedRun>, PathError> {
     if state_dir::is_busy(env) {
         return Ok(Vec::new());
@@ -136,7 +136,7 @@ fn file(env: &Env) -> PathBuf {
     env.state_dir().join(FILE_NAME)
 }
 
-/// Reads the accepted findings. A file that cannot be understood is a warning, and then every finding is shown.
+/// Reads the accepted findings. If the file cannot be parsed, warns and shows every finding.
 pub(super) fn accepted(env: &Env, ui: &mut Ui) -> Accepted {
     match load(env) {
         Ok(accepted) => accepted,

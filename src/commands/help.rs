@@ -17,7 +17,7 @@ pub(crate) fn run(args: &HelpArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let mut command = cli::command().bin_name("rejoin");
     command.build();
     let help = match args.topic.as_slice() {
-        [topic] if of(topic).is_some() => of(topic).unwrap_or_default(),
+        [topic] if topic_text(topic).is_some() => topic_text(topic).unwrap_or_default(),
         // A command may be divided: `help hook install`.
         words => match words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word)) {
             Some(command) => command.render_long_help().to_string(),
@@ -49,7 +49,7 @@ type TopicWriter = fn() -> String;
 
 /// Every topic, and its writer.
 const TOPICS: &[(&str, TopicWriter)] = &[
-    ("all", all),
+    ("all", list_commands),
     ("sessions", sessions),
     ("filters", filters),
     ("words", words),
@@ -66,7 +66,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the text of a topic.
-fn of(name: &str) -> Option<String> {
+fn topic_text(name: &str) -> Option<String> {
     TOPICS.iter().find(|(topic, _)| *topic == name).map(|(_, write)| write())
 }
 
@@ -78,7 +78,7 @@ fn columns<T: ToString, const N: usize>(rows: impl IntoIterator<Item = [T; N]>) 
 }
 
 /// Lists every command.
-fn all() -> String {
+fn list_commands() -> String {
     cli::all_commands().render_help().to_string()
 }
 
@@ -103,7 +103,7 @@ fn sessions() -> String {
     )
 }
 
-/// Explains the filters for the sessions of a command.
+/// Explains the filters that select the sessions of a command.
 fn filters() -> String {
     let options = columns([
         ["--agent claude,codex", "sessions of these agents; `rejoin agents` names them all"],
@@ -135,7 +135,7 @@ fn filters() -> String {
     )
 }
 
-/// Explains the words of all commands and pages.
+/// Explains the terms of all commands and pages.
 fn words() -> String {
     let words = columns([
         ["agent", "a program that writes sessions, such as Claude Code or Codex"],

@@ -24,7 +24,7 @@ use crate::system::own_program;
 use crate::view::render::hook::{HookScopeJson, HookStatusJson, SettingsChange};
 use crate::view::ui::Ui;
 
-/// Returns the event if the command line has nothing else, as agents call it.
+/// Returns the event if the command line has no other arguments, as agents call it.
 pub(crate) fn plain_event(args: &[OsString]) -> Option<HookCommand> {
     let [_, hook, agent] = args else { return None };
     match agent.to_str()? {
@@ -40,7 +40,7 @@ pub(crate) fn event(event: &HookCommand, surroundings: &Surroundings, ui: &mut U
     let outcome = match event {
         HookCommand::Amplifier => {
             let outcome = amplifier(ui);
-            say(amplifier::ANSWER, ui).and(outcome)
+            print_answer(amplifier::ANSWER, ui).and(outcome)
         }
         _ => claude(surroundings, ui),
     };
@@ -50,7 +50,7 @@ pub(crate) fn event(event: &HookCommand, surroundings: &Surroundings, ui: &mut U
     Exit::Ok
 }
 
-/// Answers invalid arguments if the caller is an agent, which must continue; returns whether it is.
+/// Answers invalid arguments if the caller is an agent, which must continue. Returns whether the caller is one.
 ///
 /// For Claude Code the exit code 2 of a hook is a veto, and settings may be older or newer than rejoin.
 pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error, streams: &Streams) -> bool {
@@ -60,7 +60,7 @@ pub(crate) fn went_on_after_wrong_usage(args: &[OsString], error: &clap::Error, 
     if must_go_on {
         let mut ui = Ui::new(streams, None, false, ColorWhen::Never);
         if calls("amplifier") {
-            let _ = say(amplifier::ANSWER, &mut ui);
+            let _ = print_answer(amplifier::ANSWER, &mut ui);
         }
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
@@ -83,7 +83,7 @@ fn claude(surroundings: &Surroundings, ui: &mut Ui) -> anyhow::Result<()> {
         Task::Answer => {
             if let Some(dir) = write::cwd_record::recorded(&SYSTEM, project, &event.session_id)? {
                 let answer = claude::answer(&dir).context("the recorded directory is too long for an answer")?;
-                say(&answer, ui)?;
+                print_answer(&answer, ui)?;
             }
         }
         Task::Forget => write::cwd_record::forget(&SYSTEM, project, &event.session_id)?,
@@ -99,7 +99,7 @@ fn amplifier(ui: &mut Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn say(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
+fn print_answer(answer: &str, ui: &mut Ui) -> anyhow::Result<()> {
     writeln!(ui.data(), "{answer}").and_then(|()| ui.flush()).context("cannot answer the event")
 }
 
@@ -166,8 +166,8 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
 
 fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let all = [HookScope::User, HookScope::Project, HookScope::Local];
-    let wanted = all.into_iter().filter(|scope| args.scope.is_none_or(|wanted| wanted == *scope));
-    let scopes = wanted.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
+    let requested = all.into_iter().filter(|scope| args.scope.is_none_or(|chosen| chosen == *scope));
+    let scopes = requested.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
     ui.answer(args.format, env, &HookStatusJson::new(scopes))?;
     Ok(Exit::Ok)
 }
@@ -207,7 +207,7 @@ fn settings_file(scope: HookScope, env: &Env) -> Result<PathBuf, Refusal> {
     })
 }
 
-/// Refuses settings of a project that are elsewhere: the repository may come from others, with their links.
+/// Refuses settings of a project that are a link out of it: the repository may come from others.
 fn refuse_link(scope: HookScope, path: &Path, env: &Env) -> Result<(), Refusal> {
     let project = env.cwd.as_ref().filter(|_| scope != HookScope::User);
     match project.and_then(|project| links::out_of(project, path)) {

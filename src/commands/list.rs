@@ -32,16 +32,16 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     // JSON names the copy that `resume` would use.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();
-    let wanted = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
+    let scope = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
     let is_meant = |session: &Session| !args.has_words() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);
     let scan = super::read(&filter.agents, env, ui, |places| {
-        let first = count.and_then(|count| places.first(env, &filter, wanted, count, passes));
-        first.unwrap_or_else(|| places.read_with_dirs(env, &filter, wanted))
+        let first = count.and_then(|count| places.first(env, &filter, scope, count, passes));
+        first.unwrap_or_else(|| places.read_with_dirs(env, &filter, scope))
     });
 
-    let layout = layout(args, || ShortIds::of(&scan.sessions), &env.terminal);
+    let layout = layout(args, || ShortIds::from_sessions(&scan.sessions), &env.terminal);
     let Scan { mut sessions, mut dangling, mut problems } = scan;
     let read = sessions.iter().filter(|session| filter.shows_kind(session)).count();
     let moved_here = match filter.dirs.first() {
@@ -61,18 +61,18 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     if args.usage() && !args.order().needs_usage() {
         unread = note_usage(&mut sessions, ui);
     }
-    // The usage was not asked for by itself, and unreadable messages were reported.
+    // The user did not request the usage alone, and unreadable messages were already reported.
     unread.retain(|_| !args.counts);
     super::warn_of_problems(ui, env, &unread);
     problems.extend(unread);
     for session in &mut sessions {
         session.kin = filter.kin_of(session);
     }
-    // Numbers of rows are only known with the notes; a screen has no more than its lines.
+    // The number of rows is only known with the notes; a screen shows at most its lines.
     let is_on_screen = says_more(args, &env.terminal);
     let rows = env.terminal.height.filter(|_| args.limit.is_none() && is_on_screen);
     let rows = rows.map_or(sessions.len(), usize::from).min(sessions.len());
-    // A few rows have the marks of `--running` and of stuck sessions, too.
+    // A table of few rows shows the marks of `--running` and of stuck sessions, too.
     if rows <= MOST_LOOKED_AT && is_on_screen && !args.running {
         processes::verify(&mut sessions[..rows]);
     }
@@ -81,10 +81,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         stuck::note(&mut sessions[..rows]);
     }
     if shows_processes(args, &env.terminal) {
-        processes::note(&mut sessions);
+        processes::note_processes(&mut sessions);
     }
 
-    // A pointer without a session has neither words nor a process.
+    // A pointer without a session has neither a text to match nor a process.
     dangling.retain(|_| !args.has_words() && !args.running);
     let mut listing = Listing {
         env,
@@ -113,10 +113,10 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         && no_match::note_of_list(&filter, &query, env, ui);
     if says_more {
         listing.is_explained = is_explained;
-        render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.note(note));
+        render::notes(&listing, &filter, typed.is_narrowed()).iter().for_each(|note| ui.print_note(note));
     }
-    moved_here.iter().for_each(|note| ui.note(note));
-    from_config.iter().for_each(|note| ui.note(note));
+    moved_here.iter().for_each(|note| ui.print_note(note));
+    from_config.iter().for_each(|note| ui.print_note(note));
     // The process ends here; freeing each session's memory would take longer than printing it.
     std::mem::forget(listing);
     std::mem::forget(sessions);
@@ -137,7 +137,7 @@ fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     args.limit.filter(|_| is_plain && is_bare)
 }
 
-/// Finds the directories with the same work as these: their earlier paths, and their git worktrees.
+/// Finds the directories that stand for the same work as these: their earlier paths, and their git worktrees.
 fn kin(dirs: &[PathBuf], env: &Env) -> Vec<(PathBuf, Kin)> {
     // The scan reports an unreadable file.
     let moves = if dirs.is_empty() { Relocated::default() } else { Relocated::read(env).unwrap_or_default() };

@@ -26,8 +26,8 @@ pub(super) enum MessageRange {
 }
 
 impl MessageRange {
-    pub(super) fn of(args: &ShowArgs) -> Self {
-        let branch = args.branches.wanted();
+    pub(super) fn from_args(args: &ShowArgs) -> Self {
+        let branch = args.branches.filter();
         match (args.messages, args.transcript) {
             (Some(count), _) => Self::Last(count, branch),
             (None, true) => Self::All(branch),
@@ -66,17 +66,17 @@ pub(super) fn check_branch(copy: &SessionCopy, branch: BranchFilter) -> anyhow::
 pub(super) struct LeftOut(RefCell<Option<PathError>>);
 
 impl LeftOut {
-    pub(super) fn note(&self, error: PathError) {
+    pub(super) fn record_error(&self, error: PathError) {
         *self.0.borrow_mut() = Some(error);
     }
 
-    pub(super) fn take(&self) -> Option<PathError> {
+    pub(super) fn take_error(&self) -> Option<PathError> {
         self.0.take()
     }
 
     /// Reports the reason, and returns the exit status.
     pub(super) fn exit(&self, ui: &mut Ui) -> Exit {
-        match self.take() {
+        match self.take_error() {
             Some(error) => {
                 ui.warn(&error.to_string());
                 Exit::Partial
@@ -88,7 +88,7 @@ impl LeftOut {
 
 /// Passes the wanted messages to `see`, whose error ends the stream. Fails if nothing can be read; the reason for
 /// messages that are left out is noted.
-pub(super) fn each<E: From<PathError>>(
+pub(super) fn each_message<E: From<PathError>>(
     copy: &SessionCopy,
     wants: &MessageRange,
     left_out: &LeftOut,
@@ -124,7 +124,7 @@ pub(super) fn each<E: From<PathError>>(
     };
     match read {
         Err(error) if !is_any => return Err(error.into()),
-        Err(error) => left_out.note(error),
+        Err(error) => left_out.record_error(error),
         Ok(()) => {}
     }
     outcome
@@ -142,7 +142,7 @@ pub(super) fn write_ndjson(
         messages: u64,
     }
     let mut count = 0_u64;
-    each(copy, wants, left_out, |message| -> anyhow::Result<()> {
+    each_message(copy, wants, left_out, |message| -> anyhow::Result<()> {
         count += 1;
         Ok(write_line(out, message)?)
     })?;
@@ -158,8 +158,10 @@ impl Serialize for Stream<'_> {
             return serializer.serialize_none();
         }
         let list = RefCell::new(serializer.serialize_seq(None)?);
-        each(self.0, self.1, self.2, |message| list.borrow_mut().serialize_element(message).map_err(Stopped::Output))
-            .map_err(|stopped| match stopped {
+        each_message(self.0, self.1, self.2, |message| {
+            list.borrow_mut().serialize_element(message).map_err(Stopped::Output)
+        })
+        .map_err(|stopped| match stopped {
             Stopped::Output(error) => error,
             Stopped::Input(error) => serde::ser::Error::custom(error),
         })?;
@@ -179,7 +181,7 @@ impl<E> From<PathError> for Stopped<E> {
     }
 }
 
-/// Maximum branches whose fork is searched; each needs one more pass over the transcript.
+/// Maximum branches whose fork is searched; each needs another pass over the transcript.
 const MOST_FORKS: usize = 50;
 
 /// Returns every branch with the counts of its messages, the active one first.
@@ -210,15 +212,15 @@ pub(super) fn branches(copy: &SessionCopy) -> Result<Vec<Branch>, PathError> {
 }
 
 /// Returns a note if a conversation has branches that are not shown.
-pub(super) fn branch_note(copy: &SessionCopy, wanted: BranchFilter) -> Option<String> {
-    let off_branch = Some(copy).filter(|_| wanted == BranchFilter::Active).and_then(OffBranch::of)?;
+pub(super) fn branch_note(copy: &SessionCopy, requested: BranchFilter) -> Option<String> {
+    let off_branch = Some(copy).filter(|_| requested == BranchFilter::Active).and_then(OffBranch::read_copy)?;
     let (messages, branches) = (off_branch.messages + off_branch.cut_off, off_branch.branches + off_branch.parts);
     if messages == 0 {
         return None;
     }
-    let said = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
+    let subject = if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") };
     Some(match branches {
-        1 => format!("{said} on another branch; --branch 2 prints it, and --all-branches prints all."),
-        _ => format!("{said} on {branches} other branches; --branch N prints one, and --all-branches prints all."),
+        1 => format!("{subject} on another branch; --branch 2 prints it, and --all-branches prints all."),
+        _ => format!("{subject} on {branches} other branches; --branch N prints one, and --all-branches prints all."),
     })
 }

@@ -88,9 +88,9 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
         return Ok(filter);
     }
     let query = query::sound_query(&[], args, &env.clock)?;
-    let wanted = ScanScope { counts: args.needs_counts(), sizes: false, ..ScanScope::GLANCE };
+    let scope = ScanScope { counts: args.needs_counts(), sizes: false, ..ScanScope::GLANCE };
     let showing = ui.watch("Reading");
-    let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, wanted);
+    let mut scan = scan::locate(env, &filter.agents).watched(showing.watcher()).read_all(env, scope);
     drop(showing);
     mark(&mut scan.sessions, &query, env, ui);
     let is_chosen =
@@ -104,8 +104,8 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
 }
 
-/// Returns a directory as typed, as the caller's shell names it, if it exists, with its links resolved, and as the config
-/// file maps it.
+/// Returns the names of a directory: as typed, as the caller's shell names it, if it exists with its links resolved,
+/// and as the config file maps it.
 fn directory_names(dir: &Path, env: &Env) -> Vec<PathBuf> {
     let typed = env.absolute(dir);
     let (shell, resolved) = (env.through_link(&typed), names::on_disk(&typed));
@@ -191,7 +191,7 @@ fn labels<'e>(env: &'e Env, ui: &mut Ui) -> Labels<'e> {
     labels
 }
 
-/// Sets the marks that a glance at a session does not show: the user's labels, and those that only a query needs.
+/// Sets the marks that need more than the sessions' records: the user's labels, and those that only a query needs.
 fn mark(sessions: &mut [Session], query: &Query, env: &Env, ui: &mut Ui) {
     labels(env, ui).mark(sessions);
     if query.asks_for(Mark::Live) || query.asks_for(Mark::MaybeLive) {
@@ -226,7 +226,7 @@ fn note_recovered(ui: &mut Ui, recovered: &[String]) {
     }
 }
 
-/// Explains and asks a question before a large change or one that cannot be undone; refuses without a terminal to ask
+/// Explains a change, and asks for confirmation if it is large or cannot be undone. Refuses without a terminal to ask
 /// on.
 fn confirm_or_refuse(about: &[String], question: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if !env.terminal.can_ask() {
@@ -245,7 +245,7 @@ fn selector(words: &[String]) -> Result<Selector, Refusal> {
     words.join(" ").parse().map_err(|why: String| Refusal::new(RefusalCode::Usage, why))
 }
 
-/// Names the option that starts, or records, in a directory, if `--dir` excluded the named session.
+/// Adds a hint to the error if `--dir` excluded the named session: the option that starts, or records, in a directory.
 fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
     let Some(dir) = &place.dir else { return error };
     match error.downcast::<Refusal>() {

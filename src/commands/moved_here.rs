@@ -15,7 +15,7 @@ use crate::system::reach;
 /// Maximum directories that are mentioned.
 const MAX: usize = 3;
 
-/// Returns a note on each missing directory whose sessions may belong to `dir`, with the command that lets them follow.
+/// Returns a note on each missing directory whose sessions may belong to `dir`, with the command that moves them.
 pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> {
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let (remote, name) = (remote_of(dir), recorded::file_name(dir));
@@ -35,7 +35,7 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
         return Vec::new();
     }
     let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
-    let checkouts = Checkouts::of(known.into_iter().chain([dir]), &env.home);
+    let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home);
     let mut notes = Vec::new();
     for (gone, sessions) in by_dir {
         let had = moved::repository_in(remotes.get(gone).cloned(), sessions.iter().copied());

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PinArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         return list(&pins.sessions().collect::<Vec<_>>(), &PINNED, &args.place, args.format, env, ui);
     }
     let filter = super::place_filter(&args.place, env)?;
-    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("pin", &args.sessions)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).find_all("pin", &args.sessions)?;
     let named: Vec<_> = named.into_iter().map(|session| session.key()).collect();
     let changed = update(env, "pin", args.lock.lock_timeout, |pins| {
         named.iter().map(|(agent, id)| pins.add(*agent, id, env.clock.now)).collect::<Vec<_>>()
@@ -58,7 +58,7 @@ pub(super) fn list(
     let there = if own.is_empty() { Vec::new() } else { read(&own, &filter.agents, env) };
     let is_any = if filter.is_narrow() { there.iter().any(|session| filter.matches(session)) } else { !own.is_empty() };
     if !is_any && format.is_table() {
-        ui.note(&format!("Nothing is {}.", label.mark));
+        ui.print_note(&format!("Nothing is {}.", label.mark));
         return Ok(Exit::Ok);
     }
     // A deleted session has no directory and passes only without a directory filter.
@@ -66,7 +66,7 @@ pub(super) fn list(
         let is_there = |key: &(AgentKind, &str)| there.iter().any(|session| (session.agent, session.id()) == *key);
         for (agent, id) in own.iter().filter(|key| !is_there(key)) {
             let forget = label.forget.map(|verb| format!("; `rejoin {verb} {agent}:{id}` forgets it"));
-            ui.note(&format!("{agent}:{id} is {}, but gone{}.", label.mark, forget.unwrap_or_default()));
+            ui.print_note(&format!("{agent}:{id} is {}, but gone{}.", label.mark, forget.unwrap_or_default()));
         }
     }
     let listed = ListArgs {
@@ -120,7 +120,7 @@ fn pinned(selector: &Selector, names: &[(AgentKind, &str)], env: &Env) -> Result
     let own = names.iter().filter(|(of, _)| agent.is_none_or(|agent| agent == *of));
     let candidates = own.map(|key| {
         let session = sessions.iter().find(|session| (session.agent, session.id()) == *key);
-        let title = session.and_then(|session| NameCandidate::of((), session).title);
+        let title = session.and_then(|session| NameCandidate::from_session((), session).title);
         NameCandidate { key: *key, id: key.1, title, is_subagent: false }
     });
     let keys = select::named(text, candidates).map(|found| found.keys).unwrap_or_default();

@@ -56,5 +56,5 @@ pub(super) fn unmatched_word(query: &Query, sessions: &[Session], env: &Env) -> 
 
 fn subject(session: &Session, env: &Env) -> MatchedTexts {
     let dir = session.launch_dir().map(|dir| env.tilde(dir)).unwrap_or_default();
-    MatchedTexts::of(session, session.label().unwrap_or_default(), &dir, &marks::words(session))
+    MatchedTexts::from_session(session, session.label().unwrap_or_default(), &dir, &marks::words(session))
 }

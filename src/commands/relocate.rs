@@ -56,15 +56,15 @@ pub(crate) fn run(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if !args.dry_run && !planned.change.items.is_empty() {
         let state_dir = state_dir::open(env, "move", args.lock.lock_timeout)?;
         let mut progress = ui.progress("Moving", planned.change.items.len());
-        outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.at(done))?);
+        outcome = Some(run_locked(&state_dir, &planned.change, env, &mut |done| progress.show_done(done))?);
     }
-    let look = ReportExtras { overview: &overview, ..ReportExtras::of(&args.change()) };
+    let look = ReportExtras { overview: &overview, ..ReportExtras::from_args(&args.change()) };
     let report = ChangeReport { look, ..ChangeReport::new(&planned.change, outcome.as_ref()) };
     let report = MoveReport { report, mapping: &mapping, left: &planned.left };
     ui.answer(args.format, env, &report.answer(env))?;
     for (_, to) in mapping.pairs() {
         if reach::is_dir(to) == Some(false) {
-            ui.note(&format!("{} does not exist yet; the sessions can be resumed once it does.", env.tilde(to)));
+            ui.print_note(&format!("{} does not exist yet; the sessions can be resumed once it does.", env.tilde(to)));
         }
     }
     Ok(if planned.left.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
@@ -136,7 +136,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
 fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let scan = super::read(&[], env, ui, |places| places.read_all(env, WANTED));
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
-    let checkouts = Checkouts::of(
+    let checkouts = Checkouts::find_near(
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
         &env.home,
     );
@@ -152,7 +152,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     }
     let mut proposals: Vec<Proposal> = Vec::new();
     for (dir, sessions) in gone.into_values() {
-        // A directory that moves with one above it needs no separate line.
+        // A directory that moves with a directory above it needs no separate line.
         let above = proposals.iter_mut().find(|above| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
             there.is_some_and(|there| reach::is_dir(&there) == Some(true))
@@ -187,7 +187,7 @@ fn without_end(path: &Path) -> PathBuf {
 
 fn plan(args: &MoveArgs, mapping: &Mapping, env: &Env, ui: &mut Ui) -> anyhow::Result<PlannedMove> {
     let filter = Filter::of_agents(&args.agents.agent);
-    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("move", &args.session)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).find_all("move", &args.session)?;
     let mut scan = super::read(&args.agents.agent, env, ui, |places| places.read_all(env, WANTED));
     processes::verify_for_change(&mut scan.sessions);
     // With `--agent`, keep the records of other agents, too.
@@ -212,7 +212,7 @@ fn no_sessions(args: &MoveArgs, mapping: &Mapping, env: &Env) -> anyhow::Error {
     let dirs: BTreeSet<String> = mapping.pairs().iter().map(|(from, _)| from.display().to_string()).collect();
     let dirs: Vec<String> = dirs.into_iter().collect();
     let near = match mapping.pairs() {
-        // The commands move all sessions, which is more than `--agent` or `--session` asked for.
+        // Without `--agent` and `--session`, the command would move more than was requested.
         [(from, to)] if args.session.is_empty() && args.agents.agent.is_empty() => {
             let to = shell::word(&to.to_string_lossy()).into_owned();
             no_match::commands_near(from, env, |near| format!("rejoin move {} {to}", shell::word(near)))

@@ -23,7 +23,7 @@ use crate::view::ui::Ui;
 use changes::state_dir::StateDir;
 use changes::trash::{self, Purge, Purged};
 
-/// Refuses `latest`: the newest session may be another one by the time of the removal.
+/// Refuses `latest`: another session may be the newest one by the time of the removal.
 pub(super) fn refuse_latest(selector: &Selector) -> Result<(), Refusal> {
     if *selector != Selector::Latest {
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) fn needs_confirmation(args: &RemovalArgs, env: &Env) -> Result<(), Re
 }
 
 /// Shows the sessions to be removed and asks, unless the user has already agreed.
-pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+pub(super) fn ask_before_removal(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     if args.yes || args.change.dry_run || args.change.apply.is_some() {
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub(super) fn ask(change: &Change, args: &RemovalArgs, env: &Env, ui: &mut Ui) -
     super::confirm_or_refuse(&about, &question, env, ui)
 }
 
-/// Returns what a terminal shows of a plan in place of its items: the same as before the question.
+/// Returns the summary of a plan that a terminal shows in place of its items, as before the question.
 pub(super) fn overview(change: &Change, args: &RemovalArgs, is_table: bool, env: &Env) -> Vec<String> {
     let is_wanted = is_table && env.terminal.stdout && args.change.dry_run && !args.change.detail.all_items;
     if is_wanted { sessions_text(change, env) } else { Vec::new() }
@@ -81,7 +81,7 @@ fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
     let scan = Places { places, ..Places::default() }.read_all(env, ScanScope::GLANCE);
     let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));
     let meant: HashSet<_> = abouts.by_ref().filter_map(ItemSubject::session).collect();
-    // Sessions that are removed with another one are not asked about separately.
+    // Sub-agents that are removed with their session are not asked about separately.
     let is_meant = |session: &&Session| meant.contains(&(session.agent, session.id()));
     let sessions: Vec<&Session> = scan.sessions.iter().filter(is_meant).collect();
     confirm::removal(&sessions, env)
@@ -95,7 +95,7 @@ pub(super) fn purge(
     env: &Env,
 ) -> anyhow::Result<Purged> {
     let Some(run) = outcome.run.clone() else { return Ok(Purged::default()) };
-    Permanent::note(state_dir, &run, verb)?;
+    Permanent::record_permanent(state_dir, &run, verb)?;
     let purged = trash::purge(state_dir, env.clock.now, &Purge::Runs(vec![run]))?;
     if purged.failed.is_empty() {
         outcome.run = None;
@@ -112,14 +112,14 @@ pub(super) fn say_what_is_still_listed(change: &Change, outcome: &ChangeOutcome,
     }
     for (agent, ids) in gone {
         match (agent::about(agent).still_lists, ids.as_slice()) {
-            (Some(words), [id]) => ui.note(&words.replace("ID", id)),
-            (Some(words), _) => ui.note(words),
+            (Some(words), [id]) => ui.print_note(&words.replace("ID", id)),
+            (Some(words), _) => ui.print_note(words),
             (None, _) => {}
         }
     }
 }
 
-/// Returns the copies that are files in their directories, which a search of the stores does not find.
+/// Returns the copies that are files in project directories, which a search of the stores does not find.
 fn in_projects(named: &[impl Borrow<Session>]) -> Vec<Located> {
     let lies_there = |place: &&Located| agent::about(place.agent()).keeps_in_projects;
     let places = named.iter().flat_map(|session| &session.borrow().copies).map(|copy| &copy.place);
@@ -141,9 +141,9 @@ pub(super) fn plan(named: &[impl Borrow<Session>], via_agent: bool, env: &Env) -
     let mut roots = Vec::new();
     for session in named.iter().map(Borrow::borrow) {
         let session: &Session = session;
-        let found = summaries.find(session.agent, session.id());
+        let found = summaries.find_session(session.agent, session.id());
         if found.is_empty() {
-            // It is outside the stores, as the databases of some agents are.
+            // The copy is outside the stores, as the databases of some agents are.
             let its_agents = agent::by_kind(session.agent).map(|agent| agent.belongings(&session.copy().place));
             let why = its_agents.and_then(Result::err).unwrap_or_else(|| "it is gone".into());
             let message = format!("{} session {} cannot be removed: {why}", session.agent, session.id());

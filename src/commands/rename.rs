@@ -14,7 +14,8 @@ pub(crate) fn run(args: &RenameArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     super::refuse_number(&args.session)?;
     let filter = super::place_filter(&args.place, env)?;
-    let mut session = find::Finder::new(&filter, ScanScope::RESUME, env, ui).one("rename", &args.session)?.session()?;
+    let mut session =
+        find::Finder::new(&filter, ScanScope::RESUME, env, ui).find_one("rename", &args.session)?.session()?;
     processes::verify(std::slice::from_mut(&mut session));
     let change = retitle::plan(&session, &args.title).map_err(|unable| {
         let message = format!("{} session {} cannot be renamed: {unable}", session.agent, session.id());

@@ -132,7 +132,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         if is_started {
             launch::find_program(&resume.plan, env)?;
         }
-        super::briefing::give(&mut resume, request.prompt.as_deref(), env, ui)?;
+        super::briefing::give_briefing(&mut resume, request.prompt.as_deref(), env, ui)?;
     }
     if let Some(format) = args.plan() {
         ui.answer(format, env, &ResumeAnswer { resume: &resume, refusals: &refusals, env })?;
@@ -157,10 +157,10 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         }
         ui.answer(Format::Table, env, &ResumeAnswer { resume: &resume, refusals: &[], env })?;
         if let Some(file) = resume.briefed.as_ref().and_then(|briefed| briefed.file.as_deref()) {
-            ui.note(&format!("The whole conversation is in {}.", env.tilde(file)));
+            ui.print_note(&format!("The whole conversation is in {}.", env.tilde(file)));
         }
         if let Some(words) = &resume.plan.then_type {
-            ui.note(&format!("Then type there: {words}"));
+            ui.print_note(&format!("Then type there: {words}"));
         }
         return Ok(Exit::Ok);
     }
@@ -178,13 +178,13 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
     }
     // The session may have gone since it was read.
     resume.check_start()?;
-    if let Some(error) = resume.note(&dir, &options, env)? {
+    if let Some(error) = resume.log_launch(&dir, &options, env)? {
         ui.warn(&format!("cannot note the launch: {error}"));
     }
-    render::announcement(&resume, env).lines().for_each(|line| ui.note(line));
+    render::announcement(&resume, env).lines().for_each(|line| ui.print_note(line));
     super::warn_of_silent_mounts(ui);
     ui.flush()?;
-    // A program that cannot resume the session may report success.
+    // A program that cannot resume the session may still exit with success.
     if args.wait || (resume.is_unsure && resume.plan.has_prompt) {
         return wait_for(&resume, &program, &dir, env, ui);
     }
@@ -215,15 +215,15 @@ fn request(args: &ResumeArgs, ui: &mut Ui) -> anyhow::Result<LaunchRequest> {
     Ok(LaunchRequest { prompt, args: args.args.clone() })
 }
 
-/// Waits until the agent ends, and warns if it wrote to another session. If the program may be unable to resume the
-/// session, a prompt that added nothing to it is an error.
+/// Waits for the agent to exit. Warns if it wrote to a different session. Fails if a prompt was passed to a program
+/// that may not support resuming, and the session got no new message.
 fn wait_for(resume: &Resume, program: &Path, dir: &Path, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let session = resume.session.as_ref().filter(|_| resume.briefed.is_none());
-    let before = session.map(|session| AgentFiles::take(env, session.agent));
+    let before = session.map(|session| AgentFiles::take_snapshot(env, session.agent));
     let ended = wait::run(|| resume.plan.spawn(program, dir, resume.identity, env))?;
     let mut is_silent = false;
     if let Some((session, before)) = session.zip(before) {
-        let after = AgentFiles::take(env, session.agent);
+        let after = AgentFiles::take_snapshot(env, session.agent);
         if let Some(message) = written::strayed(&before, &after, session) {
             ui.warn(&message);
         }

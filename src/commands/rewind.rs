@@ -27,13 +27,13 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
-    let session = Finder::new(&filter, ScanScope::RESUME, env, ui).one("rewind", &args.session)?.session()?;
+    let session = Finder::new(&filter, ScanScope::RESUME, env, ui).find_one("rewind", &args.session)?.session()?;
     let session = find::with_a_chosen_copy(session, args.copy.as_ref(), env)?;
     let copy = session.copy();
     if args.slim {
         return slim(args, &session, env, ui);
     }
-    let branch = args.branch.wanted();
+    let branch = args.branch.filter();
     super::messages::check_branch(copy, branch)?;
     let Some(rewind) = agent::about(session.agent).rewind else { return Err(cannot(&session).into()) };
     let (number, total) = cut(copy, branch, args.to)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &RewindArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     write(args, &session, &id, new, reason, env, ui)
 }
 
-/// Makes a session without what makes it large.
+/// Creates a copy of a session without its largest parts.
 fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let refused = |message: &str| Refusal::new(RefusalCode::NotRewindable, message);
     let selector = selector(session.id(), session);
@@ -70,7 +70,7 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
         let hint = format!("`rejoin export {selector} -o conversation.md` keeps the conversation");
         return Err(refused(&message).hint(hint).into());
     };
-    // A session that has grown since is made again.
+    // If the session has grown since, a new copy is made.
     let copy = session.copy();
     let id = new_id(session, &format!("slim:{}:{}", copy.place.path.display(), copy.transcript_bytes));
     let new = (slim.write)(copy, &id)?;
@@ -93,7 +93,7 @@ fn slim(args: &RewindArgs, session: &Session, env: &Env, ui: &mut Ui) -> anyhow:
     write(args, session, &id, new, reason, env, ui)
 }
 
-/// Writes a new session, and links it to the one that it was made from.
+/// Writes a new session, and links it to its original.
 fn write(
     args: &RewindArgs,
     session: &Session,
@@ -124,7 +124,7 @@ fn write(
         }
     }
     if exit == Exit::Ok && !args.change.dry_run && args.format.is_table() {
-        ui.note(&format!(
+        ui.print_note(&format!(
             "`rejoin resume {}` continues there; {} stays as it is.",
             selector(id, session),
             session.id()
@@ -133,14 +133,13 @@ fn write(
     Ok(exit)
 }
 
-/// Returns the number of messages that are kept, and that of the branch: up to the last good reply, unless a number is
-/// given.
+/// Returns the number of messages to keep, and the number in the branch. By default, keeps up to the last good reply.
 fn cut(copy: &SessionCopy, branch: BranchFilter, to: Option<u64>) -> anyhow::Result<(Option<u64>, u64)> {
     let (mut watch, mut total, mut last_reply) = (BranchMessages::default(), 0_u64, None);
     if let Some(agent) = agent::by_kind(copy.place.agent()) {
         agent.messages_on(copy, branch, &mut |message| {
             total += 1;
-            watch.see(&message);
+            watch.add_message(&message);
             if watch.is_good() {
                 last_reply = Some(total);
             }
@@ -170,7 +169,7 @@ fn selector(id: &str, session: &Session) -> String {
     shell::word(&format!("{}:{id}", session.agent)).into_owned()
 }
 
-/// Derives an id from what is kept, so that the same session is made once.
+/// Derives an id from the kept messages, so that a repeated call makes the same session.
 fn new_id(session: &Session, kept: &str) -> String {
     let digest = Sha256::digest(format!("{}:{}:{kept}", session.agent, session.id()));
     let mut bytes = [0_u8; 16];

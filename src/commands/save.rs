@@ -33,14 +33,14 @@ pub(crate) fn run(args: &SaveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     if args.json {
         ui.answer(Format::Json, env, &render::answer(&saved))?;
     } else {
-        ui.note(&render::text(&saved));
+        ui.print_note(&render::text(&saved));
     }
     Ok(Exit::Ok)
 }
 
 fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Result<Saved> {
     let session_dir = env.absolute(session_dir);
-    let disk = disk::of(env);
+    let disk = disk::with_faults_of(env);
     disk::make_dirs(&disk, &session_dir, Access::Usual)
         .map_err(|error| PathError::new("create", &session_dir, error))?;
     write::session_info::record(&disk, &session_dir, &env.resolve(working_dir), env.clock.now)?;
@@ -49,7 +49,7 @@ fn session_info(session_dir: &Path, working_dir: &Path, env: &Env) -> anyhow::Re
 
 fn transcript(session_dir: &Path, is_lenient: bool, env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     let session_dir = env.absolute(session_dir);
-    let outcome = write::transcript::from_reader(&disk::of(env), &session_dir, &mut ui.input(), is_lenient)
+    let outcome = write::transcript::from_reader(&disk::with_faults_of(env), &session_dir, &mut ui.input(), is_lenient)
         .with_context(|| format!("cannot save the transcript in {}", session_dir.display()))?;
     if outcome.counts.unusable > 0 {
         ui.warn(&match outcome.counts.unusable {
@@ -70,7 +70,7 @@ fn leo(
 ) -> anyhow::Result<Saved> {
     let app_dir = env.resolve(app_dir);
     if !ids::is_uuid(session_id) {
-        // Leo's own placeholders are not saved by Leo either.
+        // Leo does not save its own placeholders either.
         return Err(refused(format!("{session_id:?} is not the id of a Claude Code session: it is not a UUID")).into());
     }
     let context: Option<&RawValue> = context
@@ -85,7 +85,7 @@ fn leo(
         (None, None) => return Err(refused("the current directory is gone; name one with --working-dir").into()),
     };
     let entry = save::leo::PointerEntry { session_id, app_dir: &app_dir, cwd: &cwd, context };
-    let outcome = write::pointer::save(&disk::of(env), &entry, env.clock.now, &env.clock.zone)?;
+    let outcome = write::pointer::save(&disk::with_faults_of(env), &entry, env.clock.now, &env.clock.zone)?;
     if outcome.was_unusable {
         ui.warn(&format!("{} was not a JSON object, so its contents were replaced", outcome.path.display()));
     }
@@ -101,7 +101,7 @@ fn jido(env: &Env, ui: &mut Ui) -> anyhow::Result<Saved> {
     if let Some(path) = write::jido::in_use(&root, &session.id) {
         return Err(in_use(&path).into());
     }
-    let disk = disk::of(env);
+    let disk = disk::with_faults_of(env);
     let key = derive_key(APP_SALTS[0], &write::jido::secret(&disk, &root)?, jido::short_name(&env.hostname));
     let signed = save::jido::signed(&document, &key)?;
     let path = write::jido::save(&disk, &root, &signed)?.ok_or_else(|| in_use(&jido::file_of(&root, &session.id)))?;

@@ -33,20 +33,21 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         return print_path(args, &filter, env, ui);
     }
     if args.archived {
-        return super::archive::show(args, &filter, env, ui);
+        return super::archive::show_session(args, &filter, env, ui);
     }
     super::warn_of_interrupted(env, ui);
-    let wants = MessageRange::of(args);
+    let wants = MessageRange::from_args(args);
     let wants_all_only = matches!(wants, MessageRange::All(_)) && args.format.is_table();
     let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
-    let wanted = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
+    let scope = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
     let selector = super::selector(&args.session)?;
-    let mut finder = find::Finder::new(&filter, wanted, env, ui);
+    let mut finder = find::Finder::new(&filter, scope, env, ui);
     let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show") {
         Err(error) if args.copy.is_none() && is_not_found(&error) => {
-            // The session may be only in the archive; if it is not, the error about the stores is reported.
-            return match super::archive::show(args, &filter, env, ui) {
+            // The session may be only in the archive; if it is not there either, the error about the stores is
+            // reported.
+            return match super::archive::show_session(args, &filter, env, ui) {
                 Err(in_archive) if is_not_found(&in_archive) => Err(error),
                 shown => shown,
             };
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let rewinds = Rewinds::read(env);
     let exists = |id: &&str| !scan::locate_id(env, &[session.agent], id).places.is_empty();
     session.rewound_as = rewinds.made_from(&session).filter(exists).map(Into::into);
-    processes::note(std::slice::from_mut(&mut session));
+    processes::note_processes(std::slice::from_mut(&mut session));
     let left_out = LeftOut::default();
     wants.check(session.copy())?;
     let branches = if args.lists_branches { Some(messages::branches(session.copy())?) } else { None };
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     ui.flush()?;
     if wants_all_only && env.terminal.stdout {
-        messages::branch_note(session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+        messages::branch_note(session.copy(), args.branches.filter()).iter().for_each(|note| ui.print_note(note));
     }
     Ok(left_out.exit(ui))
 }
@@ -106,10 +107,10 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 /// Prints the path of the copy that a resume would use, or that the user names.
 fn print_path(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let selector = super::selector(&args.session)?;
-    let session = find::Finder::new(filter, ScanScope::RESUME, env, ui).one("print path", &selector)?.session()?;
+    let session = find::Finder::new(filter, ScanScope::RESUME, env, ui).find_one("print path", &selector)?.session()?;
     let session = find::with_a_copy(session, args.copy.as_ref(), "show --path", env, ui)?;
     let path = &session.copy().place.path;
-    // Scripts read this line as the path, so print exactly the path or nothing.
+    // Scripts read this line as the path, so print the exact path or nothing.
     let line = path.to_str().filter(|path| shown::is_harmless(path)).ok_or_else(|| {
         let message =
             format!("the path has characters that no line can hold: {}", text::field(&path.to_string_lossy()));
@@ -130,7 +131,7 @@ fn note_of(stuck: &Stuck, env: &Env) -> String {
 fn note_outputs(session: &mut Session, env: &Env, ui: &mut Ui) {
     let outputs = agent::Outputs::read(env);
     super::warn_of_problems(ui, env, &outputs.problems);
-    for dir in outputs.of(session.agent, &session.copies[0].place.id) {
+    for dir in outputs.dirs_of_session(session.agent, &session.copies[0].place.id) {
         let size = text::size(agent::tree_size(dir));
         session.copies[0].notes.push(format!("its background tasks left {size} of output in {}", dir.display()));
     }
@@ -157,7 +158,9 @@ fn write_text(
             writeln!(ui.data())?;
         }
     }
-    messages::each(session.copy(), wants, left_out, |message| Ok(show::message(ui.data(), env, &styles, message)?))
+    messages::each_message(session.copy(), wants, left_out, |message| {
+        Ok(show::message(ui.data(), env, &styles, message)?)
+    })
 }
 
 fn list_branches(branches: &[Branch], format: Format, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {

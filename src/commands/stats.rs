@@ -51,7 +51,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     let keys = if args.by.is_empty() { &StatsKey::USUAL } else { args.by.as_slice() };
     let is_by_session = keys.contains(&StatsKey::Session);
     let named = scan.sessions.iter().filter(|_| is_by_session);
-    let short = ShortIds::of(scan.sessions.get(..).filter(|_| is_by_session).unwrap_or_default());
+    let short = ShortIds::from_sessions(scan.sessions.get(..).filter(|_| is_by_session).unwrap_or_default());
     let label = |session: &Session| (short.get(session).to_owned(), table::title(session));
     let labels: HashMap<String, (String, String)> = named.map(|session| (name(session), label(session))).collect();
     let rows = keys.iter().flat_map(|by| {
@@ -65,10 +65,10 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     ui.answer(args.format, env, &answer)?;
     if archived > 0 && env.terminal.stdout && args.format.is_table() {
         let (sessions, them) = (text::count(archived, "session"), if archived == 1 { "it" } else { "them" });
-        ui.note(&format!("{sessions} closed by an agent included; `rejoin list --all` shows {them}."));
+        ui.print_note(&format!("{sessions} closed by an agent included; `rejoin list --all` shows {them}."));
     }
     if sessions.is_empty() {
-        no_match::note(&filter, env, ui);
+        no_match::note_of_filters(&filter, env, ui);
     }
     Ok(exit)
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         super::recover_first("tag", args.change.lock, env, ui)?;
     }
     let filter = super::place_filter(&args.place, env)?;
-    let sessions = Finder::new(&filter, ScanScope::GLANCE, env, ui).all("tag", &selectors)?;
+    let sessions = Finder::new(&filter, ScanScope::GLANCE, env, ui).find_all("tag", &selectors)?;
     let plan = || plan(sessions, &added, &removed, env);
     super::change::carry_out_locked("tag", plan, &args.change, args.format, env, ui)
 }

@@ -45,13 +45,13 @@ pub(crate) fn run(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
 /// Undoes the selected items of a run, or prints the plan of that with `--dry-run`.
 pub(super) fn carry_out(
     which: &Which,
-    wanted: impl Fn(&ItemRecord) -> bool,
+    requested: impl Fn(&ItemRecord) -> bool,
     how: &ChangeArgs,
     format: FormatArgs,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Exit> {
-    let mut report = undo::undo(which, wanted, how.dry_run, env, how.lock.lock_timeout)?;
+    let mut report = undo::undo(which, requested, how.dry_run, env, how.lock.lock_timeout)?;
     if !how.dry_run {
         super::note_recovered(ui, &report.recovered);
         warn(&mut report, env, ui);
@@ -80,7 +80,7 @@ fn way_out(report: &UndoReport, env: &Env) -> Option<String> {
 fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
     let history = history::read(env)?;
     let Some(run) = history.runs.iter().find(|run| run.is_undoable()) else { return Ok(Which::Newest) };
-    // To undo an older change in place of the newest would be a surprise.
+    // Undoing an older change in place of the newest one would surprise the user.
     if let Some(newer) = Permanent::after(&run.id, env)? {
         let message = format!("the newest change, {} --permanent, cannot be undone", newer.verb);
         let hint = format!("to undo the one before, {}, run `rejoin undo {}`", run.verb, run.id);
@@ -95,7 +95,7 @@ fn newest(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Which> {
 /// Warns about an undo that may not be on the disk, and about restored sessions that their agent would delete at once.
 fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
     let records = report.run.items.iter().zip(&report.items).filter(|(_, undone)| **undone == ItemResult::Done);
-    // An undone tag restores only a file of rejoin.
+    // Undoing a tag only restores a file of rejoin.
     let state_dir = env.state_dir();
     let is_in_store = |record: &&ItemRecord| record.steps.iter().any(|step| !step.path().starts_with(&state_dir));
     let records = records.map(|((record, _), _)| record).filter(is_in_store);
@@ -103,14 +103,14 @@ fn warn(report: &mut UndoReport, env: &Env, ui: &mut Ui) {
     let doubt = report.doubt.as_ref().map(|why| {
         format!("a loss of power may still take this back: {why}; `rejoin undo {}` tries again", report.run.id)
     });
-    report.warnings = doubt.into_iter().chain(sweeps::of(&restored, env)).collect();
+    report.warnings = doubt.into_iter().chain(sweeps::lines_per_store(&restored, env)).collect();
     report.warnings.iter().for_each(|warning| ui.warn(warning));
 }
 
 /// Returns the exit status of an undo.
 fn exit(report: &UndoReport) -> Exit {
     let count = |is: fn(&ItemResult) -> bool| report.items.iter().filter(|item| is(item)).count();
-    // A part of a failed item is done.
+    // A failed item may be done in part.
     let done = count(|item| matches!(item, ItemResult::Done | ItemResult::Failed(_)));
     match (count(|item| item.why().is_some()), done) {
         (0, _) if report.doubt.is_none() => Exit::Ok,
@@ -122,14 +122,14 @@ fn exit(report: &UndoReport) -> Exit {
 fn list(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let history = super::history(env, ui)?;
     if history.runs.is_empty() && args.format.is_table() {
-        ui.note("There is no run that can be undone.");
+        ui.print_note("There is no run that can be undone.");
     }
     // A run that is still in progress was not interrupted.
     ui.answer(args.format, env, &Runs { history: &history, is_busy: is_busy(env) })?;
     Ok(Exit::Ok)
 }
 
-/// Deletes permanently what runs removed.
+/// Deletes permanently the entries that runs moved to the trash.
 fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let which = match args.older_than {
         Some(when) => Purge::Before(env.clock.before(when)),
@@ -138,7 +138,7 @@ fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     };
     let history = super::history(env, ui)?;
     if let Purge::Runs(names) = &which
-        && let Some(unknown) = names.iter().find(|name| !history.has(name))
+        && let Some(unknown) = names.iter().find(|name| !history.has_run(name))
     {
         return Err(Refusal::new(RefusalCode::NoSuchRun, format!("there is no run {unknown}"))
             .hint("run `rejoin undo --list` to see the runs")

@@ -26,10 +26,10 @@ use changes::state_dir::StateDir;
 /// Maximum sessions that are named.
 const NAMED: usize = 5;
 
-/// Notes the size of the rows of each session, which is computed only when it is needed.
+/// Computes the size of the rows of each session. That is slow, so it is done only when needed.
 pub(super) fn weigh(handed: &mut [Handed], env: &Env) {
-    let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
-    let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), wanted, env)
+    let scope = ScanScope { counts: true, ..ScanScope::GLANCE };
+    let sizes: HashMap<(std::path::PathBuf, String), u64> = read(handed.iter().flat_map(|one| &one.seen), scope, env)
         .iter()
         .flat_map(|session| &session.copies)
         .map(|copy| ((copy.place.path.to_path_buf(), copy.place.id.clone()), copy.size_bytes))
@@ -61,7 +61,7 @@ pub(super) fn carry_out(
             Some(why) => ItemResult::Failed(format!("it could not be archived: {why}")),
             None => remove(one, handed, archive, env),
         });
-        progress.at(done.len());
+        progress.show_done(done.len());
     }
     Ok((archived, done))
 }
@@ -73,7 +73,7 @@ fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> Item
     if let Some(why) = sessions.iter().find_map(|session| hindrance::in_use(session.copy())) {
         return ItemResult::Skipped(why);
     }
-    // It may have been removed with another one.
+    // The agent may have removed it with another session.
     if !sessions.iter().all(|session| coverage::is_whole(session, archive)) {
         return ItemResult::Skipped("it was changed just now, and is archived as it was before".to_owned());
     }
@@ -94,7 +94,7 @@ fn remove(one: &Handed, handed: &[Handed], archive: &Archive, env: &Env) -> Item
     if failed.is_empty() { ItemResult::Done } else { ItemResult::Failed(failed.join("; ")) }
 }
 
-/// Finds every session in the databases of the removed ones, so that the loss of another one is noticed.
+/// Finds every session in the databases of the removed ones, to notice the loss of any other session.
 fn all_beside(one: &Handed) -> BTreeMap<(Arc<Path>, String), Located> {
     let mut asked = BTreeSet::new();
     let mut all = BTreeMap::new();
@@ -143,7 +143,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
         return Ok(());
     }
     let command = agent_managed.removal(&place.id);
-    // A project could have settings that its agent runs, so it is started in the home directory.
+    // The settings of a project could run code in its agent, so the agent is started in the home directory.
     let ended = AgentCommand { argv: &command, dir: &env.home, store: &place.store }.run(env);
     let title = agent::about(place.agent()).title;
     match (is_there()?, ended) {
@@ -156,7 +156,7 @@ fn remove_copy(place: &Located, env: &Env) -> Result<(), String> {
     }
 }
 
-fn read<'a>(seen: impl Iterator<Item = &'a PlannedCopy>, wanted: ScanScope, env: &Env) -> Vec<Session> {
+fn read<'a>(seen: impl Iterator<Item = &'a PlannedCopy>, scope: ScanScope, env: &Env) -> Vec<Session> {
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
-    Places { places, ..Places::default() }.read_all(env, wanted).sessions
+    Places { places, ..Places::default() }.read_all(env, scope).sessions
 }

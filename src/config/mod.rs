@@ -41,7 +41,7 @@ pub(crate) struct Config {
     /// Further stores of agents.
     pub stores: Vec<StoreRule>,
     /// Each key that it sets, in the order of the file.
-    pub said: Vec<SetKey>,
+    pub set_keys: Vec<SetKey>,
 }
 
 /// Defaults for tables of `list`.
@@ -127,33 +127,33 @@ impl Config {
     fn read(text: &str) -> Result<Self, Mistake> {
         let mut config = Self::default();
         let mut root = ConfigTable::root(text)?;
-        config.pager = root.take("pager", value::filled)?;
+        config.pager = root.take_key("pager", value::filled)?;
         if let Some(mut archive) = root.table("archive")? {
-            config.archive_dir = archive.take("dir", value::dir)?;
+            config.archive_dir = archive.take_key("dir", value::dir)?;
             root.done(archive)?;
         }
         if let Some(mut sync) = root.table("sync")? {
-            config.sync_map = sync.take("map", value::mappings)?.unwrap_or_default();
+            config.sync_map = sync.take_key("map", value::mappings)?.unwrap_or_default();
             root.done(sync)?;
         }
         if let Some(mut list) = root.table("list")? {
             config.list = ListConfig {
-                agents: list.take("agent", value::agents)?.unwrap_or_default(),
-                since: list.take("since", value::when)?,
-                limit: list.take("limit", value::number)?,
-                fields: list.take("fields", |value| value::names(value, "field"))?.unwrap_or_default(),
-                sort: list.take("sort", |value| value::name(value, "key"))?,
-                is_wide: list.take("wide", value::flag)?.unwrap_or_default(),
-                map: list.take("map", value::mappings)?.unwrap_or_default(),
+                agents: list.take_key("agent", value::agents)?.unwrap_or_default(),
+                since: list.take_key("since", value::when)?,
+                limit: list.take_key("limit", value::number)?,
+                fields: list.take_key("fields", |value| value::names(value, "field"))?.unwrap_or_default(),
+                sort: list.take_key("sort", |value| value::name(value, "key"))?,
+                is_wide: list.take_key("wide", value::flag)?.unwrap_or_default(),
+                map: list.take_key("map", value::mappings)?.unwrap_or_default(),
             };
             root.done(list)?;
         }
         if let Some(mut cleanup) = root.table("cleanup")? {
             config.cleanup = CleanupConfig {
-                older_than: cleanup.take("older-than", value::when)?,
-                keep_last: cleanup.take("keep-last", value::number)?,
-                trash_keep: cleanup.take("trash-keep", value::when)?,
-                archives: cleanup.take("archive", value::flag)?.unwrap_or_default(),
+                older_than: cleanup.take_key("older-than", value::when)?,
+                keep_last: cleanup.take_key("keep-last", value::number)?,
+                trash_keep: cleanup.take_key("trash-keep", value::when)?,
+                archives: cleanup.take_key("archive", value::flag)?.unwrap_or_default(),
                 keep: cleanup.tables("keep")?.into_iter().map(keep_rule).collect::<Result<_, _>>()?,
             };
             root.done(cleanup)?;
@@ -163,30 +163,30 @@ impl Config {
             root.done(hosts)?;
         }
         config.stores = root.tables("stores")?.into_iter().map(store_rule).collect::<Result<_, _>>()?;
-        config.said = root.finish()?;
-        config.said.sort_by_key(|said| said.line);
+        config.set_keys = root.finish()?;
+        config.set_keys.sort_by_key(|set| set.line);
         Ok(config)
     }
 
     /// Drops settings that would start a program or write elsewhere. The config of another home may only set the tables
     /// `list` and `cleanup`.
     pub(crate) fn of_another_home(self) -> Self {
-        let is_harmless = |said: &SetKey| ["list.", "cleanup."].iter().any(|table| said.key.starts_with(table));
-        let said = self.said.iter().filter(|said| is_harmless(said)).cloned().collect();
+        let is_harmless = |set: &SetKey| ["list.", "cleanup."].iter().any(|table| set.key.starts_with(table));
+        let set_keys = self.set_keys.iter().filter(|set_keys| is_harmless(set_keys)).cloned().collect();
         let (hosts, stores, sync_map) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { pager: None, archive_dir: None, sync_map, hosts, stores, said, ..self }
+        Self { pager: None, archive_dir: None, sync_map, hosts, stores, set_keys, ..self }
     }
 
     /// Returns the value that the file sets for a key.
-    pub(crate) fn said(&self, key: &str) -> Option<&SetKey> {
-        self.said.iter().find(|said| said.key == key)
+    pub(crate) fn setting(&self, key: &str) -> Option<&SetKey> {
+        self.set_keys.iter().find(|set| set.key == key)
     }
 }
 
 fn store_rule(mut rule: ConfigTable<'_>) -> Result<StoreRule, Mistake> {
-    let agent = rule.take("agent", |value| value::name(value, "agent"))?;
-    let home = rule.take("home", value::dir)?;
-    let program = rule.take("program", value::program)?;
+    let agent = rule.take_key("agent", |value| value::name(value, "agent"))?;
+    let home = rule.take_key("home", value::dir)?;
+    let program = rule.take_key("program", value::program)?;
     let variables = match rule.table("variables")? {
         Some(mut variables) => {
             let all = variables.take_all(value::filled)?;
@@ -198,24 +198,24 @@ fn store_rule(mut rule: ConfigTable<'_>) -> Result<StoreRule, Mistake> {
     let at = rule.at;
     rule.finish()?;
     let (Some(agent), Some(home)) = (agent, home) else {
-        return Err(Mistake::at(at, "a store needs an agent and a home"));
+        return Err(Mistake::error_at(at, "a store needs an agent and a home"));
     };
     match variables.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
-        Some(name) => Err(Mistake::at(at, format!("{name:?} cannot be the name of a variable"))),
+        Some(name) => Err(Mistake::error_at(at, format!("{name:?} cannot be the name of a variable"))),
         None => Ok(StoreRule { agent, home, program, variables }),
     }
 }
 
 fn keep_rule(mut rule: ConfigTable<'_>) -> Result<KeepRule, Mistake> {
     let keep = KeepRule {
-        agents: rule.take("agent", value::agents)?.unwrap_or_default(),
-        dir: rule.take("dir", value::dir)?,
-        since: rule.take("since", value::when)?,
-        last: rule.take("last", value::number)?,
+        agents: rule.take_key("agent", value::agents)?.unwrap_or_default(),
+        dir: rule.take_key("dir", value::dir)?,
+        since: rule.take_key("since", value::when)?,
+        last: rule.take_key("last", value::number)?,
     };
     let at = rule.at;
     if rule.finish()?.is_empty() {
-        Err(Mistake::at(at, "this rule says nothing, so it would keep every session"))
+        Err(Mistake::error_at(at, "this rule says nothing, so it would keep every session"))
     } else {
         Ok(keep)
     }

@@ -20,7 +20,7 @@ pub(super) struct Mistake {
 }
 
 impl Mistake {
-    pub(super) fn at(at: usize, message: impl Into<String>) -> Self {
+    pub(super) fn error_at(at: usize, message: impl Into<String>) -> Self {
         Self { at, message: message.into(), hint: None }
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct ConfigTable<'t> {
     name: String,
     rest: DeTable<'t>,
     known: Vec<&'static str>,
-    said: Vec<SetKey>,
+    set_keys: Vec<SetKey>,
 }
 
 impl<'t> ConfigTable<'t> {
@@ -71,17 +71,17 @@ impl<'t> ConfigTable<'t> {
     pub(super) fn root(text: &'t str) -> Result<Self, Mistake> {
         let rest = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            Mistake::at(at, format!("not valid TOML: {}", error.message()))
+            Mistake::error_at(at, format!("not valid TOML: {}", error.message()))
         })?;
         Ok(Self::new(text, 0, String::new(), rest.into_inner()))
     }
 
     fn new(text: &'t str, at: usize, name: String, rest: DeTable<'t>) -> Self {
-        Self { at, text, name, rest, known: Vec::new(), said: Vec::new() }
+        Self { at, text, name, rest, known: Vec::new(), set_keys: Vec::new() }
     }
 
     /// Removes and returns the value of a key, if it is set.
-    pub(super) fn take<T>(
+    pub(super) fn take_key<T>(
         &mut self,
         key: &'static str,
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
@@ -114,7 +114,7 @@ impl<'t> ConfigTable<'t> {
         let name = self.full(key);
         match value {
             DeValue::Table(rest) => Ok(Some(Self::new(self.text, at, name, rest))),
-            other => Err(Mistake::at(at, format!("{name} must be a table, not {}", value::shown(&other)))),
+            other => Err(Mistake::error_at(at, format!("{name} must be a table, not {}", value::format_value(&other)))),
         }
     }
 
@@ -124,14 +124,17 @@ impl<'t> ConfigTable<'t> {
         let Some((at, value)) = self.remove(key) else { return Ok(Vec::new()) };
         let name = self.full(key);
         let wrong = |at, value: &DeValue<'_>| {
-            Mistake::at(at, format!("{name} must be a list of tables, [[{name}]], not {}", value::shown(value)))
+            Mistake::error_at(
+                at,
+                format!("{name} must be a list of tables, [[{name}]], not {}", value::format_value(value)),
+            )
         };
         let DeValue::Array(items) = value else { return Err(wrong(at, &value)) };
         let mut tables = Vec::new();
         for item in items {
             let at = item.span().start;
             let item = item.into_inner();
-            self.said.push(SetKey { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
+            self.set_keys.push(SetKey { key: name.clone(), value: value::json(&item), line: line(self.text, at) });
             match item {
                 DeValue::Table(rest) => tables.push(Self::new(self.text, at, name.clone(), rest)),
                 other => return Err(wrong(at, &other)),
@@ -142,13 +145,13 @@ impl<'t> ConfigTable<'t> {
 
     /// Finishes a table below this one, and adds its keys.
     pub(super) fn done(&mut self, table: Self) -> Result<(), Mistake> {
-        self.said.extend(table.finish()?);
+        self.set_keys.extend(table.finish()?);
         Ok(())
     }
 
     /// Returns the keys that are set; an unknown key is a mistake.
     pub(super) fn finish(self) -> Result<Vec<SetKey>, Mistake> {
-        let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.said) };
+        let Some(key) = self.rest.keys().min_by_key(|key| key.span().start) else { return Ok(self.set_keys) };
         let unknown = self.full(key.get_ref());
         let near = nearest(key.get_ref(), self.known.iter().copied());
         Err(Mistake {
@@ -171,8 +174,8 @@ impl<'t> ConfigTable<'t> {
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
     ) -> Result<T, Mistake> {
         let key = self.full(key);
-        let understood = read(value).map_err(|why| Mistake::at(at, format!("{key} {why}")))?;
-        self.said.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
+        let understood = read(value).map_err(|why| Mistake::error_at(at, format!("{key} {why}")))?;
+        self.set_keys.push(SetKey { key, value: value::json(value), line: line(self.text, at) });
         Ok(understood)
     }
 

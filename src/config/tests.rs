@@ -11,16 +11,16 @@ fn parse(text: &str) -> Result<Config, Refusal> {
 fn key_list_has_every_config_key() {
     let text = example();
     let config = parse(&text).expect("a sound file");
-    let said = |key: &ConfigKey| match key.name {
+    let example = |key: &ConfigKey| match key.name {
         "hosts.GROUP" => config.hosts["group"] == ["build1", "ana@box"],
-        name => config.said(name).is_some(),
+        name => config.setting(name).is_some(),
     };
     for key in KEYS {
-        assert!(said(key), "{}\n{text}", key.name);
+        assert!(example(key), "{}\n{text}", key.name);
     }
-    let is_listed = |said: &SetKey| said.key == "hosts.group" || KEYS.iter().any(|key| key.name == said.key);
-    assert!(config.said.iter().all(is_listed), "{:?}", config.said);
-    for said in &config.said {
+    let is_listed = |set: &SetKey| set.key == "hosts.group" || KEYS.iter().any(|key| key.name == set.key);
+    assert!(config.set_keys.iter().all(is_listed), "{:?}", config.set_keys);
+    for said in &config.set_keys {
         let line = text.lines().nth(said.line - 1).unwrap_or_default();
         assert!(line.contains(said.key.rsplit('.').next().unwrap_or_default()), "{said:?} is not in {line:?}");
     }
@@ -75,7 +75,7 @@ fn config_of_other_home_is_limited() {
     assert!(config.pager.is_none() && config.archive_dir.is_none());
     assert!(config.hosts.is_empty() && config.stores.is_empty());
     assert_eq!(config.cleanup.keep.len(), 1);
-    assert!(config.said.iter().all(|said| said.key.starts_with("list.") || said.key.starts_with("cleanup.")));
+    assert!(config.set_keys.iter().all(|set| set.key.starts_with("list.") || set.key.starts_with("cleanup.")));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::session::nearly::nearest;
 use crate::session::when::When;
 
 /// Formats a value in a few words for an error.
-pub(super) fn shown(value: &DeValue<'_>) -> String {
+pub(super) fn format_value(value: &DeValue<'_>) -> String {
     match value {
         DeValue::Array(_) => "a list".to_owned(),
         DeValue::Table(_) => "a table".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn shown(value: &DeValue<'_>) -> String {
 }
 
 fn must(what: &str, value: &DeValue<'_>) -> String {
-    format!("must be {what}, not {}", shown(value))
+    format!("must be {what}, not {}", format_value(value))
 }
 
 /// Converts a value to JSON.
@@ -73,7 +73,7 @@ pub(super) fn number(value: &DeValue<'_>) -> Result<usize, String> {
 /// Reads an age or a time.
 pub(super) fn when(value: &DeValue<'_>) -> Result<When, String> {
     let text = value.as_str().ok_or_else(|| must("a text such as \"30d\"", value))?;
-    text.parse().map_err(|why: String| format!("must be an age or a time, not {}: {why}", shown(value)))
+    text.parse().map_err(|why: String| format!("must be an age or a time, not {}: {why}", format_value(value)))
 }
 
 /// Reads a directory, which must not depend on the caller's directory.

@@ -1,4 +1,4 @@
-//! Findings that the user accepted: `doctor` keeps them quiet. `accepted.json` in the state directory; `apply` writes it.
+//! Findings that the user accepted, which `doctor` hides. `accepted.json` in the state directory; `apply` writes it.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ struct FindingSubject {
 }
 
 impl FindingSubject {
-    /// Returns `None` for a finding without sessions or paths to distinguish it by.
-    fn of(finding: &Finding) -> Option<Self> {
+    /// Returns the identity of a finding; `None` for a finding without sessions or paths.
+    fn from_finding(finding: &Finding) -> Option<Self> {
         let sessions = finding.sessions.iter().map(|(agent, id)| format!("{agent}:{id}"));
         let paths = finding.paths.iter().map(|path| path.to_string_lossy().into_owned());
         let subjects: BTreeSet<String> = sessions.chain(paths).collect();
@@ -34,12 +34,13 @@ impl FindingSubject {
 
 impl Accepted {
     /// Returns whether a finding was accepted, with the same sessions and paths.
-    pub(crate) fn has(&self, finding: &Finding) -> bool {
-        !self.accepted.is_empty() && FindingSubject::of(finding).is_some_and(|subject| self.accepted.contains(&subject))
+    pub(crate) fn contains(&self, finding: &Finding) -> bool {
+        !self.accepted.is_empty()
+            && FindingSubject::from_finding(finding).is_some_and(|subject| self.accepted.contains(&subject))
     }
 
     /// Accepts a finding; returns whether it is new.
     pub(crate) fn add(&mut self, finding: &Finding) -> bool {
-        FindingSubject::of(finding).is_some_and(|subject| self.accepted.insert(subject))
+        FindingSubject::from_finding(finding).is_some_and(|subject| self.accepted.insert(subject))
     }
 }

@@ -11,11 +11,11 @@ use crate::session::Health;
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Severity {
-    /// A session cannot be read or resumed as it is, or the right copy cannot be determined.
+    /// A session cannot be read or resumed, or the right copy cannot be determined.
     Error,
-    /// It works, but something is lost, will be, or does not lead where it seems to.
+    /// The session can be resumed, but something is lost, will be lost, or is misleading.
     Warning,
-    /// Normal life, worth knowing.
+    /// A fact that needs no action.
     Note,
 }
 
@@ -76,7 +76,7 @@ impl Code {
     pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the code of a problem that is also in `health` of `list` and `show`.
-    pub(crate) fn of(health: Health) -> Self {
+    pub(crate) fn from_health(health: Health) -> Self {
         match health {
             Health::DuplicateSession => Self::DuplicateSession,
             Health::MisfiledSession => Self::MisfiledSession,

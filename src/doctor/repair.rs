@@ -21,7 +21,7 @@ use crate::format::jsonl::Jsonl;
 use crate::session::{Health, Session, SessionCopy};
 use crate::system::stamp;
 
-/// The log by which a stray directory of Amplifier is folded.
+/// The log that decides whether a stray directory of Amplifier can be folded.
 const LOG: &str = "events.jsonl";
 
 /// The planned repairs, and the failures of planning.
@@ -36,7 +36,7 @@ pub(crate) struct Repairs {
 /// Plans the repair of every finding that has a lossless one.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change::new("doctor --fix", Vec::new()), failed: Vec::new() };
-    let (copies, mut taken) = (Copies::of(findings, survey), Taken::default());
+    let (copies, mut taken) = (Copies::from_findings(findings, survey), Taken::default());
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
     // A fold changes the log, so the session counts as recently used. Plan repairs that need it unchanged first.
@@ -59,12 +59,12 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
 #[derive(Default)]
 struct Taken {
     paths: HashSet<PathBuf>,
-    /// Every directory above these.
+    /// The directories above these paths.
     above: HashSet<PathBuf>,
 }
 
 impl Taken {
-    /// Returns whether an item would change a path that is already changed; the next run repairs the rest.
+    /// Returns whether an item would change a path that another item changes; the next run plans it.
     fn overlaps(&self, item: &ChangeItem) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
@@ -82,7 +82,7 @@ impl Taken {
 struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s SessionCopy)>);
 
 impl<'s> Copies<'s> {
-    fn of(findings: &[Finding], survey: &'s Survey) -> Self {
+    fn from_findings(findings: &[Finding], survey: &'s Survey) -> Self {
         let repaired = findings.iter().filter(|finding| finding.repair.is_some());
         let named: HashSet<_> = repaired.filter_map(|finding| finding.sessions.first()).collect();
         let sessions = named.into_iter().filter_map(|(agent, id)| survey.session(*agent, id));
@@ -90,7 +90,7 @@ impl<'s> Copies<'s> {
         Self(copies.map(|(number, copy)| ((&*copy.place.id, &*copy.place.path), (number, copy))).collect())
     }
 
-    fn at(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
+    fn copy_at_path(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
         self.0.get(&(session.id(), path)).copied()
     }
 }
@@ -108,10 +108,10 @@ fn about(finding: &Finding) -> ItemSubject {
 
 fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<ChangeItem, String> {
     let session = finding.sessions.first().and_then(|(agent, id)| survey.session(*agent, id));
-    let copy_at = |path: &PathBuf| copies.at(session?, path);
+    let copy_at = |path: &PathBuf| copies.copy_at_path(session?, path);
     let seen = finding.paths.iter().filter_map(copy_at);
     let mut item = ChangeItem {
-        seen: seen.map(|(_, copy)| PlannedCopy::of(copy)).collect(),
+        seen: seen.map(|(_, copy)| PlannedCopy::from_copy(copy)).collect(),
         ..ChangeItem::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())
     };
     if let Some(why) = item.seen.iter().find_map(|seen| out_of_store(&seen.place)) {
@@ -170,7 +170,7 @@ fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Re
     edited(path, |size| Ok(vec![edit(size)?]))
 }
 
-/// Plans one change of an agent's files.
+/// Plans one change to the files of an agent.
 fn mended(act: Act) -> Result<Step, String> {
     match act {
         Act::Edit { from, to, edits } if from == to => edited(&from, |_| Ok(edits)),
@@ -184,7 +184,7 @@ fn mended(act: Act) -> Result<Step, String> {
 
 /// Plans edits of a file; `edits` gets the size of the file.
 fn edited(path: &Path, edits: impl FnOnce(u64) -> Result<Vec<Edit>, String>) -> Result<Step, String> {
-    let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+    let stamp = stamp::take_stamp(path).map_err(|error| error.to_string())?;
     let contents = Contents::Edited { from: path.to_owned(), edits: edits(stamp.size)? };
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
@@ -208,7 +208,7 @@ fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
 
 fn trash(paths: &[PathBuf]) -> Result<Vec<Step>, String> {
     let step = |path: &PathBuf| {
-        let stamp = stamp::take(path).map_err(|error| error.to_string())?;
+        let stamp = stamp::take_stamp(path).map_err(|error| error.to_string())?;
         Ok(Step::Trash { path: path.as_path().into(), stamp })
     };
     paths.iter().map(step).collect()
@@ -232,10 +232,13 @@ pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Resu
             return Err(why.into());
         }
         let steps = trash(&agent.belongings(&copy.place)?.own)?;
-        // The user chose, so nothing was compared.
+        // The user chose the copy, so the contents were not compared.
         let about = ItemSubject::Part("a copy", session.agent, session.id().into());
         let item = ChangeItem::new(about, "duplicate-session", "another copy is kept", steps);
-        Ok(ChangeItem { seen: [PlannedCopy::of(kept), PlannedCopy::of(copy)].into_iter().collect(), ..item })
+        Ok(ChangeItem {
+            seen: [PlannedCopy::from_copy(kept), PlannedCopy::from_copy(copy)].into_iter().collect(),
+            ..item
+        })
     };
     let going = copies().filter(|(at, _)| going.contains(at)).map(|(_, copy)| copy);
     Ok(Change::new("delete", going.map(item).collect::<Result<Vec<_>, Unable>>()?))

@@ -134,7 +134,12 @@ fn whole(bytes: &[u8]) -> usize {
 }
 
 /// Asks every host at once; each answers as fast as its output is read.
-pub(crate) fn ask(hosts: &[Host], words: &[String], manner: Manner, env: &Env) -> Result<Vec<Answering>, Refusal> {
+pub(crate) fn ask_hosts(
+    hosts: &[Host],
+    words: &[String],
+    manner: Manner,
+    env: &Env,
+) -> Result<Vec<Answering>, Refusal> {
     let has_others = hosts.iter().any(|host| host.destination.is_some());
     let ssh = if has_others { Some(ssh(env)?) } else { None };
     let gate = Semaphore::new(AT_ONCE);

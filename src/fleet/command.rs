@@ -95,8 +95,8 @@ mod tests {
         let is_there = |shell: &&&str| Command::new(shell).args(["-c", "true"]).status().is_ok_and(|it| it.success());
         for shell in shells.iter().filter(is_there) {
             let output = Command::new(shell).args(["-c", &line]).output().expect("a shell");
-            let said = String::from_utf8(output.stdout).expect("text");
-            assert_eq!(said.split_terminator('\0').collect::<Vec<_>>(), evil, "{shell}: {line}");
+            let stdout = String::from_utf8(output.stdout).expect("text");
+            assert_eq!(stdout.split_terminator('\0').collect::<Vec<_>>(), evil, "{shell}: {line}");
         }
     }
 

@@ -9,6 +9,6 @@ pub(crate) mod row;
 pub(crate) mod rows;
 mod talk;
 
-pub(crate) use ask::{Answering, NO_ANSWER, ask, ourselves, ssh};
+pub(crate) use ask::{Answering, NO_ANSWER, ask_hosts, ourselves, ssh};
 pub(crate) use command::{FORM, of_others};
 pub(crate) use destination::Host;

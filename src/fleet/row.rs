@@ -123,7 +123,7 @@ pub(crate) fn place(line: &str, host: &Arc<str>, sort: SortKey) -> Option<RowSor
 
 /// Returns the place of a session.
 pub(crate) fn place_of(session: &Session, sort: SortKey) -> RowSortKey {
-    (SortRank::of(session, sort), session.agent, session.id().to_owned())
+    (SortRank::from_session(session, sort), session.agent, session.id().to_owned())
 }
 
 fn main() -> SessionKind {

@@ -44,7 +44,7 @@ pub(crate) struct HostReport {
     pub hint: Option<String>,
     /// Its standard error, next to a complete answer.
     #[serde(skip)]
-    pub said: String,
+    pub stderr: String,
     /// The last line of its answer, without its kind.
     #[serde(skip)]
     pub summary: Map<String, Value>,
@@ -68,7 +68,7 @@ struct HostError {
 
 impl HostRows {
     /// Reads the output of a host as an answer in ndjson, with at most the requested number of rows.
-    pub(crate) fn of(answering: Answering, limit: Option<usize>) -> Self {
+    pub(crate) fn from_answer(answering: Answering, limit: Option<usize>) -> Self {
         let name = answering.host.name.as_str().into();
         let left = (limit.unwrap_or(usize::MAX), MOST_BYTES);
         Self { answering, name, first: None, left, summary: None, fault: None }
@@ -133,28 +133,29 @@ impl HostRows {
         let mut summary = self.summary.unwrap_or_default();
         summary.remove("kind");
         let ended = self.answering.end();
-        let refusal = ended.said.lines().rev().find_map(refusal);
-        let said = ended.said.lines().filter(|line| self::refusal(line).is_none()).collect::<Vec<_>>().join("\n");
+        let refusal = ended.stderr.lines().rev().find_map(refusal);
+        let host_stderr =
+            ended.stderr.lines().filter(|line| self::refusal(line).is_none()).collect::<Vec<_>>().join("\n");
         let (fault, hint) = match (ended.fault, refusal) {
             (Some(fault), _) => (Some(fault), None),
             (None, Some(refusal)) => (Some(refusal.message), refusal.hint),
             (None, None) if has_summary => (None, None),
-            (None, None) => (Some(Self::last_of(&said)), None),
+            (None, None) => (Some(Self::last_of(&host_stderr)), None),
         };
         HostReport {
             host,
             status: ended.status,
             fault,
             hint,
-            said: if has_summary { said } else { String::new() },
+            stderr: if has_summary { host_stderr } else { String::new() },
             summary,
         }
     }
 
     /// Returns the most informative line of the output that came in place of an answer.
-    pub(crate) fn last_of(said: &str) -> String {
-        let said = text::without_styles(said);
-        let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+    pub(crate) fn last_of(stderr: &str) -> String {
+        let plain_stderr = text::without_styles(stderr);
+        let mut lines = plain_stderr.lines().filter(|line| !line.trim().is_empty());
         let error = lines.clone().find(|line| line.starts_with("error: ")).or_else(|| lines.next_back());
         let error = error.map(|line| line.trim_start_matches("error: ").to_owned());
         error.unwrap_or_else(|| "its answer was cut off".to_owned())

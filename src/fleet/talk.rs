@@ -36,7 +36,7 @@ pub(crate) struct EndOfAnswer {
     /// The status of the program; `None` if a signal ended it.
     pub status: Option<u8>,
     /// Its standard error.
-    pub said: String,
+    pub stderr: String,
     /// The reason if the answer is missing or incomplete.
     pub fault: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(super) fn converse(
     let ended = match command.spawn() {
         Err(error) => EndOfAnswer::fault(format!("cannot run {}: {}", command.get_program().display(), reason(&error))),
         Ok(mut child) => {
-            let said = child.stderr.take().map(StderrReader::listen);
+            let stderr_reader = child.stderr.take().map(StderrReader::listen);
             let pipe = child.stdout.take().map(|from| Pipe { from, until, buffer: vec![0; PIECE] });
             let heard = pipe.map_or(Heard::Nothing, |mut pipe| pipe.hear(greets, patience, place, to));
             let (status, is_ended_here) = reap(
@@ -89,7 +89,7 @@ pub(super) fn converse(
                     Heard::Silence | Heard::Enough => Duration::ZERO,
                 },
             );
-            let said = said.map(StderrReader::end).unwrap_or_default();
+            let stderr = stderr_reader.map(StderrReader::end).unwrap_or_default();
             let fault = match (heard, patience.silence) {
                 (Heard::Silence, Some(time)) => Some(format!(
                     "it was silent for {}; --answer-timeout sets how long it may be",
@@ -97,11 +97,11 @@ pub(super) fn converse(
                 )),
                 // The answer is complete; only its process was still running.
                 (Heard::All, _) if is_ended_here => None,
-                _ => fault(heard, greets, status, &said),
+                _ => fault(heard, greets, status, &stderr),
             };
             // Without an answer the status is that of ssh.
             let status = status.filter(|_| fault.is_none()).and_then(|status| u8::try_from(status).ok());
-            EndOfAnswer { status, said, fault }
+            EndOfAnswer { status, stderr, fault }
         }
     };
     // The receiver may be gone.
@@ -237,8 +237,8 @@ impl<R: Read + AsFd> Pipe<'_, R> {
 }
 
 /// Returns the reason for a missing answer.
-fn fault(heard: Heard, greets: bool, status: Option<i32>, said: &str) -> Option<String> {
-    let last = || said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
+fn fault(heard: Heard, greets: bool, status: Option<i32>, stderr: &str) -> Option<String> {
+    let last = || stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was answered");
     match (heard, status) {
         (Heard::Nothing, Some(SSH_FAILED)) => Some(last().trim_start_matches("ssh: ").to_owned()),
         (Heard::Nothing, None) => Some("its shell does not begin in time".to_owned()),
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn failed_host_is_explained_in_one_line() {
-        let why = |heard, status, said| fault(heard, true, status, said).unwrap_or_default();
+        let why = |heard, status, stderr| fault(heard, true, status, stderr).unwrap_or_default();
         let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
         assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");
         assert!(why(Heard::All, Some(127), "").contains("no rejoin"));

@@ -46,10 +46,10 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     kept.iter().chain(with).chain(passed_on).cloned().collect()
 }
 
-/// Removes options from a word with several letters, such as `-rn2`, if a short option with a value is left out. Returns
-/// the rest of it, if any, and whether the next word is the value of a removed option.
+/// Removes options from a word with several letters, such as `-rn2`, if a short option with a value is left out.
+/// Returns the remaining word, if any, and whether the next word is the value of a removed option.
 fn without_letters(word: &str, left_out: &[&str]) -> (Option<String>, bool) {
-    // Words of other commands, such as `-new` of `tag`, may not be options.
+    // Words such as `-new` of `tag` are not options.
     let has_values = left_out.iter().any(|option| option.len() == 3 && option.ends_with('='));
     let letters = word.strip_prefix('-').filter(|letters| has_values && !letters.starts_with('-'));
     let Some(letters) = letters.filter(|letters| !letters.is_empty()) else {

@@ -76,7 +76,7 @@ pub(crate) struct RawBlock<'a> {
 const OF_BLOCK: [&str; 6] = ["type", "text", "name", "input", "arguments", "content"];
 
 impl<'a> RawBlock<'a> {
-    fn of(raw: Raw<'a>) -> Self {
+    fn from_raw(raw: Raw<'a>) -> Self {
         let skimmed = raw.bytes().and_then(|bytes| skim::single_members(bytes, OF_BLOCK));
         skimmed.map_or_else(
             || raw.read(),
@@ -106,8 +106,8 @@ fn each_unread<'a>(content: Raw<'a>, see: impl FnMut(Unread<'a>)) {
             // Blocks are shown only after the whole list was skimmed: a list with an error in it has no blocks.
             let mut blocks: SmallVec<[Raw<'a>; 8]> = SmallVec::new();
             match skim::elements(list, |raw| blocks.push(raw)) {
-                Some(()) => blocks.into_iter().map(Unread::of).for_each(see),
-                None => content.read::<Vec<Raw<'_>>>().into_iter().map(Unread::of).for_each(see),
+                Some(()) => blocks.into_iter().map(Unread::from_raw).for_each(see),
+                None => content.read::<Vec<Raw<'_>>>().into_iter().map(Unread::from_raw).for_each(see),
             }
         }
         _ => {}
@@ -123,12 +123,12 @@ pub(crate) enum Unread<'a> {
 }
 
 impl<'a> Unread<'a> {
-    fn of(raw: Raw<'a>) -> Self {
+    fn from_raw(raw: Raw<'a>) -> Self {
         if raw.is_text() {
             return raw.lenient_text().into_inner().map_or(Self::Block(Sort::Other, RawBlock::default()), Self::Text);
         }
-        let block = RawBlock::of(raw);
-        Self::Block(block.kind.lenient_text().get().map_or(Sort::Other, Sort::of), block)
+        let block = RawBlock::from_raw(raw);
+        Self::Block(block.kind.lenient_text().get().map_or(Sort::Other, Sort::from_name), block)
     }
 
     fn read(self) -> Block<'a> {
@@ -173,7 +173,7 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    fn of(kind: &str) -> Self {
+    fn from_name(kind: &str) -> Self {
         match kind {
             "text" | "Text" | "input_text" | "output_text" => Self::Text,
             "tool_use" | "tool_call" | "toolCall" => Self::ToolCall,
@@ -203,7 +203,7 @@ pub(crate) fn count_blocks(message: Raw<'_>, is_left_out: Option<&dyn Fn(&str) -
             let [kind, text, name, ..] = skim::single_members(block.bytes()?, OF_BLOCK)?;
             name.text_or_null()?;
             let count = count_text(text)?;
-            match kind.text_or_null()?.get().map_or(Sort::Other, Sort::of) {
+            match kind.text_or_null()?.get().map_or(Sort::Other, Sort::from_name) {
                 Sort::Text => Some(count),
                 Sort::ToolCall | Sort::ToolResult => Some(1),
                 Sort::Other => Some(0),

@@ -25,7 +25,7 @@ impl<'a> ProtobufFields<'a> {
         None
     }
 
-    fn take(&mut self, length: u64) -> Option<&'a [u8]> {
+    fn take_bytes(&mut self, length: u64) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(usize::try_from(length).ok()?)?;
         self.0 = rest;
         Some(bytes)
@@ -39,12 +39,12 @@ impl<'a> Iterator for ProtobufFields<'a> {
         let tag = self.varint()?;
         let value = match tag & 7 {
             0 => WireValue::Number(self.varint()?),
-            1 => self.take(8).map(|_| WireValue::Other)?,
+            1 => self.take_bytes(8).map(|_| WireValue::Other)?,
             2 => {
                 let length = self.varint()?;
-                WireValue::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take_bytes(length)?)
             }
-            5 => self.take(4).map(|_| WireValue::Other)?,
+            5 => self.take_bytes(4).map(|_| WireValue::Other)?,
             _ => return None,
         };
         Some((tag >> 3, value))
@@ -52,7 +52,7 @@ impl<'a> Iterator for ProtobufFields<'a> {
 }
 
 /// Returns the contents of every field with a number.
-pub(crate) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn all_fields(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
     ProtobufFields(message).filter_map(move |field| match field {
         (found, WireValue::Bytes(bytes)) if found == number => Some(bytes),
         _ => None,
@@ -61,7 +61,7 @@ pub(crate) fn all(message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the bytes of the field at this path of field numbers.
 pub(crate) fn bytes<'a>(message: &'a [u8], numbers: &[u64]) -> Option<&'a [u8]> {
-    numbers.iter().try_fold(message, |message, number| all(message, *number).next())
+    numbers.iter().try_fold(message, |message, number| all_fields(message, *number).next())
 }
 
 /// Returns the text at this path of field numbers, if it is not blank.

@@ -248,10 +248,10 @@ mod tests {
         for shell in SHELLS {
             for name in EVIL {
                 let line = format!("/usr/bin/printf '%s|' {} end", word(name));
-                let Some(said) = read_by(shell, &line, dir.path()) else { break };
+                let Some(arguments) = read_by(shell, &line, dir.path()) else { break };
                 if shell.2 {
                     let expected = format!("{name}|end|");
-                    assert_eq!(String::from_utf8_lossy(&said), expected, "{} read {line}", shell.0);
+                    assert_eq!(String::from_utf8_lossy(&arguments), expected, "{} read {line}", shell.0);
                 }
             }
         }
@@ -265,8 +265,8 @@ mod tests {
             let line = format!("/usr/bin/printf '%s|' {} end", bash_word(OsStr::from_bytes(name)));
             assert!(shown::is_harmless(&line), "{line}");
             for shell in SHELLS.into_iter().filter(|shell| ["bash", "zsh"].contains(&shell.0)) {
-                let Some(said) = read_by(shell, &line, dir.path()) else { continue };
-                assert_eq!(said, [name, b"|end|"].concat(), "{} read {line}", shell.0);
+                let Some(arguments) = read_by(shell, &line, dir.path()) else { continue };
+                assert_eq!(arguments, [name, b"|end|"].concat(), "{} read {line}", shell.0);
             }
         }
         for name in EVIL {

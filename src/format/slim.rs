@@ -13,7 +13,7 @@ use crate::format::text;
 /// Maximum size in bytes of an image, a file or a tool's result that is kept.
 pub(crate) const LARGE: usize = 16 * 1024;
 
-/// Maximum depth of a part that is looked into, which is far deeper than any client writes one.
+/// Maximum depth to which parts are searched, far deeper than any client nests them.
 const DEEPEST: usize = 32;
 /// Members with the arguments of a call, which the model wrote.
 const ARGUMENTS: [&str; 2] = ["input", "arguments"];
@@ -23,11 +23,11 @@ type RawMembers<'a> = IndexMap<String, &'a RawValue>;
 /// A kind of record, or of a part of one, with the result of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResultAt {
-    /// A member and its value by which the object is known, such as `type` and `tool_result`.
+    /// The member and value that identify the object, such as `type` and `tool_result`.
     pub mark: (&'static str, &'static str),
-    /// The members below it that hold the result; the others are words.
+    /// The members of that object that contain the result; other members are text.
     pub members: &'static [&'static str],
-    /// Set if it is recorded for the model, and not once more for the screen.
+    /// Set if the result is recorded for the model, not repeated for the screen.
     pub counts: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Removed {
     pub files: u64,
     /// Number of results of tools.
     pub results: u64,
-    /// Number of parts that repeat one of these for the screen.
+    /// Number of parts that repeat an image, a file or a result for the screen.
     pub repeated: u64,
 }
 
@@ -170,7 +170,7 @@ fn is_in_base64(data: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=' | b'\n' | b'\r'))
 }
 
-/// Returns the text of a member without escapes.
+/// Returns the text of a member; `None` if it contains escapes.
 fn member<'a>(members: &RawMembers<'a>, name: &str) -> Option<Cow<'a, str>> {
     #[derive(Deserialize)]
     struct MemberText<'t>(#[serde(borrow)] Cow<'t, str>);

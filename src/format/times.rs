@@ -19,7 +19,7 @@ use crate::system::fsio;
 const CHUNK: usize = 256 * 1024;
 /// Size in bytes of the part that counts as the end of a file.
 const NEAR_END: u64 = 256 * 1024;
-/// Bytes at the end of a file in which the last line is.
+/// Number of bytes at the end of a file that are searched for the last line.
 const TAIL: usize = 64 * 1024;
 /// Maximum length of a time: `2026-02-01T10:00:00.123456789+01:00` and a byte after it.
 const LONGEST: usize = 40;
@@ -84,7 +84,7 @@ fn ends_dated(tail: &[u8], latest: Timestamp, untimed: &[&str]) -> bool {
                 .any(|known| kind.strip_prefix(known.as_bytes()).is_some_and(|rest| rest.starts_with(b"\"")))
     };
     let lines = || tail.rsplit(|byte| *byte == b'\n');
-    // A record that has a time all the same dates the file.
+    // A record of such a type that has a time counts as the last line.
     let untimed = lines().take_while(|line| !counts(line));
     let first = lines().find(counts);
     untimed.chain(first).any(has_time)

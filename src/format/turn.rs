@@ -28,7 +28,7 @@ impl Turn {
     }
 
     /// Adds a text; a blank one is ignored.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn add_text(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !text.trim().is_empty() {
             self.messages.push(Message::new(self.role, text, self.at));
@@ -47,8 +47,8 @@ impl Turn {
 
     /// Returns the text that the user typed, if the turn is a prompt.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        let said = self.messages.iter().find(|message| message.role == Role::User);
-        said.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
+        let prompt = self.messages.iter().find(|message| message.role == Role::User);
+        prompt.filter(|_| self.counts && self.role == Role::User).map(|message| message.text.as_str())
     }
 
     /// Returns whether the turn is a reply with a text or a tool call.
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn empty_turn_is_neither_prompt_nor_reply() {
         let mut turn = Turn::new(Role::Assistant, None);
-        turn.say(" \n");
+        turn.add_text(" \n");
         assert!(!turn.is_reply());
         turn.tool("bash");
         assert!(turn.is_reply() && turn.prompt().is_none());

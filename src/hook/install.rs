@@ -38,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<File, PathError> {
         Err(_) => return Ok(File { path: path.to_owned(), text: None, stamp: None }),
     };
     // Taken before the file is read, so a later write changes the stamp.
-    let stamp = stamp::take(&real)?;
+    let stamp = stamp::take_stamp(&real)?;
     let bytes = fsio::read_bounded(&real, MAX_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| fail(io::Error::other("it is not UTF-8")))?;
     Ok(File { path: real, text: Some(text), stamp: Some(stamp) })

@@ -33,10 +33,10 @@ pub(crate) struct AgentCommand<'a> {
 /// The reason why an agent command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentCommandError {
-    /// There is no such program.
+    /// The program is not on PATH.
     #[error("{0} is not on PATH")]
     NoProgram(String),
-    /// It could not be started, or did not succeed.
+    /// The program could not be started, or failed.
     #[error("{0}")]
     Failed(String),
 }
@@ -51,7 +51,7 @@ impl AgentCommand<'_> {
         let fail = |error: &io::Error| {
             AgentCommandError::Failed(format!("cannot run {name}: {}", crate::error::reason(error)))
         };
-        let mut said = tempfile::tempfile().map_err(|error| fail(&error))?;
+        let mut output_file = tempfile::tempfile().map_err(|error| fail(&error))?;
         let mut command = env.command(env.absolute(&program));
         command.arg0(name).args(&self.argv[1..]).current_dir(self.dir).env("PWD", self.dir);
         command.env_remove("OLDPWD").env_remove(HOST).env_remove(ASKED).env("NO_COLOR", "1");
@@ -62,17 +62,17 @@ impl AgentCommand<'_> {
         if env.foreign_home {
             command.env("HOME", &env.home);
         }
-        let output = || said.try_clone().map(Stdio::from);
+        let output = || output_file.try_clone().map(Stdio::from);
         let (out, err) = (output().map_err(|error| fail(&error))?, output().map_err(|error| fail(&error))?);
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        // Processes that it starts end with it.
+        // The program gets its own process group, so that its children end with it.
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| fail(&error))?;
         let ended = within(&mut child, LIMIT).map_err(|error| fail(&error))?;
         match ended {
             Some(status) if status.success() => Ok(()),
             Some(status) => {
-                let last = last_line(&mut said).unwrap_or_else(|| "it said nothing".to_owned());
+                let last = last_line(&mut output_file).unwrap_or_else(|| "it said nothing".to_owned());
                 Err(AgentCommandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
             }
             None => Err(AgentCommandError::Failed(format!(
@@ -91,7 +91,7 @@ fn within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> 
             return Ok(Some(status));
         }
         if begun.elapsed() >= limit {
-            // Until the child is waited for, no other process gets its id.
+            // The process id is not reused until the child is waited for.
             let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
             child.wait()?;
             return Ok(None);
@@ -109,11 +109,11 @@ fn in_words(status: ExitStatus) -> String {
 }
 
 /// Returns the last line that is not blank.
-fn last_line(said: &mut std::fs::File) -> Option<String> {
-    let length = said.seek(SeekFrom::End(0)).ok()?;
-    said.seek(SeekFrom::Start(length.saturating_sub(MOST_SAID))).ok()?;
+fn last_line(output_file: &mut std::fs::File) -> Option<String> {
+    let length = output_file.seek(SeekFrom::End(0)).ok()?;
+    output_file.seek(SeekFrom::Start(length.saturating_sub(MOST_SAID))).ok()?;
     let mut bytes = Vec::new();
-    said.take(MOST_SAID).read_to_end(&mut bytes).ok()?;
+    output_file.take(MOST_SAID).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let last = text.lines().rev().map(text::one_line).find(|line| !line.is_empty())?;
     Some(last.into_owned())

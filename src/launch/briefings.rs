@@ -1,4 +1,4 @@
-//! Files with conversations that other agents were briefed on, in a private directory.
+//! The files with the conversations for briefings of other agents, in a private directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::system::disk::Disk;
 use crate::system::env::Env;
 use crate::system::fsio::EntryKind;
 
-/// Number of days after which `cleanup` removes a file.
+/// Age in days at which `cleanup` removes a file.
 pub(crate) const DAYS: i64 = 30;
 
 /// Maximum bytes of an id in a file name.
@@ -36,7 +36,7 @@ pub(crate) fn remove_old(disk: &dyn Disk, env: &Env) -> io::Result<usize> {
     let before = env.clock.now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
     let mut removed = 0;
     for name in disk.list(&dir)? {
-        let look = disk.look((&dir, &name))?;
+        let look = disk.read_metadata((&dir, &name))?;
         let is_old = Timestamp::from_second(look.modified.0).is_ok_and(|modified| modified < before);
         if look.kind == EntryKind::File && is_old {
             disk.unlink((&dir, &name))?;

@@ -38,7 +38,7 @@ pub(crate) fn check_liveness(session: &Session) -> Result<Option<String>, Refusa
     }
 }
 
-/// Returns a warning if a session is in use while it is read only.
+/// Returns a warning if a session is in use that is only read.
 pub(crate) fn use_while_read(session: &Session) -> Option<String> {
     let (agent, id) = (session.agent, session.id());
     match &session.copy().liveness {
@@ -80,7 +80,7 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
 pub(crate) fn check_chain(session: &Session) -> Option<String> {
     let follows_parents = agent::about(session.agent).parent_at.is_some();
     let copy = Some(session.copy()).filter(|copy| follows_parents && copy.transcript_bytes <= LONG_TO_COUNT);
-    let OffBranch { shown, cut_off, .. } = copy.and_then(OffBranch::of).filter(|found| found.cut_off > 0)?;
+    let OffBranch { shown, cut_off, .. } = copy.and_then(OffBranch::read_copy).filter(|found| found.cut_off > 0)?;
     Some(format!(
         "a resume sends {shown} of its {} messages, because a record names a parent that is missing; run `rejoin doctor --fix \
          --check broken-chain` first",
@@ -95,7 +95,7 @@ pub(crate) fn check_stuck(session: &Session) -> Option<(String, Option<String>)>
     Some((stuck.in_words(), rewind))
 }
 
-/// Refuses to continue a conversation that anyone may have written.
+/// Refuses to continue a conversation that others may have written.
 pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let copy = session.copy();
     if !copy.is_planted() {
@@ -111,7 +111,7 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::Planted, message).hint(hint))
 }
 
-/// Refuses to start an agent where it would continue another copy than the chosen one.
+/// Refuses to start an agent in a directory where it would continue another copy than the chosen one.
 pub(crate) fn check_copy(session: &Session, dir: &Path) -> Result<(), Refusal> {
     let is_there = |at: usize| agent::leads_back(&session.copies[at].place, dir);
     let other = (1..session.copies.len()).find(|at| is_there(*at) == Some(true));
@@ -129,7 +129,7 @@ pub(crate) fn check_copy(session: &Session, dir: &Path) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::OtherCopy, message).hint(hint))
 }
 
-/// Refuses to enter a directory that a session claims against its own place in the store.
+/// Refuses to enter a recorded directory that contradicts the session's place in the store.
 ///
 /// A planted session could otherwise run the settings and hooks of any directory.
 pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
@@ -149,8 +149,8 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
-/// Refuses to start an agent that would ask a question without a terminal; at a terminal, returns a note that it will
-/// ask.
+/// Refuses to start an agent that would ask a question, if there is no terminal. At a terminal, returns a note that it
+/// will ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
     let asks = agent::about(session.agent).asks_elsewhere;
     // Through a link, the agent starts in another directory than the recorded one, even under the same name.
@@ -170,7 +170,7 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     Err(Refusal::new(RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal")).hint(hint))
 }
 
-/// Refuses if a session, or all together, were resumed too often in the last minute.
+/// Refuses if one session, or all sessions together, were resumed too often in the last minute.
 pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
     let Some(too_many) = log::limit(launches, session.agent, session.id(), env.clock.now) else { return Ok(()) };
     let TooMany { count, of_one, wait } = too_many;
@@ -238,7 +238,7 @@ pub(crate) struct DirIdentity {
 
 impl DirIdentity {
     /// Reads the identity of a directory.
-    pub(crate) fn of(dir: &Path) -> Option<Self> {
+    pub(crate) fn read_dir(dir: &Path) -> Option<Self> {
         reach::metadata(dir).ok().map(|metadata| Self::from(&metadata))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn plan(session: &Session, request: &LaunchRequest, env: &Env) -> Res
     let copy = session.copy();
     let agent = agent::by_kind(session.agent).ok_or("no agent resumes it")?;
     let mut command = agent.command(copy, request.prompt.as_deref())?;
-    (agent.about().fit_command)(&mut command, copy, &|program| Package::of(program, env));
+    (agent.about().fit_command)(&mut command, copy, &|program| Package::find_on_path(program, env));
     command.argv.extend(request.args.iter().cloned());
     command.argv.append(&mut command.last);
     let store = &copy.place.store;
@@ -85,8 +85,8 @@ pub(crate) fn new_session(agent: AgentKind, request: &LaunchRequest, env: &Env) 
     Ok(LaunchPlan { argv, dir: None, unset, set, then_type: None, has_prompt })
 }
 
-/// Returns whether `resume` would start a session, from the facts in a list: its copy is decided, its directory exists
-/// and belongs to its project, its agent can open it, and no process holds it.
+/// Returns whether `resume` would start a session, by the facts in a list: its copy is decided, its directory exists
+/// and belongs to its project, its agent can open it, and no process uses it.
 pub(crate) fn starts(session: &Session) -> bool {
     let joins = (agent::about(session.agent).joins)(session.copy());
     session.choice.is_decided
@@ -98,7 +98,8 @@ pub(crate) fn starts(session: &Session) -> bool {
         && starts_where_moved(session)
 }
 
-/// Returns whether an agent whose own files name another directory resumes a session in the one that it moved to.
+/// Returns whether an agent resumes a session in the directory that it was moved to, although the agent's own files
+/// name another one.
 fn starts_where_moved(session: &Session) -> bool {
     let moved = session.copy().launch_dir.as_ref().filter(|dir| dir.source == relocated::SOURCE);
     let agent = moved.and_then(|dir| Some((agent::by_kind(session.agent)?, &dir.value)));
@@ -117,7 +118,7 @@ pub(crate) fn find_program(plan: &LaunchPlan, env: &Env) -> Result<PathBuf, Refu
         ProgramSearch::Missing => {
             let message = format!("cannot find the program {name} on PATH");
             let hint = match &plan.then_type {
-                // The agent may have special ways to start, such as from a checkout.
+                // The agent may be started in a special way, such as from a checkout.
                 Some(words) => format!("start it as usual, and type there: {words}"),
                 None => format!(
                     "install {name}, or add its directory to PATH; see the command with `{}`",
@@ -135,7 +136,7 @@ impl LaunchPlan {
         let mut line = String::new();
         if let Some(dir) = &self.dir {
             line.push_str("cd ");
-            // A path such as `-x` would be an option.
+            // A directory such as `-x` would be parsed as an option.
             line.push_str(if dir.as_os_str().as_encoded_bytes().starts_with(b"-") { "-- " } else { "" });
             line.push_str(&printable_word(dir.as_os_str())?);
             line.push_str(" && ");
@@ -193,7 +194,7 @@ impl LaunchPlan {
         rustix::process::fchdir(&handle).map_err(enter)?;
         let mut command = Command::new(&program);
         command.arg0(&self.argv[0]).args(&self.argv[1..]).env("PWD", dir).env_remove("OLDPWD");
-        // No other host asks the commands that the agent starts.
+        // Commands that the agent starts do not run for another host.
         command.env_remove(HOST);
         for name in &self.unset {
             command.env_remove(name);
@@ -203,7 +204,7 @@ impl LaunchPlan {
     }
 }
 
-/// Refuses to enter a directory, and to become another program, in the process of a test.
+/// Fails in an in-process test, which must neither change its directory nor exec.
 pub(crate) fn refuse_in_test(env: &Env) -> anyhow::Result<()> {
     anyhow::ensure!(matches!(env.streams, Streams::Process), "only a process of rejoin becomes another program");
     Ok(())
@@ -232,7 +233,7 @@ mod tests {
             std::fs::set_permissions(&dir, mode).expect("a mode");
         };
         set_mode(0o755);
-        let checked = DirIdentity::of(&dir);
+        let checked = DirIdentity::read_dir(&dir);
         let plan = LaunchPlan {
             argv: vec!["true".to_owned()],
             dir: Some(dir.clone()),
@@ -262,7 +263,7 @@ mod tests {
             then_type: None,
             has_prompt: false,
         };
-        // A variable that is not set need not be unset.
+        // A variable that is not set is not unset.
         let line = plan.shell_line(&crate::system::env::tests::fixed()).expect("a line");
         assert_eq!(line, r#"cd '/x/it'"'"'s $(touch y)' && env HOME='/h o' claude --resume 'a;b'"#);
     }

@@ -24,15 +24,15 @@ use crate::system::reach;
 /// Remedies for a missing launch directory, the likeliest first.
 #[derive(Debug, Default)]
 pub(crate) struct MissingDirRemedies {
-    /// The command that moves the sessions to the only possible new place, and its effect.
+    /// The command that moves the sessions to the only candidate directory, and its effect.
     pub moved: Option<(String, String)>,
     /// The git worktree that the directory was.
     pub worktree: Option<Lost>,
-    /// Places to start instead.
+    /// Other launch directories.
     pub instead: Vec<Instead>,
-    /// The commands that move the sessions to the other possible places, and the effect of each.
+    /// The commands that move the sessions to each of several candidate directories, and their effects.
     pub may_move: Vec<(String, String)>,
-    /// The command that creates the directory again, for an agent that resumes the session only there.
+    /// The command that creates the directory again, for an agent that resumes a session only in it.
     pub made: Option<String>,
     /// The command that moves the sessions to a directory that the user must name, and its effect; `None` if there is a
     /// candidate.
@@ -42,23 +42,23 @@ pub(crate) struct MissingDirRemedies {
 /// The facts about a missing launch directory.
 struct Surveyed {
     checkouts: Checkouts,
-    /// The git remote that it had at its last launch.
+    /// The git remote that the directory had at its last launch.
     remote: Option<String>,
-    /// Number of its sessions that `list` shows.
+    /// Number of sessions of the directory that `list` shows.
     sessions: usize,
 }
 
-/// Another agent, started with a briefing on the session as its first prompt.
+/// Another agent: a briefing on the session is its first prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Briefed {
     pub agent: AgentKind,
     /// The file with the whole conversation; `None` until it is written.
     pub file: Option<PathBuf>,
-    /// The prompt for the log of launches, which quotes no conversation.
+    /// The prompt as recorded in the log of launches, without quotes of the conversation.
     pub noted: String,
 }
 
-/// A resume that is ready to be printed or carried out.
+/// A resume that can be printed or carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
     /// The agent of the session.
@@ -69,15 +69,15 @@ pub(crate) struct Resume {
     pub plan: LaunchPlan,
     /// Source of the launch directory, as in `launch_dir.source` of the JSON contract.
     pub dir_source: &'static str,
-    /// The git worktree to recreate first, in place of the missing one.
+    /// The missing git worktree to recreate before the start.
     pub worktree: Option<Recreation>,
-    /// The session-info.json to write first.
+    /// The session-info.json to write before the start.
     pub backfill: Option<SessionBackfill>,
     /// Possible problems that do not stop the resume.
     pub warnings: Vec<String>,
     /// The identity of the launch directory when it was checked.
     pub identity: Option<DirIdentity>,
-    /// Set if the installed program may be unable to resume the session, and yet report success.
+    /// Set if the installed program may be unable to resume the session, but may report success.
     pub is_unsure: bool,
     /// The agent to start in place of the session's.
     pub briefed: Option<Briefed>,
@@ -92,7 +92,7 @@ pub(crate) struct Options {
     pub dir: Option<PathBuf>,
     /// Set to take over a session that is in use.
     pub force: bool,
-    /// Set to resume a session that anyone may have written, or whose place in the store contradicts its directory, and
+    /// Set to resume a session that others may have written, or whose place in the store contradicts its directory, and
     /// to let git run the hooks and filters of a repository when it recreates a worktree.
     pub trust: bool,
     /// Set to ignore the limit on resumes.
@@ -125,7 +125,7 @@ impl Resume {
         let mut backfill = None;
         if let Some(dir) = &options.dir {
             let dir = env.resolve(dir);
-            // A missing directory is refused.
+            // A missing directory is refused later.
             if !agent::counts(&session.copy().place, &dir) && reach::exists(&dir) != Some(false) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
@@ -164,7 +164,7 @@ impl Resume {
         })
     }
 
-    /// Plans a new session of another agent in the directory of a session. [`Resume::give`] adds its first prompt.
+    /// Plans a new session of another agent in the directory of a session. [`Resume::set_first_prompt`] adds its first prompt.
     pub(crate) fn briefed(
         mut session: Session,
         other: AgentKind,
@@ -201,7 +201,7 @@ impl Resume {
     }
 
     /// Adds the first prompt of a new session, and the prompt for the log of launches.
-    pub(crate) fn give(&mut self, prompt: String, noted: String, file: PathBuf) {
+    pub(crate) fn set_first_prompt(&mut self, prompt: String, noted: String, file: PathBuf) {
         if let Some(briefed) = &mut self.briefed {
             self.plan.argv.push(prompt);
             briefed.noted = noted;
@@ -252,7 +252,7 @@ impl Resume {
                 }
             }
             if self.briefed.is_none() {
-                // Further arguments may remove the obstacle.
+                // Arguments of the user may avoid the obstacle.
                 if !self.has_arguments {
                     refusals.extend(checks::check_opens(session).err());
                 }
@@ -274,7 +274,7 @@ impl Resume {
                 refusals.extend(checks::check_trust(session).err());
             }
             if !options.no_limit {
-                // An unreadable log must not stop a user from working.
+                // An unreadable log does not prevent a resume.
                 let launches = log::read(&log::file(env)).unwrap_or_default();
                 refusals.extend(checks::check_limit(session, &launches, env).err());
             }
@@ -321,10 +321,10 @@ impl Resume {
     /// Checks the launch directory, and records its identity.
     pub(crate) fn check_dir(&mut self, env: &Env) -> Result<(), Refusal> {
         let Some(dir) = &self.plan.dir else { return Ok(()) };
-        self.identity = DirIdentity::of(dir);
+        self.identity = DirIdentity::read_dir(dir);
         let movable = self.session.as_ref().filter(|_| !self.needs_own_dir());
         checks::check_dir(movable, dir, env).map_err(|refusal| match refusal.code {
-            // The user typed the directory, so there are no facts about it.
+            // No facts are collected about a directory that the user typed.
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory if self.has_named_dir() => {
                 Refusal { hint: None, ..refusal }
             }
@@ -350,7 +350,8 @@ impl Resume {
         let Some(agent) = agent::by_kind(session.agent) else { return true };
         let copy = session.copy();
         let is_own = || agent::leads_back(&copy.place, dir) == Some(true);
-        // A session that is filed right is in its own directory only; another one, in any of its project.
+        // An agent finds a session that is filed right only in its own directory, and any other one in all directories
+        // of its project.
         (!self.needs_own_dir() || (!copy.is_filed_right && is_own())) && agent.check_start(copy, dir).is_ok()
     }
 
@@ -373,7 +374,7 @@ impl Resume {
         self.worktree.insert(Recreation { lost, trust: options.trust }).check(env)
     }
 
-    /// Finds remedies for a missing launch directory. There are none for one that the user mistyped.
+    /// Finds remedies for a missing launch directory. A directory that the user mistyped has none.
     pub(crate) fn left(&self, env: &Env) -> MissingDirRemedies {
         let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
         let Some(gone) = gone else { return MissingDirRemedies::default() };
@@ -429,8 +430,8 @@ impl Resume {
         answers.map_err(|unable| refuse(RefusalCode::WouldNotEnd, unable))
     }
 
-    /// Finds the checkouts around the directories of all sessions, the git remote that the launch directory had, and the
-    /// number of its sessions.
+    /// Finds the checkouts near the directories of all sessions, the git remote of the launch directory, and the number
+    /// of its sessions.
     fn survey(&self, env: &Env) -> Surveyed {
         let scan = scan::locate(env, &[]).read_all(env, ScanScope::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
@@ -438,7 +439,7 @@ impl Resume {
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
         let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
         let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
-        Surveyed { checkouts: Checkouts::of(known.into_iter(), &env.home), remote, sessions }
+        Surveyed { checkouts: Checkouts::find_near(known.into_iter(), &env.home), remote, sessions }
     }
 
     /// Adds the remedies for a missing launch directory to a refusal.
@@ -475,14 +476,14 @@ impl Resume {
         self.naming_agent(refusal.hint(hint))
     }
 
-    /// Logs the launch, or refuses it as one too many; returns the error if it could not be logged.
+    /// Logs the launch, or refuses it because of the limit; returns the error if it could not be logged.
     ///
-    /// The log stays locked from the check to the entry, so that concurrent resumes do not exceed the limit.
-    pub(crate) fn note(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
+    /// The log stays locked from the check to the new entry, so that concurrent resumes do not exceed the limit.
+    pub(crate) fn log_launch(&self, dir: &Path, options: &Options, env: &Env) -> Result<Option<PathError>, Refusal> {
         let file = log::file(env);
-        let held = match LockedLog::take(&SYSTEM, &file) {
+        let held = match LockedLog::lock_log(&SYSTEM, &file) {
             Ok(held) => held,
-            // An unwritable log must not stop a user from working.
+            // An unwritable log does not prevent a resume.
             Err(error) => return Ok(Some(error)),
         };
         if let Some(session) = self.session.as_ref().filter(|_| !options.no_limit) {

@@ -57,13 +57,13 @@ fn stand_by(child: &Child) -> io::Result<AgentExit> {
         }
         signals.wait()?;
         for signal in signals.pending() {
-            // The terminal sends its signals to the agent as well; these two may be meant for this process alone.
+            // The terminal sends its signals to the agent as well, but these two may be sent to this process only.
             let forwarded = match signal {
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,
                 _ => continue,
             };
-            // Until the child is waited for, no other process gets its id.
+            // The process id is not reused until the child is waited for.
             let _ = kill_process(pid, forwarded);
         }
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn exit_status_is_that_of_the_child() {
-        // One test, because there must not be two that wait at a time.
+        // A single test, because two processes must not wait at the same time.
         for (script, expected) in
             [("exit 0", 0), ("exit 42", 42), ("exit 255", 255), ("kill -KILL $$", 137), ("kill -TERM $$", 143)]
         {

@@ -9,7 +9,7 @@ use crate::scan::git::GitHead;
 use crate::scan::worktree::Lost;
 use crate::system::env::{Env, ProgramSearch};
 
-/// Variables that would lead git to another repository than the named one.
+/// Variables that would make git use another repository than the named one.
 const REPOSITORY: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"];
 
 /// Options that keep git from starting hooks, a file system monitor and submodules.
@@ -138,7 +138,7 @@ fn printable(words: impl Iterator<Item = OsString>) -> Option<String> {
 
 /// Returns the last line of git's output, which is the reason of a failure.
 fn last_line(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     last.trim_start_matches("fatal: ").to_owned()
 }

@@ -35,7 +35,7 @@ struct CopySnapshot {
 
 impl AgentFiles {
     /// Records every copy of the agent's sessions, with names, sizes and times of its files.
-    pub(crate) fn take(env: &Env, agent: AgentKind) -> Self {
+    pub(crate) fn take_snapshot(env: &Env, agent: AgentKind) -> Self {
         let Some(reader) = agent::by_kind(agent) else { return Self::default() };
         let places = scan::locate(env, &[agent]).places.into_iter().filter(|place| !place.is_subagent);
         let seen = places.map(|place| {
@@ -56,7 +56,7 @@ pub(crate) fn has_grown(before: &AgentFiles, after: &AgentFiles, asked: &Session
     files(before) != files(after)
 }
 
-/// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to that one.
+/// Describes the files that the agent wrote to instead of the requested copy; `None` if it wrote to the requested one.
 pub(crate) fn strayed(before: &AgentFiles, after: &AgentFiles, asked: &Session) -> Option<String> {
     let path: &Path = &asked.copy().place.path;
     let state = match (before.0.get(path), after.0.get(path)) {
@@ -87,7 +87,7 @@ pub(crate) fn strayed(before: &AgentFiles, after: &AgentFiles, asked: &Session) 
     Some(message)
 }
 
-/// The meaning of a change, the likeliest cause first: other agents may have been running as well.
+/// The meaning of a change, the likeliest one first: other agents may have been running at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum WriteKind {
     /// Another copy of the requested session.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::session::{AgentKind, Located, Problem, Store};
 use crate::system::reach;
 
-/// Roots of two stores: one whose links lead to sessions of the other, and the other.
+/// A store with links to sessions of another store, and that other store.
 pub(crate) type SharedRoots = (PathBuf, PathBuf);
 
 /// Keeps one path to each file or directory: the first without a link below its store, or else the first. Returns the
-/// stores that lost places to others.
+/// stores that lost places to other stores.
 pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
     let (mut ways, mut real_dirs) = (HashMap::new(), RealDirs::default());
     let mut of_file: HashMap<(AgentKind, &Path), Vec<(usize, bool)>> = HashMap::new();
@@ -48,14 +48,14 @@ pub(crate) fn drop_repeated(problems: &mut Vec<Problem>) {
     if problems.len() > 1 {
         let (mut real_dirs, mut known) = (RealDirs::default(), HashSet::new());
         problems.retain(|problem| {
-            let dir = problem.path.parent().and_then(|dir| real_dirs.of(dir).cloned());
+            let dir = problem.path.parent().and_then(|dir| real_dirs.real_path_of(dir).cloned());
             let name = problem.path.file_name().map(OsStr::to_owned);
             dir.is_none_or(|dir| known.insert((dir, name, problem.reason.clone())))
         });
     }
 }
 
-/// Returns whether several paths may lead to the places of an agent: they are in several stores.
+/// Returns whether several paths may lead to the same session of an agent: its stores are several.
 pub(super) fn are_several<'s>(stores: impl IntoIterator<Item = &'s Store>) -> bool {
     let mut roots: HashMap<_, &Path> = HashMap::new();
     stores.into_iter().any(|store| *roots.entry(store.agent).or_insert(&store.root) != store.root)
@@ -77,15 +77,15 @@ impl RealDirs {
         let path = &*place.path;
         let is_link = reach::symlink_metadata(path).ok()?.is_symlink();
         let real = match (path.parent(), path.file_name()) {
-            (Some(dir), Some(name)) if !is_link => self.of(dir)?.join(name),
+            (Some(dir), Some(name)) if !is_link => self.real_path_of(dir)?.join(name),
             _ => reach::canonicalize(path).ok()?,
         };
         let below = path.strip_prefix(&place.store.root).ok();
-        let direct = below.and_then(|below| Some(self.of(&place.store.root)?.join(below)));
+        let direct = below.and_then(|below| Some(self.real_path_of(&place.store.root)?.join(below)));
         Some(Way { is_direct: direct.as_ref() == Some(&real), real })
     }
 
-    fn of(&mut self, dir: &Path) -> Option<&PathBuf> {
+    fn real_path_of(&mut self, dir: &Path) -> Option<&PathBuf> {
         if !self.0.contains_key(dir) {
             self.0.insert(dir.to_owned(), reach::canonicalize(dir).ok());
         }

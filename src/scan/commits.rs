@@ -32,13 +32,13 @@ struct Pack {
 }
 
 impl Objects {
-    /// Nothing is read yet.
-    pub(crate) fn of(main: &Path) -> Self {
+    /// Creates the objects without reading any.
+    pub(crate) fn in_checkout(main: &Path) -> Self {
         Self { dir: main.join(".git/objects"), packs: OnceCell::new() }
     }
 
-    /// Returns whether there is a commit, by its full name in hexadecimal digits; unreadable packs have none. Each pack
-    /// that is read takes one of `left`; if none is left, nothing is found.
+    /// Returns whether the repository has a commit, by its full name in hexadecimal digits; unreadable packs have none.
+    /// Each pack that is read reduces `left` by one; at zero, no pack is read.
     pub(crate) fn have(&self, commit: &str, left: &Cell<usize>) -> bool {
         let Some((start, rest)) = commit.split_at_checked(2) else { return false };
         if reach::is_file(&self.dir.join(start).join(rest)) {
@@ -47,7 +47,7 @@ impl Objects {
         let Some(name) = bytes_of(commit) else { return false };
         self.packs.get_or_init(|| packs(&self.dir)).iter().any(|pack| {
             left.set(left.get().saturating_sub(1));
-            left.get() > 0 && pack.has(&name).unwrap_or(false)
+            left.get() > 0 && pack.has_ref(&name).unwrap_or(false)
         })
     }
 }
@@ -64,7 +64,7 @@ impl Pack {
         (mark == HEAD).then_some(Self { path, counts })
     }
 
-    fn has(&self, name: &[u8]) -> Option<bool> {
+    fn has_ref(&self, name: &[u8]) -> Option<bool> {
         let first = usize::from(*name.first()?);
         let begin = first.checked_sub(1).map_or(0, |before| self.counts[before]);
         let count = usize::try_from(self.counts[first].checked_sub(begin)?).ok()?;
@@ -93,7 +93,7 @@ fn bytes_of(hex: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Makes the index of a pack as git does, as far as it is read: without offsets and sums.
+    /// Creates the index of a pack as git does, without the parts that are not read: offsets and sums.
     fn index(mut names: Vec<[u8; 20]>) -> Vec<u8> {
         names.sort_unstable();
         let mut bytes = HEAD.to_vec();
@@ -116,10 +116,10 @@ mod tests {
         let names: Vec<[u8; 20]> = (0..200_u8).map(|at| [at.wrapping_mul(7); 20]).chain([[0; 20], [255; 20]]).collect();
         std::fs::write(main.join(".git/objects/pack/pack-x.idx"), index(names.clone())).expect("a file");
         let hex = |name: &[u8]| name.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let has_commit = |commit: &str| Objects::of(main).have(commit, &Cell::new(10));
+        let has_commit = |commit: &str| Objects::in_checkout(main).have(commit, &Cell::new(10));
         assert!(has_commit(&loose));
         assert!(names.iter().all(|name| has_commit(&hex(name))));
-        assert!(!Objects::of(main).have(&hex(&names[3]), &Cell::new(0)), "there is an end to looking");
+        assert!(!Objects::in_checkout(main).have(&hex(&names[3]), &Cell::new(0)), "there is an end to looking");
         let mut other = [7; 20];
         other[19] = 8;
         for absent in [hex(&other), hex(&[120; 20]), hex(&[7; 32]), String::new(), "zz".repeat(20)] {
@@ -131,7 +131,7 @@ mod tests {
     fn truncated_pack_index_is_empty() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("pack.idx");
-        let has = |name: [u8; 20]| Pack::read(path.clone()).and_then(|pack| pack.has(&name));
+        let has = |name: [u8; 20]| Pack::read(path.clone()).and_then(|pack| pack.has_ref(&name));
         let whole = index(vec![[3; 20], [9; 20]]);
         for end in 0..whole.len() - 20 {
             std::fs::write(&path, &whole[..end]).expect("a file");
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(has([3; 20]), None);
         std::fs::write(&path, whole).expect("a file");
         assert_eq!(has([3; 20]), Some(true));
-        // Counts that do not grow.
+        // The counts decrease.
         let mut nonsense = index(vec![[3; 20], [9; 20]]);
         nonsense[HEAD.len() + 8 * 4..][..4].copy_from_slice(&[0xff; 4]);
         std::fs::write(&path, nonsense).expect("a file");

@@ -1,4 +1,4 @@
-//! Sessions without files, of which a list of their agent still has prompts or a title.
+//! Finds sessions without files that a list of their agent still names, with their prompts or their title.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -26,21 +26,21 @@ pub(crate) struct Deleted {
     pub id: String,
     /// Its directory, if the list has it.
     pub dir: Option<String>,
-    /// The prompts that match, or its title.
+    /// The matching prompts, or the title.
     pub prompts: Vec<DeletedPrompt>,
 }
 
 /// A prompt in a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DeletedPrompt {
-    /// When.
+    /// The time of the prompt.
     pub at: Option<Timestamp>,
     /// The prompt, or the title.
     pub text: String,
 }
 
 /// Finds the sessions without files that pass a filter and have a text that matches; the newest first.
-pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
+pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
     let is_in_time = |at: Option<Timestamp>| {
         filter.since.is_none_or(|since| at.is_some_and(|at| at >= since))
             && filter.until.is_none_or(|until| at.is_some_and(|at| at < until))
@@ -76,8 +76,8 @@ pub(crate) fn look(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) 
     found
 }
 
-/// Finds the mentions that `is_wanted` accepts of sessions without files. `files` returns the ids with files, and what
-/// could not be read: a session may be there.
+/// Finds the mentions of sessions without files that `is_wanted` accepts. `files` returns the ids with files, and the
+/// unreadable paths, which may contain a session.
 pub(crate) fn without_files(
     env: &Env,
     is_wanted: impl Fn(&Mention) -> bool,
@@ -102,7 +102,7 @@ pub(crate) fn without_files(
     let unread: HashMap<AgentKind, Vec<PathBuf>> = agent::all().iter().map(unread_of).collect();
     let may_have_file = |agent: AgentKind, id: &String| {
         let beginning = id.get(..BEGINNING).unwrap_or(id);
-        // Any session may be in a directory.
+        // A directory may contain any session.
         let may_be_in = |path: &PathBuf| !links::is_file(path) || path.to_string_lossy().contains(beginning);
         known.contains(&(agent, id.clone())) || unread.get(&agent).into_iter().flatten().any(may_be_in)
     };

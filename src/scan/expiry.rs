@@ -10,7 +10,7 @@ use crate::agent::upkeep::{Retention, modified_at};
 use crate::session::{SOON, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 
-/// The rules by which agents delete sessions, by the roots of their stores. Each rule is read once.
+/// The rules by which agents delete sessions, by the root of their store. Each rule is read once.
 #[derive(Debug)]
 pub(crate) struct Retentions<'e> {
     env: &'e Env,
@@ -23,7 +23,7 @@ impl<'e> Retentions<'e> {
     }
 
     /// Returns the rule for a store; `None` if its agent deletes nothing there.
-    pub(crate) fn of(&mut self, store: &Store) -> Option<&Retention> {
+    pub(crate) fn retention_of(&mut self, store: &Store) -> Option<&Retention> {
         let root = store.root.as_os_str();
         if !self.known.contains_key(root) {
             let retention = agent::by_kind(store.agent).and_then(|agent| agent.retention(store, self.env));
@@ -35,13 +35,13 @@ impl<'e> Retentions<'e> {
     /// Returns the time from which the agent of a copy deletes it. Sets the time of the copy's last change if only that
     /// is missing: agents with a retention by file time set it while reading, except for directories.
     pub(crate) fn expiry(&mut self, copy: &mut SessionCopy) -> Option<Timestamp> {
-        let retention = self.of(&copy.place.store)?;
+        let retention = self.retention_of(&copy.place.store)?;
         copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
         retention.expiry(copy)
     }
 
-    /// Notes on each session when its agent deletes it, if that is soon.
-    pub(crate) fn note(&mut self, sessions: &mut [Session]) {
+    /// Sets when its agent deletes each session, if that is soon.
+    pub(crate) fn note_expiries(&mut self, sessions: &mut [Session]) {
         let until = self.env.clock.later(SOON);
         for session in sessions {
             let copy = &mut session.copies[0];
@@ -50,7 +50,7 @@ impl<'e> Retentions<'e> {
     }
 }
 
-/// Returns whether the deletion of a copy is reported: not that of a sub-agent or of an empty session.
+/// Returns whether the deletion of a copy is reported: not for a sub-agent or an empty session.
 pub(crate) fn is_own(copy: &SessionCopy) -> bool {
     copy.kind != SessionKind::Subagent && copy.kind != SessionKind::Empty
 }

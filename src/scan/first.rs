@@ -17,9 +17,9 @@ use crate::session::select::{Filter, SortKey, SortRank};
 use crate::session::{AgentKind, Located, Problem, Session};
 use crate::system::env::Env;
 
-/// Up to this many places, reading all of them is as fast.
+/// Maximum number of places for which reading all of them is as fast.
 const FEW: usize = 1_024;
-/// If more than one place in this many has to be read, all are.
+/// All places are read if more than one of this many has to be.
 const AT_MOST_ONE_IN: usize = 4;
 /// Size of the first batch as a multiple of the requested sessions; at least `FEWEST`.
 const MARGIN: usize = 4;
@@ -38,22 +38,21 @@ struct Waiting {
 }
 
 impl Places {
-    /// Reads the first sessions by activity: as many as are wanted of those that pass, and perhaps some more.
-    ///
-    /// `None` if all sessions have to be read to find the first.
+    /// Reads the first sessions by activity: the requested number of those that pass, and possibly some more. `None` if
+    /// finding the first one needs all sessions.
     pub(crate) fn first(
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<Scan> {
         if self.places.len() <= FEW || env.clock.is_set || depends_on_others(env, filter) {
             return None;
         }
-        let first = self.names_of_first(env, filter, wanted, count, passes)?;
-        self.read_first(env, wanted, first)
+        let first = self.names_of_first(env, filter, scope, count, passes)?;
+        self.read_first(env, scope, first)
     }
 
     /// Finds the names of the first sessions, and the problems of reading them.
@@ -61,23 +60,27 @@ impl Places {
         &self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         count: usize,
         passes: impl Fn(&Session) -> bool,
     ) -> Option<(HashSet<SessionName<'_>>, Vec<Problem>)> {
         let waiting = self.waiting(filter);
         let unbounded = waiting.partition_point(|place| place.is_unbounded);
         let most = waiting.len() / AT_MOST_ONE_IN;
-        let wanted = ScanScope { sizes: false, ..wanted };
+        let requested = ScanScope { sizes: false, ..scope };
         let (mut seen, mut lines, mut problems) = (HashSet::new(), Vec::new(), Vec::new());
         let (mut begin, mut end) = (0, unbounded + (MARGIN * count).max(FEWEST));
         while end <= most {
             let of_place = |place: &Waiting| name(&self.places[place.at]);
             let names: HashSet<SessionName<'_>> =
                 waiting[begin..end].iter().map(of_place).filter(|name| seen.insert(*name)).collect();
-            for session in self.read_named(env, &names, wanted, &mut problems)? {
+            for session in self.read_named(env, &names, requested, &mut problems)? {
                 if passes(&session) {
-                    lines.push((SortRank::of(&session, SortKey::Active), session.agent, session.id().to_owned()));
+                    lines.push((
+                        SortRank::from_session(&session, SortKey::Active),
+                        session.agent,
+                        session.id().to_owned(),
+                    ));
                 }
             }
             lines.sort();
@@ -119,14 +122,14 @@ impl Places {
         &self,
         env: &Env,
         names: &HashSet<SessionName<'_>>,
-        wanted: ScanScope,
+        scope: ScanScope,
         problems: &mut Vec<Problem>,
     ) -> Option<Vec<Session>> {
         let places: Vec<Located> =
             self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let notes = Notes::of(env, &places, [], wanted.counts, problems);
-        let reader = Reader { env, notes: &notes, wanted, inspector: &self.inspector };
-        let sessions = group(reader.copies(places, problems, &self.watcher), wanted);
+        let notes = Notes::of(env, &places, [], scope.counts, problems);
+        let reader = Reader { env, notes: &notes, wanted: scope, inspector: &self.inspector };
+        let sessions = group(reader.copies(places, problems, &self.watcher), scope);
         let is_open =
             |session: &Session| session.copies.len() > 1 && session.copies.iter().any(|copy| copy.launch_dir.is_none());
         Some(sessions).filter(|sessions| !sessions.iter().any(is_open))
@@ -134,17 +137,12 @@ impl Places {
 
     /// Reads these sessions with the same result as a full scan; `None` if there is a pointer, because other pointers
     /// may be in the directories of sessions that were not read.
-    fn read_first(
-        &self,
-        env: &Env,
-        wanted: ScanScope,
-        first: (HashSet<SessionName<'_>>, Vec<Problem>),
-    ) -> Option<Scan> {
+    fn read_first(&self, env: &Env, scope: ScanScope, first: (HashSet<SessionName<'_>>, Vec<Problem>)) -> Option<Scan> {
         let (names, found) = first;
         let mut problems = self.problems.clone();
         problems.extend(found);
         let picked = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
-        let mut scan = read(env, picked, &self.places, wanted, problems, &self.watcher, &self.inspector);
+        let mut scan = read(env, picked, &self.places, scope, problems, &self.watcher, &self.inspector);
         scan.add_pointers(env);
         let is_pointed = |session: &Session| !session.pointers.is_empty();
         Some(scan).filter(|scan| scan.dangling.is_empty() && !scan.sessions.iter().any(is_pointed))
@@ -196,7 +194,7 @@ mod tests {
     struct Transcript {
         id: u32,
         project: usize,
-        /// Its last change; `None` for a file that was changed long before any record says so.
+        /// The time of the last change; `None` for a file whose time is older than its records.
         changed: Option<i64>,
         /// Times of its records; empty in a file without times.
         records: Vec<i64>,
@@ -222,7 +220,8 @@ mod tests {
         )
     }
 
-    /// A time in the future: files that are written now count as changed long ago, and only times that are set matter.
+    /// The current time, in the future: files written now count as changed long ago, and only times that are set
+    /// matter.
     fn now() -> Timestamp {
         Timestamp::from_second(Timestamp::now().as_second()).expect("a time") + SignedDuration::from_hours(24 * 365)
     }
@@ -248,11 +247,11 @@ mod tests {
             _ if project == "other" => r#","cwd":"/w/other""#.to_owned(),
             _ => format!(r#","cwd":"{}""#, project.replace('-', "/")),
         };
-        let said = if *sort == 3 { "assistant" } else { "user" };
+        let role = if *sort == 3 { "assistant" } else { "user" };
         let records = records.iter().map(|at| Some(before(now, *at))).chain(records.is_empty().then_some(None));
         let lines = records.map(|at| {
             let at = at.map(|at| format!(r#","timestamp":"{at}""#)).unwrap_or_default();
-            format!(r#"{{"type":"{said}"{at}{dir},"message":{{"content":"{id}"}}}}{}"#, "\n")
+            format!(r#"{{"type":"{role}"{at}{dir},"message":{{"content":"{id}"}}}}{}"#, "\n")
         });
         let mut text: String = lines.collect();
         if *sort == 4 {
@@ -265,7 +264,7 @@ mod tests {
         }
     }
 
-    fn shown(mut sessions: Vec<Session>, count: usize, filter: &Filter) -> Vec<Session> {
+    fn filter_and_sort(mut sessions: Vec<Session>, count: usize, filter: &Filter) -> Vec<Session> {
         sessions.retain(|session| filter.matches(session) && filter.shows_kind(session));
         sort(&mut sessions, SortKey::Active, false);
         sessions.truncate(count);
@@ -281,14 +280,14 @@ mod tests {
         transcripts.iter().for_each(|transcript| write(home.path(), env.clock.now, transcript));
         let places = locate(&env, &[]);
         let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
-        let wanted = ScanScope::GLANCE;
+        let scope = ScanScope::GLANCE;
         assert!(!depends_on_others(&env, filter));
-        let first = places.names_of_first(&env, filter, wanted, count, passes);
-        let first = first.and_then(|first| places.read_first(&env, wanted, first));
+        let first = places.names_of_first(&env, filter, scope, count, passes);
+        let first = first.and_then(|first| places.read_first(&env, scope, first));
         let Some(first) = first else { return false };
-        let all = places.read_with_dirs(&env, filter, wanted);
+        let all = places.read_with_dirs(&env, filter, scope);
         assert_eq!(first.problems, all.problems);
-        let [first, all] = [first, all].map(|scan| format!("{:?}", shown(scan.sessions, count, filter)));
+        let [first, all] = [first, all].map(|scan| format!("{:?}", filter_and_sort(scan.sessions, count, filter)));
         assert_eq!(first, all);
         true
     }
@@ -308,7 +307,7 @@ mod tests {
         assert!(taken.into_inner() > 4, "most worlds of this sort have one");
     }
 
-    /// A home whose files were written in place, an hour apart.
+    /// Returns transcripts whose files were written in place, an hour apart.
     fn in_place() -> Vec<Transcript> {
         let one = |id| Transcript {
             id,
@@ -332,11 +331,11 @@ mod tests {
     fn timestamp_after_file_time_does_not_change_order() {
         let mut transcripts = in_place();
         for (at, changed) in [(300, Some(60 * 300)), (301, None)] {
-            // It claims to be newer than all others.
+            // The session claims to be newer than all others.
             (transcripts[at].records, transcripts[at].changed) = (vec![1], changed);
         }
         assert!(compare(&transcripts, 5, &Filter::default()));
-        // This one is in the future.
+        // The time of this session is in the future.
         transcripts[300].records = vec![-60];
         assert!(compare(&transcripts, 5, &Filter::default()));
     }

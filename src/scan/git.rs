@@ -7,7 +7,7 @@ use foldhash::HashSet;
 use crate::system::fsio;
 use crate::system::reach;
 
-/// A pointer file of git has one path.
+/// Maximum size of a pointer file of git, which has one path.
 const MAX_GITDIR: u64 = 64 * 1024;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_PACKED: u64 = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The messages of one copy of a session that another copy does not have.
+//! Finds the messages of one copy of a session that another copy does not have.
 
 use std::hash::BuildHasher as _;
 use std::ops::ControlFlow;
@@ -19,7 +19,8 @@ pub(crate) struct MissingMessages {
     pub last: Option<Message>,
 }
 
-/// Reads both copies and returns the messages of `copy` that `kept` lacks. A text that `copy` has more often counts, too.
+/// Reads both copies and returns the messages of `copy` that `kept` lacks. If `copy` has a text more often, the
+/// additional ones count.
 pub(crate) fn missing(kept: &SessionCopy, copy: &SessionCopy) -> Result<MissingMessages, PathError> {
     let mut known: HashMap<u64, u64> = HashMap::new();
     read(kept, &mut |message| *known.entry(digest(&message)).or_default() += 1)?;

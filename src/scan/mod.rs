@@ -1,4 +1,5 @@
-//! All agents at once: finds the copies by name, reads the wanted ones in parallel, and groups the copies of one id.
+//! All agents together: finds the copies by name, reads the requested ones in parallel, and groups the copies of one
+//! id.
 
 pub(crate) mod aliases;
 mod commits;
@@ -131,7 +132,8 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     places
 }
 
-/// Returns a problem for each store on a mount that does not answer, or one where the home itself is on such a mount.
+/// Returns a problem for each store on a mount that does not answer, or a single one if the home itself is on such a
+/// mount.
 fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
     let problem = |path: &Path| {
         let error = reach::refuse_silent(path).err()?;
@@ -143,23 +145,23 @@ fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
     if let Some(problem) = problem(&env.home) {
         return vec![problem];
     }
-    let wanted = agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents));
-    wanted.flat_map(|agent| agent.stores(env)).filter_map(|store| problem(&store.root)).collect()
+    let requested = agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    requested.flat_map(|agent| agent.stores(env)).filter_map(|store| problem(&store.root)).collect()
 }
 
 /// Calls `look` for every store of the given agents, or of all if none is given.
 fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> T + Sync) -> Vec<T> {
-    let wanted = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    let requested = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
     let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
-    wanted.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
+    requested.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
 }
 
-/// Returns the stores of an agent on mounts that answer; a variable may lead to another one.
+/// Returns the stores of an agent on mounts that answer; a variable may name a store on another mount.
 fn stores_of(agent: &dyn Agent, env: &Env) -> impl Iterator<Item = Store> + use<> {
     agent.stores(env).into_iter().filter(|store| reach::answers(&store.root))
 }
 
-/// Returns whether an agent is asked for. Asking for a program that only points to sessions asks for their agent.
+/// Returns whether an agent is requested. Requesting a program that only points to sessions requests their agent.
 fn is_asked_for(kind: AgentKind, agents: &[AgentKind]) -> bool {
     agents.is_empty() || agents.iter().any(|asked| asked.session_owner() == kind)
 }
@@ -185,17 +187,17 @@ impl Places {
     }
 
     /// Reads every copy.
-    pub(crate) fn read_all(self, env: &Env, wanted: ScanScope) -> Scan {
+    pub(crate) fn read_all(self, env: &Env, scope: ScanScope) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
-        read(env, places, &[], wanted, problems, &watcher, &inspector)
+        read(env, places, &[], scope, problems, &watcher, &inspector)
     }
 
     /// Reads every copy, the sessions outside of the stores that [`Scan::add_those_in_dirs`] finds, and the pointers to
     /// sessions.
-    pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, wanted: ScanScope) -> Scan {
+    pub(crate) fn read_with_dirs(self, env: &Env, filter: &Filter, scope: ScanScope) -> Scan {
         let watcher = self.watcher.clone();
-        let mut scan = self.read_all(env, wanted);
-        scan.add_those_in_dirs(env, filter, wanted, &watcher);
+        let mut scan = self.read_all(env, scope);
+        scan.add_those_in_dirs(env, filter, scope, &watcher);
         scan.drop_idle(filter);
         scan.add_pointers(env);
         scan
@@ -206,23 +208,23 @@ impl Places {
     pub(crate) fn digest<T: Send>(
         self,
         env: &Env,
-        wanted: ScanScope,
+        scope: ScanScope,
         digest: impl Fn(SessionCopy) -> T + Sync,
     ) -> (Vec<T>, Vec<Problem>) {
         let Self { places, mut problems, watcher, inspector, .. } = self;
         watcher.begin(places.len());
-        let mut notes = Notes::of(env, &places, [], wanted.counts, &mut problems);
-        let digests = notes.read(env, places, wanted, &inspector, &mut problems, &watcher, digest);
+        let mut notes = Notes::of(env, &places, [], scope.counts, &mut problems);
+        let digests = notes.read(env, places, scope, &inspector, &mut problems, &watcher, digest);
         problems.sort();
         problems.dedup();
         (digests, problems)
     }
 
-    /// Reads the copies that `is_wanted` picks, and from the others only enough to know their directories.
-    pub(crate) fn read_some(self, env: &Env, wanted: ScanScope, is_wanted: impl Fn(&Located) -> bool) -> Scan {
+    /// Reads the copies that `is_wanted` picks, and from the others only their directories.
+    pub(crate) fn read_some(self, env: &Env, scope: ScanScope, is_wanted: impl Fn(&Located) -> bool) -> Scan {
         let Self { places, problems, watcher, inspector, .. } = self;
         let (picked, others): (Vec<_>, Vec<_>) = places.into_iter().partition(is_wanted);
-        read(env, picked, &others, wanted, problems, &watcher, &inspector)
+        read(env, picked, &others, scope, problems, &watcher, &inspector)
     }
 }
 
@@ -230,20 +232,20 @@ fn read(
     env: &Env,
     places: Vec<Located>,
     others: &[Located],
-    wanted: ScanScope,
+    scope: ScanScope,
     mut problems: Vec<Problem>,
     watcher: &Watcher,
     inspector: &Inspector,
 ) -> Scan {
-    // Before the notes, for which whole databases are read.
+    // The total is set before the notes are read, which may take long for databases.
     watcher.begin(places.len());
     let others_stores = others.iter().map(|place| &*place.store);
-    let mut notes = Notes::of(env, &places, others_stores, wanted.counts, &mut problems);
-    let mut copies = notes.read(env, places, wanted, inspector, &mut problems, watcher, |copy| vec![copy]);
-    add_project_evidence(env, &mut copies, others, &notes, wanted, watcher);
+    let mut notes = Notes::of(env, &places, others_stores, scope.counts, &mut problems);
+    let mut copies = notes.read(env, places, scope, inspector, &mut problems, watcher, |copy| vec![copy]);
+    add_project_evidence(env, &mut copies, others, &notes, scope, watcher);
     add_hashed_evidence(env, &mut copies, watcher);
 
-    let mut sessions = group(copies, wanted);
+    let mut sessions = group(copies, scope);
     look_at_launch_dirs(&mut sessions);
     problems.sort();
     problems.dedup();
@@ -251,7 +253,7 @@ fn read(
 }
 
 /// Merges the copies of one id, in order of agent and id.
-fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: ScanScope) -> Vec<Session> {
+fn group(mut copies: Vec<Vec<SessionCopy>>, scope: ScanScope) -> Vec<Session> {
     fn name(copies: &[SessionCopy]) -> (AgentKind, &str) {
         (copies[0].place.agent(), &copies[0].place.id)
     }
@@ -264,12 +266,12 @@ fn group(mut copies: Vec<Vec<SessionCopy>>, wanted: ScanScope) -> Vec<Session> {
         is_same
     });
     // Several copies of one session may be read to their ends, to be compared.
-    copies.into_par_iter().map(|copies| session(copies, wanted)).collect()
+    copies.into_par_iter().map(|copies| session(copies, scope)).collect()
 }
 
-fn session(mut copies: Vec<SessionCopy>, wanted: ScanScope) -> Session {
+fn session(mut copies: Vec<SessionCopy>, scope: ScanScope) -> Session {
     let agent = copies[0].place.agent();
-    let reader = agent::by_kind(agent).filter(|_| wanted.compare && copies.len() > 1);
+    let reader = agent::by_kind(agent).filter(|_| scope.compare && copies.len() > 1);
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
             // A copy that cannot be read to its end counts as having no messages.
@@ -288,7 +290,7 @@ fn look_at_launch_dirs(sessions: &mut [Session]) {
         dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
     sessions.par_iter_mut().for_each(|session| {
         let looked = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
-        // Sessions on a mount that does not answer are counted for the warning about it.
+        // Sessions on a mount that does not answer are counted for the warning about the mount.
         if let (Some(None), Some(dir)) = (looked, session.launch_dir())
             && session.copy().kind.is_listed()
         {
@@ -320,7 +322,7 @@ mod tests {
             done
         };
         assert_eq!(reads(&|places| drop(places.digest(&env, ScanScope::GLANCE, |_| ()))), all);
-        // For a session without a directory, others are read.
+        // The directory of a session without one is found by reading others.
         assert!(reads(&|places| drop(places.read_all(&env, ScanScope::GLANCE))) >= all);
         let one = AgentKind::Claude;
         let some = reads(&|places| drop(places.read_some(&env, ScanScope::THOROUGH, |place| place.agent() == one)));

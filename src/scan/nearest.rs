@@ -1,4 +1,4 @@
-//! Suggests a word for one that no conversation has.
+//! Suggests a similar word for a word that no conversation has.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -16,29 +16,29 @@ use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::stem;
 use crate::session::{Role, SessionCopy};
 
-/// Two letters in the wrong order are a likelier slip of the finger than another letter.
+/// Bonus for two swapped letters, a likelier typing error than another letter.
 const SWAPPED: f64 = 1.5;
-/// More candidates are not compared.
+/// Maximum number of candidates to compare.
 const MOST: usize = 16;
 
-/// Worth of a candidate: words that a session has with it, wrong letters, and the best score.
+/// Rank of a candidate: the words that a session has with it, its wrong letters, and the best score.
 type Worth = (usize, Reverse<usize>, f64);
 
-/// A word that may have been meant.
+/// A word that may be the intended one.
 #[derive(Debug)]
 struct SimilarWord {
-    /// As a session has it, in lower case.
+    /// The word as a session has it, in lower case.
     text: String,
     /// Number of wrong letters.
     slips: usize,
-    /// Set if it has the same letters in another order, which is the likelier slip of the finger.
+    /// Set if the letters are the same in another order, which is the likelier typing error.
     is_swapped: bool,
-    /// Numbers of the copies that have it, with the weighted count in each.
+    /// Numbers of the copies that have the word, with the weighted count in each.
     copies: Vec<(usize, f32)>,
 }
 
 impl SimilarWord {
-    fn of(text: String, typed: &str) -> Self {
+    fn from_text(text: String, typed: &str) -> Self {
         let letters = |word: &str| {
             let mut letters: Vec<char> = word.chars().collect();
             letters.sort_unstable();
@@ -54,9 +54,9 @@ impl SimilarWord {
     }
 }
 
-/// Finds the words that were probably meant in place of those that no session has: numbers of words, and the other words.
-/// `tallies` are the counts in the same copies, and `texts` holds messages that need not be read again. Only messages with
-/// one of the `roles` count; an empty list means all.
+/// Finds the likely words for those that no session has: numbers of words, and the other words. `tallies` are the
+/// counts in the same copies, and `texts` contains messages that need not be read again. Only messages with one of the
+/// `roles` count; an empty list means all.
 pub(crate) fn meant(
     sieve: &Sieve<'_>,
     missing: &[usize],
@@ -67,7 +67,7 @@ pub(crate) fn meant(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
-    let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::of(sieve, *term)).collect();
+    let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::for_term(sieve, *term)).collect();
     let of_copy = |copy: &&SessionCopy| words_near(sieve, &terms, copy, texts, roles, is_wanted);
     // Each copy is read once for all words.
     let found: Vec<Vec<BTreeMap<String, f32>>> = copies.par_iter().map(of_copy).collect();
@@ -81,8 +81,8 @@ pub(crate) fn meant(
     used
 }
 
-/// Returns the word that was probably meant, with the counts of it: first one with which a session has most of the words,
-/// then one with the fewest wrong letters, then the one with the best match.
+/// Returns the likeliest word, with its counts: first a word with which a session has most of the words, then one with
+/// the fewest wrong letters, then the one with the best match.
 fn best_of(
     near: Vec<SimilarWord>,
     term: usize,
@@ -97,7 +97,7 @@ fn best_of(
     let mut best: Option<(Worth, String, Vec<WordTally>)> = None;
     for near in near {
         let mut tallies = tallies.to_vec();
-        near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with(term, *count));
+        near.copies.iter().for_each(|(number, count)| tallies[*number] = tallies[*number].with_term(term, *count));
         let worth = worth(&tallies, &near);
         if best.as_ref().is_none_or(|(best, ..)| worth.partial_cmp(best) == Some(Ordering::Greater)) {
             best = Some((worth, near.text, tallies));
@@ -112,7 +112,7 @@ fn nearest<'n>(word: &str, in_copies: impl Iterator<Item = &'n BTreeMap<String, 
     let mut found: BTreeMap<&str, SimilarWord> = BTreeMap::new();
     for (number, near) in in_copies.enumerate() {
         for (text, count) in near {
-            let near = found.entry(text).or_insert_with(|| SimilarWord::of(text.clone(), word));
+            let near = found.entry(text).or_insert_with(|| SimilarWord::from_text(text.clone(), word));
             near.copies.push((number, *count));
         }
     }
@@ -151,8 +151,8 @@ struct Typed<'w> {
 }
 
 impl<'w> Typed<'w> {
-    /// Describes a word; `None` if no other word is near to it.
-    fn of(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
+    /// Describes a word; `None` if no other word can be similar to it.
+    fn for_term(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
         let word = sieve.words.terms[term].word().filter(|_| sieve.has_near(&[term]))?;
         Some(Self { term, word, letters: word.chars().count(), most: most_slips(word) })
     }
@@ -162,7 +162,7 @@ impl<'w> Typed<'w> {
     }
 }
 
-/// Returns the words of a copy that are near to each of the typed ones, with their weighted counts.
+/// Returns the words of a copy that are similar to each typed word, with their weighted counts.
 fn words_near(
     sieve: &Sieve<'_>,
     typed: &[Typed<'_>],
@@ -188,7 +188,7 @@ fn words_near(
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let may_be_in = |bytes: &[u8]| typed.iter().any(|typed| sieve.near_may_be_in(typed.term, bytes));
-    if let Some(text) = texts.of(copy) {
+    if let Some(text) = texts.kept_text(copy) {
         if is_wanted() && may_be_in(text.joined().as_bytes()) {
             let _ = text.messages().try_for_each(|(role, _, text)| see(role, text));
         }
@@ -201,8 +201,8 @@ fn words_near(
     let is_verbatim = agent.verbatim(place).is_some();
     let may_have = |record: &[u8]| !is_verbatim || may_be_in(record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
-    // The search before reported files that cannot be read.
-    let _ = agent.messages_with(copy, &interest, &mut |said| match said {
+    // The earlier search has already reported unreadable files.
+    let _ = agent.messages_with(copy, &interest, &mut |record_messages| match record_messages {
         Said::Message(message) => see(message.role, &message.text),
         Said::Uninteresting(_) => ControlFlow::Continue(()),
     });

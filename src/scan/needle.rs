@@ -33,33 +33,34 @@ impl Needle {
     }
 
     /// Finds the first match in a text, in bytes.
-    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
-        let (wanted, bytes) = (self.text.as_bytes(), text.as_bytes());
+    pub(crate) fn find_in(&self, text: &str) -> Option<Range<usize>> {
+        let (requested, bytes) = (self.text.as_bytes(), text.as_bytes());
         if self.is_exact {
-            return memmem::find(bytes, wanted).map(|at| at..at + wanted.len());
+            return memmem::find(bytes, requested).map(|at| at..at + requested.len());
         }
-        let first = *wanted.first()?;
+        let first = *requested.first()?;
         if self.folded.is_empty() {
-            let is_here =
-                |at: &usize| bytes.get(*at..at + wanted.len()).is_some_and(|found| found.eq_ignore_ascii_case(wanted));
+            let is_here = |at: &usize| {
+                bytes.get(*at..at + requested.len()).is_some_and(|found| found.eq_ignore_ascii_case(requested))
+            };
             let mut places = memchr2_iter(first, first.to_ascii_uppercase(), bytes);
-            return places.find(is_here).map(|at| at..at + wanted.len());
+            return places.find(is_here).map(|at| at..at + requested.len());
         }
         text.char_indices().find_map(|(at, _)| Some(at..at + self.length_at(&text[at..])?))
     }
 
     /// Returns the length in bytes of a match at the beginning of a text.
     fn length_at(&self, text: &str) -> Option<usize> {
-        let mut wanted = self.folded.as_slice();
+        let mut requested = self.folded.as_slice();
         for (at, letter) in text.char_indices() {
             for folded in letter.to_lowercase() {
-                let (next, rest) = wanted.split_first()?;
+                let (next, rest) = requested.split_first()?;
                 if *next != folded {
                     return None;
                 }
-                wanted = rest;
+                requested = rest;
             }
-            if wanted.is_empty() {
+            if requested.is_empty() {
                 return Some(at + letter.len_utf8());
             }
         }
@@ -75,19 +76,19 @@ fn fold(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
 mod tests {
     use super::*;
 
-    fn find(needle: &str, text: &str) -> Option<String> {
-        Needle::new(needle, false).find(text).map(|place| text[place].to_owned())
+    fn found_text(needle: &str, text: &str) -> Option<String> {
+        Needle::new(needle, false).find_in(text).map(|place| text[place].to_owned())
     }
 
     #[test]
     fn lower_case_pattern_ignores_case() {
-        assert_eq!(find("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
-        assert_eq!(find("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
-        assert_eq!(Needle::new("parser", true).find("PARSER"), None);
-        assert_eq!(find("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
-        assert_eq!(find("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
-        assert_eq!(find("a.c", "abc"), None);
-        assert_eq!(find("aab", "aaab"), Some("aab".to_owned()));
-        assert_eq!(find("日本", "x日本y"), Some("日本".to_owned()));
+        assert_eq!(found_text("parser", "Fix the PARSER"), Some("PARSER".to_owned()));
+        assert_eq!(found_text("Parser", "Fix the PARSER, Parser"), Some("Parser".to_owned()));
+        assert_eq!(Needle::new("parser", true).find_in("PARSER"), None);
+        assert_eq!(found_text("straße", "Die STRAßE"), Some("STRAßE".to_owned()));
+        assert_eq!(found_text("élan", "vital ÉLAN"), Some("ÉLAN".to_owned()));
+        assert_eq!(found_text("a.c", "abc"), None);
+        assert_eq!(found_text("aab", "aaab"), Some("aab".to_owned()));
+        assert_eq!(found_text("日本", "x日本y"), Some("日本".to_owned()));
     }
 }

@@ -1,5 +1,5 @@
-//! The messages that an agent's resume does not show: those on other branches, and those before a record whose parent
-//! is missing.
+//! Finds the messages that an agent's resume does not show: those on other branches, and those before a record whose
+//! parent is missing.
 
 use std::ops::ControlFlow;
 
@@ -10,14 +10,14 @@ use crate::format::jsonl::each_line_at;
 use crate::session::branches::BranchFilter;
 use crate::session::{Role, SessionCopy};
 
-/// The messages on other branches than the one that a resume continues.
+/// The messages that are not on the active branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OffBranch {
-    /// Their number, without calls and results of tools.
+    /// Number of these messages, without calls and results of tools.
     pub messages: u64,
-    /// Number of these branches.
+    /// Number of the other branches.
     pub branches: u16,
-    /// The time of the last one.
+    /// The time of the last of these messages.
     pub newest: Option<Timestamp>,
     /// The time of the last message that a resume shows.
     pub shown_until: Option<Timestamp>,
@@ -25,9 +25,9 @@ pub(crate) struct OffBranch {
     pub shown: u64,
     /// Number of messages before a record whose parent is missing, counted in the same way.
     pub cut_off: u64,
-    /// Number of the parts of the conversation that have these messages.
+    /// Number of the parts of the conversation with these messages.
     pub parts: u16,
-    /// The times of the first and the last one of them.
+    /// The times of the first and the last of these messages.
     pub cut_off_at: Option<(Timestamp, Timestamp)>,
     /// The records whose parents are missing, by the numbers of their lines, counted from 1.
     pub breaks: Vec<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct OffBranch {
 
 impl OffBranch {
     /// Reads a conversation; `None` if it has one branch, or cannot be read.
-    pub(crate) fn of(copy: &SessionCopy) -> Option<Self> {
+    pub(crate) fn read_copy(copy: &SessionCopy) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let branches = agent.branches(copy).ok()?;
         let (mut breaks, broken) = (Vec::new(), branches.breaks().iter().map(|at| at.line).collect());
@@ -72,7 +72,7 @@ impl OffBranch {
         read.ok().map(|()| found).filter(|found| found.messages + found.cut_off > 0)
     }
 
-    /// Returns whether the newest message is one of them.
+    /// Returns whether the newest message is not on the active branch.
     pub(crate) fn has_newest(&self) -> bool {
         self.newest > self.shown_until
     }

@@ -1,4 +1,4 @@
-//! Reads sessions outside the agents' stores, inside the directories that they worked in, and pointers to sessions.
+//! Reads sessions outside the agents' stores, inside the directories in which they worked, and pointers to sessions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::session::{Evidence, Pointer, Session};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
 
-/// Ties a pointer to the session that it names; a directory that it records is evidence, and the strongest.
+/// Attaches a pointer to the session that it names. A directory in the pointer is the strongest evidence.
 pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
     if session.pointers.iter().any(|known| known.path == pointer.path) {
         return;
@@ -32,16 +32,16 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
 }
 
 impl Scan {
-    /// Adds the sessions outside the stores that are inside the directories that `filter` asks about, the caller's own
-    /// directory, or the directories of known sessions; `watcher` receives the number of copies that were read.
-    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, wanted: ScanScope, watcher: &Watcher) {
+    /// Adds the sessions outside the stores: in the directories that `filter` requests, in the caller's directory, or
+    /// in the directories of known sessions. `watcher` receives the number of copies that were read.
+    pub(crate) fn add_those_in_dirs(&mut self, env: &Env, filter: &Filter, scope: ScanScope, watcher: &Watcher) {
         let asked = asked_dirs(env, filter);
         for agent in agent::all().iter().filter(|agent| is_asked_for(agent.kind(), &filter.agents)) {
             let others;
             let worked_in = match (agent.is_anywhere(env), filter.agents.is_empty()) {
                 (false, _) => HashSet::new(),
                 (true, true) => dirs_of(&self.sessions),
-                // Only the agents that were asked for were read.
+                // Only sessions of the requested agents were read.
                 (true, false) => {
                     others = locate(env, &[]).watched(watcher.clone()).read_all(env, ScanScope::GLANCE).sessions;
                     dirs_of(&others)
@@ -60,13 +60,13 @@ impl Scan {
                 continue;
             }
             watcher.begin(found.places.len());
-            let notes = Notes::of(env, &found.places, [], wanted.counts, &mut self.problems);
-            let reader = Reader { env, notes: &notes, wanted, inspector: &Inspector::default() };
+            let notes = Notes::of(env, &found.places, [], scope.counts, &mut self.problems);
+            let reader = Reader { env, notes: &notes, wanted: scope, inspector: &Inspector::default() };
             let mut copies = reader.copies(found.places, &mut self.problems, watcher);
             let (of_agent, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
             copies.extend(of_agent.into_iter().map(|session| session.copies));
-            let mut sessions = group(copies, wanted);
+            let mut sessions = group(copies, scope);
             look_at_launch_dirs(&mut sessions);
             self.sessions = rest;
             self.sessions.append(&mut sessions);
@@ -90,7 +90,7 @@ impl Scan {
                 .collect();
             let (pointers, mut found) = writer.pointers(env, &mut known.into_iter().map(Path::new));
             self.problems.append(&mut found.problems);
-            // A session that is not found may be in a store that does not answer.
+            // A session that is not found may be in a store on a mount that does not answer.
             let are_all_read = agent::by_kind(owner)
                 .is_none_or(|agent| super::stores_of(agent, env).count() == agent.stores(env).len());
             for pointer in pointers {
@@ -113,9 +113,9 @@ impl Scan {
     }
 }
 
-/// Returns the directories that `filter` asks about, and the caller's own.
+/// Returns the directories that `filter` requests, and the caller's.
 pub(super) fn asked_dirs<'a>(env: &'a Env, filter: &'a Filter) -> Vec<&'a Path> {
-    // The home may be another machine's, where the caller's directory is unrelated.
+    // The home may be that of another machine, where the caller's directory is unrelated.
     let cwd = env.cwd.iter().filter(|cwd| !env.foreign_home || cwd.starts_with(&env.home));
     filter.dirs.iter().chain(cwd).map(PathBuf::as_path).collect()
 }

@@ -13,14 +13,14 @@ use crate::session::Located;
 /// expression; one that compiles to more than 10 MiB is refused by regex itself.
 const MOST_LETTERS: usize = 1000;
 
-/// Distinguishes capital and small letters.
+/// The treatment of case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CaseRule {
-    /// Exact if the pattern has a capital letter, as in other search tools.
+    /// Case is distinguished if the pattern has a capital letter, as in other search tools.
     Smart,
-    /// Always.
+    /// Case is distinguished.
     Exact,
-    /// Never.
+    /// Case is ignored.
     Ignored,
 }
 
@@ -71,16 +71,16 @@ impl Pattern {
         matches!(self.kind, PatternKind::Regex(_))
     }
 
-    /// Finds the first match in a text that matches completely, in bytes; with several texts, the place of the first
+    /// Finds the first match in a text that matches completely, in bytes; for several texts, the match of the first
     /// one.
     pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
         match &self.kind {
             PatternKind::All(needles) => {
                 let (first, rest) = needles.split_first()?;
-                let place = first.find(text)?;
-                rest.iter().all(|needle| needle.find(text).is_some()).then_some(place)
+                let place = first.find_in(text)?;
+                rest.iter().all(|needle| needle.find_in(text).is_some()).then_some(place)
             }
-            // An empty match has nothing to show.
+            // An empty match cannot be shown.
             PatternKind::Regex(regex) => {
                 regex.find_iter(text).map(|found| found.range()).find(|place| !place.is_empty())
             }
@@ -97,7 +97,7 @@ impl Pattern {
         let file = agent.verbatim(place);
         match &self.kind {
             PatternKind::All(needles) if file.is_some() => {
-                Probes { file, all: needles.iter().filter_map(Probe::of).collect() }
+                Probes { file, all: needles.iter().filter_map(Probe::from_needle).collect() }
             }
             _ => Probes::default(),
         }

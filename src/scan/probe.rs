@@ -15,24 +15,24 @@ use crate::session::terms::Term;
 use crate::session::terms::fold::{fold, is_mark};
 use crate::system::fsio::{self, Buffer, PAGE};
 
-/// Longer files are not searched before their sessions are read: a session is read at its two ends.
+/// Maximum size of a file that is searched before its session is read; other sessions are first read at both ends.
 pub(super) const MAX_SEARCHED_FIRST: u64 = 1024 * 1024;
 
 /// Number of bytes searched at once.
 const WINDOW: usize = 128 * 1024;
-/// Bytes of a piece that is searched for first.
+/// Number of bytes of the piece that is searched for first.
 pub(super) const PIECE: usize = 3;
 /// Start of an escaped letter or digit; two more digits follow.
 const ESCAPE: &[u8] = b"\\u00";
-/// A searcher for that, made once and not for each record.
+/// A searcher for `ESCAPE`, created once instead of per record.
 static ESCAPES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(ESCAPE));
-/// The words that agents' readers add to messages themselves, if a record lacks a name.
+/// The text that agents' readers add to messages if a record lacks a name.
 const OWN: &str = "tool";
 
 /// Letters and digits that must be in a file, in either case.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    /// All of them, in lower case.
+    /// The letters and digits, in lower case.
     run: Vec<u8>,
     /// The rarest piece of the run, which is searched for first, and its searcher.
     piece: Range<usize>,
@@ -47,12 +47,12 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Returns whether everything can be in the file; a file longer than `most` bytes is not searched.
+    /// Returns whether a file may contain all runs; a file longer than `most` bytes is not searched.
     pub(crate) fn may_be_in_file(&self, most: u64) -> bool {
         self.file.as_ref().is_none_or(|file| self.all.iter().all(|probe| probe.may_be_in(file, most)))
     }
 
-    /// Returns whether everything can be in a record.
+    /// Returns whether a record may contain all runs.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
         self.all.iter().all(|probe| probe.is_in(record)) || has_escaped(record)
     }
@@ -63,14 +63,14 @@ impl Probe {
     pub(crate) fn for_term(term: &Term) -> Option<Self> {
         match term.word() {
             Some(_) => Self::for_run(term.start().as_bytes()),
-            None => Self::of(&Needle::new(term.start(), false)),
+            None => Self::from_needle(&Needle::new(term.start(), false)),
         }
     }
 
     /// Builds a probe for the longest run of letters and digits of a text; `None` if it would exclude nothing.
-    pub(crate) fn of(needle: &Needle) -> Option<Self> {
-        // Small letters that are the lower case of capitals beyond ASCII, such as the Kelvin sign and the dotted I,
-        // prove nothing.
+    pub(crate) fn from_needle(needle: &Needle) -> Option<Self> {
+        // Small letters that are the lower case of non-ASCII capitals, such as the Kelvin sign and the dotted I, prove
+        // nothing.
         let is_sure = |byte: &u8| {
             byte.is_ascii_alphanumeric() && !(needle.is_folded() && matches!(byte.to_ascii_lowercase(), b'i' | b'k'))
         };
@@ -104,7 +104,8 @@ impl Probe {
         Some(Self { run: run.to_vec(), piece, finder })
     }
 
-    /// Returns whether the text can be in a file; always true for an unreadable one, or one longer than `most` bytes.
+    /// Returns whether a file may contain the text; always true for an unreadable file, or one longer than `most`
+    /// bytes.
     pub(crate) fn may_be_in(&self, path: &Path, most: u64) -> bool {
         any_window(path, most, self.run.len(), &mut |bytes| self.is_in(bytes) || has_escaped(bytes))
     }
@@ -137,8 +138,8 @@ impl Probe {
     }
 }
 
-/// Returns whether a part of a file is wanted, read once in windows that overlap by `longest` bytes. Returns true for a
-/// file that cannot be read, or is longer than `most` bytes.
+/// Returns whether any part of a file meets a condition. The file is read once in windows that overlap by `longest`
+/// bytes. Returns true for a file that cannot be read, or is longer than `most` bytes.
 pub(super) fn any_window(path: &Path, most: u64, longest: usize, is_wanted: &mut dyn FnMut(&[u8]) -> bool) -> bool {
     let Ok((mut file, metadata)) = fsio::open_regular(path) else { return true };
     if metadata.len() > most {
@@ -190,9 +191,9 @@ fn escaped(bytes: &[u8], at: usize) -> Option<char> {
     char::from_u32(u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?)
 }
 
-/// Returns whether there are letters that have others of ASCII as their base: with accents, as marks, or as small capitals.
+/// Returns whether letters occur whose base is an ASCII letter: with accents, as marks, or as small capitals.
 pub(super) fn has_accents(bytes: &[u8]) -> bool {
-    /// Bytes of a part. Most parts have no letter beyond ASCII, which is found at once.
+    /// Number of bytes of a part. Most parts have no letter beyond ASCII, which is found at once.
     const PART: usize = 64;
     let has_base = |at: usize| {
         let length = match bytes[at] {
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
 
     fn run(text: &str, is_exact: bool) -> Option<String> {
-        Probe::of(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
+        Probe::from_needle(&Needle::new(text, is_exact)).map(|probe| String::from_utf8_lossy(&probe.run).into_owned())
     }
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
     proptest! {
         #[test]
         fn probe_equals_lowercase_search(run in "[qa1]{1,6}", bytes in "[qaQA1-]{0,24}") {
-            let Some(probe) = Probe::of(&Needle::new(&run, false)) else { return Ok(()) };
+            let Some(probe) = Probe::from_needle(&Needle::new(&run, false)) else { return Ok(()) };
             prop_assert_eq!(probe.is_in(bytes.as_bytes()), bytes.to_ascii_lowercase().contains(&run));
         }
 
@@ -299,13 +300,13 @@ mod tests {
             let dir = tempfile::tempdir().expect("a directory");
             let path = dir.path().join("a.jsonl");
             let needle = Needle::new(&text, false);
-            let said = if upper && !needle.is_exact { text.to_uppercase() } else { text };
-            let whole = ["-".repeat(before), said, "-".repeat(after)].concat();
+            let spelled = if upper && !needle.is_exact { text.to_uppercase() } else { text };
+            let whole = ["-".repeat(before), spelled, "-".repeat(after)].concat();
             write(&path, whole.as_bytes());
-            prop_assume!(needle.find(&whole).is_some());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));
+            prop_assume!(needle.find_in(&whole).is_some());
+            prop_assert!(Probe::from_needle(&needle).is_none_or(|probe| probe.may_be_in(&path, u64::MAX)));
             write(&path, "-".repeat(before).as_bytes());
-            prop_assert!(Probe::of(&needle).is_none_or(|probe| !probe.may_be_in(&path, u64::MAX)));
+            prop_assert!(Probe::from_needle(&needle).is_none_or(|probe| !probe.may_be_in(&path, u64::MAX)));
         }
     }
 

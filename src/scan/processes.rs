@@ -8,7 +8,7 @@ use crate::session::process::{Process, State};
 use crate::session::{Liveness, Message, Session, SessionCopy};
 use crate::system::process;
 
-/// Checks which of these sessions are in use, which is too slow for every list.
+/// Checks which of these sessions are in use. This is too slow for every list.
 pub(crate) fn verify(sessions: &mut [Session]) {
     agent::mark_writers(&mut sessions.iter_mut().flat_map(|session| &mut session.copies).collect::<Vec<_>>());
     sessions.iter_mut().for_each(Session::assess);
@@ -24,8 +24,8 @@ pub(crate) fn verify_for_change(sessions: &mut [Session]) {
     }
 }
 
-/// Notes the process of each session that is in use, or may be.
-pub(crate) fn note(sessions: &mut [Session]) {
+/// Sets the process of each session that is in use, or may be.
+pub(crate) fn note_processes(sessions: &mut [Session]) {
     for session in sessions {
         session.process = session.copy_in_use().map(process_of);
     }
@@ -41,7 +41,7 @@ fn process_of(copy: &SessionCopy) -> Process {
     Process { pid, started_at: pid.and_then(process::started_at), state }
 }
 
-/// Returns the last message of a copy. A transcript that cannot be read, or is too long to read for that, has none.
+/// Returns the last message of a copy; `None` for a transcript that cannot be read, or is too long for that.
 fn last_message(copy: &SessionCopy) -> Option<Message> {
     let agent = agent::by_kind(copy.place.agent())?;
     if let Some(mut last) = agent.last_messages(copy, 1).ok()? {

@@ -50,17 +50,17 @@ pub(crate) struct Ranking {
     pub order: Vec<(usize, f64)>,
     /// Numbers of words that no session has.
     pub missing: Vec<usize>,
-    /// Number of words that each of these sessions has: all, if any session has all.
+    /// Number of words that each of these sessions has: all words, if any session has them all.
     pub matched: usize,
 }
 
 impl WordTally {
     /// Counts the words in a copy, and keeps the best messages.
-    pub(crate) fn of(copy: &SessionCopy, sieve: &Sieve<'_>, wish: SearchScope<'_>) -> Self {
+    pub(crate) fn count_words(copy: &SessionCopy, sieve: &Sieve<'_>, wish: SearchScope<'_>) -> Self {
         Self::while_wanted(copy, None, sieve, wish, &|| true)
     }
 
-    /// Like [`WordTally::of`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
+    /// Like [`WordTally::count_words`], but takes the messages from memory if they are there, and stops as soon as `is_wanted` returns false.
     pub(crate) fn while_wanted(
         copy: &SessionCopy,
         text: Option<&SessionText>,
@@ -89,8 +89,8 @@ impl WordTally {
         Self { counts: vec![0.0; words.terms.len()], best: vec![0.0; words.terms.len()], ..Self::default() }
     }
 
-    /// Returns these counts with another one for a word.
-    pub(crate) fn with(&self, term: usize, count: f32) -> Self {
+    /// Returns these counts with another count for one word.
+    pub(crate) fn with_term(&self, term: usize, count: f32) -> Self {
         let Self { counts, best, bytes, agent, is_excluded, .. } = self;
         let mut tally = Self {
             found: SessionMatches::default(),
@@ -143,8 +143,8 @@ impl WordTally {
             (false, true) => Interest::Count,
             (false, false) => Interest::Nothing,
         };
-        let looked = agent.messages_with(copy, &interest, &mut |said| {
-            match said {
+        let looked = agent.messages_with(copy, &interest, &mut |record_messages| {
+            match record_messages {
                 Said::Uninteresting(count) => number += count,
                 Said::Message(message) => {
                     number += 1;
@@ -212,7 +212,7 @@ impl WordTally {
         best.truncate(wish.most);
     }
 
-    /// Returns the worth of the match of the word that matches worst; `None` if a word is missing, or an excluded one is there.
+    /// Returns the worth of the worst match of a word; `None` if a word is missing, or an excluded one occurs.
     pub(crate) fn worst(&self) -> Option<f32> {
         let has_all = !self.is_excluded && self.terms().count() == self.counts.len();
         self.best.iter().copied().min_by(f32::total_cmp).filter(|_| has_all)
@@ -241,7 +241,7 @@ pub(super) fn weight_of(role: Role) -> f32 {
 /// Maximum bytes between the first and the last word of a passage.
 const PASSAGE: usize = 60;
 
-/// Finds the passage of a text with the most words close together: its worth, and its first match.
+/// Finds the passage of a text with the most words close together; returns its worth and its first match.
 fn best_passage(places: &mut [TermMatch], terms: usize) -> (f32, Range<usize>) {
     places.sort_by_key(|place| (place.range.start, place.range.end));
     let (mut best, mut weights) = ((0.0, 0..0), vec![0.0_f32; terms]);
@@ -340,7 +340,7 @@ mod tests {
             });
         }
         let kept = TextCache::new(usize::MAX);
-        copies.iter().for_each(|copy| kept.keep(copy));
+        copies.iter().for_each(|copy| kept.keep_copy(copy));
         for text in texts.iter().step_by(5) {
             // Another form, the end of the word, and the word with an accent.
             let forms = [text.clone(), format!("{text}s"), text.chars().skip(1).collect(), text.replacen('e', "é", 1)];
@@ -349,8 +349,8 @@ mod tests {
                 let (sieve, open) = (Sieve::new(&words), Sieve::open(&words));
                 for copy in &copies {
                     let agent = agent::by_kind(copy.place.agent()).expect("an agent");
-                    let [quick, whole] = [&sieve, &open].map(|sieve| WordTally::of(copy, sieve, wish));
-                    let text = kept.of(copy);
+                    let [quick, whole] = [&sieve, &open].map(|sieve| WordTally::count_words(copy, sieve, wish));
+                    let text = kept.kept_text(copy);
                     let kept = WordTally::while_wanted(copy, text.as_deref(), &sieve, wish, &|| true);
                     for other in [quick, kept] {
                         let both = (&other.counts, &other.found.hits);

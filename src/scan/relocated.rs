@@ -87,19 +87,19 @@ impl From<Relocated> for MovesFile {
 }
 
 impl Relocated {
-    /// Reads the file. One that is not understood is a problem, and counts as empty.
+    /// Reads the file. A file that cannot be parsed is a problem, and counts as empty.
     pub(crate) fn read(env: &Env) -> Result<Self, Problem> {
         let path = file(env);
         state_file::content(&SYSTEM, &path).map_err(|reason| Problem { path, reason })
     }
 
-    /// Notes that a directory has moved.
+    /// Records that a directory has moved.
     pub(crate) fn add_dir(&mut self, from: &Path, to: &Path, at: Timestamp) {
         self.dirs.retain(|known| (known.from.as_path(), known.to.as_path()) != (from, to));
         self.dirs.push(MovedDir { from: from.to_owned(), to: to.to_owned(), at });
     }
 
-    /// Notes the new launch directory of a session; `from` is the current one.
+    /// Records the new launch directory of a session; `from` is the current one.
     pub(crate) fn add_session(&mut self, agent: AgentKind, id: &str, from: &Path, to: &Path) {
         let sessions = self.sessions.entry(agent).or_default();
         // The agent's own files name the directory before the first move.
@@ -110,7 +110,7 @@ impl Relocated {
         }
     }
 
-    /// Sets the launch directory of a copy to the new one, as long as the agent's own files name the old one.
+    /// Sets the launch directory of a copy to the new one, while the agent's own files name the old one.
     pub(crate) fn apply(&self, copy: &mut SessionCopy) {
         if self.sessions.is_empty() {
             return;
@@ -153,7 +153,7 @@ mod tests {
     use crate::session::Fact;
     use crate::session::tests::copy;
 
-    fn at() -> Timestamp {
+    fn move_time() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().expect("a time")
     }
 
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn moves_json_round_trips_and_refuses_newer_version() {
         let mut relocated = Relocated::default();
-        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), move_time());
         relocated.add_session(AgentKind::Codex, "a", Path::new("/one"), Path::new("/two"));
         let text = state_file::to_json(&relocated).expect("text");
         assert_eq!(state_file::parse(&text), Ok(relocated));
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn earlier_paths_are_found_through_several_moves() {
         let mut relocated = Relocated::default();
-        relocated.add_dir(Path::new("/one"), Path::new("/two"), at());
-        relocated.add_dir(Path::new("/two"), Path::new("/v/three"), at());
-        relocated.add_dir(Path::new("/v/three"), Path::new("/one"), at());
+        relocated.add_dir(Path::new("/one"), Path::new("/two"), move_time());
+        relocated.add_dir(Path::new("/two"), Path::new("/v/three"), move_time());
+        relocated.add_dir(Path::new("/v/three"), Path::new("/one"), move_time());
         assert_eq!(relocated.earlier(Path::new("/v/three/src")), [Path::new("/two/src"), Path::new("/one/src")]);
         assert_eq!(relocated.earlier(Path::new("/other")), Vec::<PathBuf>::new());
     }

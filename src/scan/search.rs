@@ -21,13 +21,13 @@ use crate::system::env::Env;
 
 /// Number of characters kept before and after a match, which are more than a terminal shows on one line.
 const AROUND: usize = 500;
-/// The most characters of a line before and after a match; a tool's answer may be one line of megabytes.
+/// Maximum number of characters of a line before and after a match; the result of a tool may be a line of megabytes.
 const MAX_LINE: usize = 1 << 20;
 
 /// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Its number among the messages, from 1, if numbers were asked for.
+    /// The number of the message, counted from 1, if numbers were requested.
     pub number: u64,
     /// The speaker.
     pub role: Role,
@@ -35,13 +35,13 @@ pub(crate) struct Hit {
     pub at: Option<Timestamp>,
     /// The text before the match, shortened.
     pub before: String,
-    /// The first match in the message, as it is written there.
+    /// The first match, as it is written in the message.
     pub found: String,
     /// The text after the match, shortened.
     pub after: String,
-    /// Set if `before` and `after` are whole lines, not some words.
+    /// Set if `before` and `after` are whole lines instead of some words.
     pub has_lines: bool,
-    /// The number of its branch; `None` on the active one, and unless [`mark_branches`] looked.
+    /// The number of its branch; `None` on the active one, and until [`mark_branches`] sets it.
     pub branch: Option<u16>,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct SessionMatches {
     pub in_title: bool,
     /// Number of messages that match.
     pub messages: u64,
-    /// The first of these.
+    /// The first of these messages.
     pub hits: Vec<Hit>,
-    /// The reason why not everything was searched.
+    /// The reason why a part was not searched.
     pub problem: Option<Problem>,
 }
 
@@ -65,35 +65,35 @@ impl SessionMatches {
     }
 }
 
-/// The wanted messages, and the facts wanted about them.
+/// The messages to search, and the facts to return about each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchScope<'a> {
-    /// The speakers whose messages count; all if empty.
+    /// The roles whose messages count; all if empty.
     pub roles: &'a [Role],
-    /// Maximum number of messages shown, the first ones.
+    /// Maximum number of messages to return, the first ones.
     pub most: usize,
-    /// Number of lines shown before and after a match; `None` for some words.
+    /// Number of lines to return before and after a match; `None` for some words.
     pub lines: Option<usize>,
-    /// Set to show each with its number, for which all messages before it are counted.
+    /// Set to return the number of each message, for which all earlier messages are counted.
     pub has_numbers: bool,
-    /// If set, the branch of each is noted.
+    /// Set to return the branch of each message.
     pub names_branches: bool,
     /// Number of matches after which the search stops; `None` counts all.
     pub enough: Option<u64>,
 }
 
 impl Places {
-    /// Reads the sessions that may contain a text, and perhaps others. The bytes of small files are searched first; a session is
-    /// read only if the text may be in one of its copies.
+    /// Reads the sessions that may contain a text, and perhaps others. Small files are searched first; a session is
+    /// read only if one of its copies may contain the text.
     pub(crate) fn read_with_text(
         self,
         env: &Env,
         filter: &Filter,
-        wanted: ScanScope,
+        scope: ScanScope,
         is_in_file: impl Fn(&dyn Agent, &Located) -> bool + Sync,
     ) -> Scan {
         if filter.is_narrow() || depends_on_others(env, filter) {
-            return self.read_with_dirs(env, filter, wanted);
+            return self.read_with_dirs(env, filter, scope);
         }
         let may_have = |place: &&Located| {
             let agent = agent::by_kind(place.agent()).filter(|agent| agent.about().has_verbatim_titles);
@@ -102,14 +102,14 @@ impl Places {
         };
         let name = |place: &Located| (place.agent(), place.id.clone());
         let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
-        let mut scan = self.read_some(env, wanted, |place| names.contains(&name(place)));
+        let mut scan = self.read_some(env, scope, |place| names.contains(&name(place)));
         scan.add_pointers(env);
         scan
     }
 }
 
 /// Searches every readable message of a copy, streamed.
-pub(crate) fn look(copy: &SessionCopy, pattern: &Pattern, wish: SearchScope<'_>) -> SessionMatches {
+pub(crate) fn search_copy(copy: &SessionCopy, pattern: &Pattern, wish: SearchScope<'_>) -> SessionMatches {
     let in_title = wish.roles.is_empty() && is_named(copy, pattern);
     let found = SessionMatches { in_title, ..SessionMatches::default() };
     let agent = agent::by_kind(copy.place.agent());
@@ -137,8 +137,8 @@ fn look_through(
     let (mut number, mut has_skipped) = (0, false);
     // Messages after the last one shown need no number.
     let counts = Cell::new(wish.has_numbers && wish.most > 0);
-    let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |said| {
-        let message = match said {
+    let looked = agent.messages_with(copy, &|record| interest(probes, record, counts.get()), &mut |record_messages| {
+        let message = match record_messages {
             Said::Message(message) => message,
             Said::Uninteresting(count) => {
                 number += count;
@@ -178,7 +178,7 @@ fn look_through(
     found
 }
 
-/// Returns the reason why not everything in a copy was searched.
+/// Returns the reason why a part of a copy was not searched.
 pub(super) fn problem(copy: &SessionCopy, looked: Result<(), PathError>, has_skipped: bool) -> Option<Problem> {
     let skipped =
         || format!("it has a record of more than {} MiB, which is not searched to its end", jsonl::MAX_LINE >> 20);
@@ -186,7 +186,7 @@ pub(super) fn problem(copy: &SessionCopy, looked: Result<(), PathError>, has_ski
     Some(Problem { path: copy.place.path.to_path_buf(), reason })
 }
 
-/// Notes which of these messages of a copy are on another branch than the one that a resume continues.
+/// Sets the branch of these messages of a copy, if it is not the active one.
 pub(crate) fn mark_branches(copy: &SessionCopy, hits: &mut [Hit]) {
     let Some(agent) = agent::by_kind(copy.place.agent()).filter(|_| !hits.is_empty()) else { return };
     if agent.branches(copy).map_or(1, |branches| branches.count()) == 1 {
@@ -202,7 +202,7 @@ pub(crate) fn mark_branches(copy: &SessionCopy, hits: &mut [Hit]) {
     });
 }
 
-/// Decides which parts of a record are wanted.
+/// Decides which parts of a record are needed.
 fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
     match (probes.may_be_in(record) || lacks_text(record), counts) {
         (true, _) => Interest::Messages,
@@ -211,7 +211,7 @@ fn interest(probes: &Probes, record: &[u8], counts: bool) -> Interest {
     }
 }
 
-/// Cuts the lines around a place out of a text: the line of the place, and a number of lines before and after it.
+/// Cuts the line around a match out of a text, with a number of lines before and after it.
 pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.rmatch_indices('\n').nth(lines).map_or(0, |(at, _)| at + 1);
@@ -225,7 +225,7 @@ pub(super) fn lines_around(text: &str, place: Range<usize>, lines: usize) -> [St
     [before, text[place].to_owned(), after]
 }
 
-/// Cuts a text around a place in it; an ellipsis marks omitted text.
+/// Cuts a text around a match; an ellipsis marks omitted text.
 pub(super) fn excerpt(text: &str, place: Range<usize>) -> [String; 3] {
     let (before, after) = (&text[..place.start], &text[place.end..]);
     let start = before.char_indices().rev().take(AROUND).last().map_or(place.start, |(at, _)| at);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
         let text = format!("{}needle{}", "ü".repeat(600), "ö".repeat(AROUND));
-        let place = Needle::new("needle", false).find(&text).expect("a place");
+        let place = Needle::new("needle", false).find_in(&text).expect("a place");
         let [before, found, after] = excerpt(&text, place);
         assert_eq!(
             (before.chars().count(), found.as_str(), after.as_str()),
@@ -266,13 +266,13 @@ mod tests {
     #[test]
     fn context_lines_are_complete_and_limited() {
         let text = "one\ntwo\nthree needle\nfour\nfive";
-        let place = Needle::new("needle", false).find(text).expect("a place");
+        let place = Needle::new("needle", false).find_in(text).expect("a place");
         let lines = |count| lines_around(text, place.clone(), count).concat();
         assert_eq!(lines(0), "three needle");
         assert_eq!(lines(1), "two\nthree needle\nfour");
         assert_eq!(lines(9), text);
         let long = format!("{}needle{}", "ü".repeat(MAX_LINE + 9), "ö".repeat(MAX_LINE + 9));
-        let place = Needle::new("needle", false).find(&long).expect("a place");
+        let place = Needle::new("needle", false).find_in(&long).expect("a place");
         assert_eq!(lines_around(&long, place, 0).map(|part| part.chars().count()), [MAX_LINE + 1, 6, MAX_LINE + 1]);
     }
 
@@ -303,16 +303,16 @@ mod tests {
                     enough: None,
                 };
                 let (quick, whole) = (
-                    look(copy, &pattern, wish),
+                    search_copy(copy, &pattern, wish),
                     look_through(agent, copy, &pattern, &Probes::default(), wish, SessionMatches::default()),
                 );
                 assert_eq!((quick.messages, &quick.hits), (whole.messages, &whole.hits), "{word} in {copy:?}");
-                let bare = look(copy, &pattern, SearchScope { has_numbers: false, ..wish });
+                let bare = search_copy(copy, &pattern, SearchScope { has_numbers: false, ..wish });
                 let texts = |found: &SessionMatches| {
                     found.hits.iter().map(|hit| (hit.at, hit.after.clone())).collect::<Vec<_>>()
                 };
                 assert_eq!((bare.messages, texts(&bare)), (whole.messages, texts(&whole)), "{word} in {copy:?}");
-                let first = look(copy, &pattern, SearchScope { enough: Some(1), ..wish });
+                let first = search_copy(copy, &pattern, SearchScope { enough: Some(1), ..wish });
                 assert_eq!((first.messages, &first.hits), (whole.messages.min(1), &whole.hits), "{word} in {copy:?}");
                 passed_over += usize::from(!pattern.probes(agent, &copy.place).may_be_in_file(u64::MAX));
             }
@@ -336,7 +336,7 @@ mod tests {
             enough: Some(1),
         };
         let found = |scan: &Scan, pattern: &Pattern| -> Vec<String> {
-            let found = scan.sessions.iter().filter(|session| look(session.copy(), pattern, wish).is_any());
+            let found = scan.sessions.iter().filter(|session| search_copy(session.copy(), pattern, wish).is_any());
             found.map(|session| session.id().to_owned()).collect()
         };
         let all = crate::scan::locate(&env, &filter.agents).read_with_dirs(&env, &filter, ScanScope::GLANCE);
@@ -358,11 +358,11 @@ mod tests {
         #[test]
         fn needle_is_found_in_any_context(before in ".*", needle in ".+", after in ".*") {
             let text = format!("{before}{needle}{after}");
-            let exact = Needle::new(&needle, true).find(&text);
+            let exact = Needle::new(&needle, true).find_in(&text);
             prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));
-            let place = Needle::new(&needle, false).find(&text);
+            let place = Needle::new(&needle, false).find_in(&text);
             let place = place.expect("a place");
-            // The match splits no character.
+            // The match begins and ends between characters.
             prop_assert!(text.get(place.clone()).is_some());
             let excerpt = excerpt(&text, place);
             prop_assert!(excerpt.concat().chars().count() <= text.chars().count() + 2);

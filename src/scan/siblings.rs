@@ -1,4 +1,4 @@
-//! Finds the launch directory of a session that records none from other sessions of its project.
+//! Finds the launch directory of a session without one, from other sessions of its project.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ pub(super) fn add_project_evidence(
     copies: &mut [Vec<SessionCopy>],
     others: &[Located],
     notes: &Notes,
-    wanted: ScanScope,
+    scope: ScanScope,
     watcher: &Watcher,
 ) {
-    let lacks = |copy: &SessionCopy| wanted.depth == Depth::Thorough || copy.launch_dir.is_none();
+    let lacks = |copy: &SessionCopy| scope.depth == Depth::Thorough || copy.launch_dir.is_none();
     if !copies.iter().flatten().any(lacks) {
         return;
     }
     let mut dirs = ProjectDirs::default();
-    // A directory without a known project is not evidence for other sessions.
-    let mut note = |copy: &SessionCopy| dirs.note(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
+    // Without a known project, a directory is not evidence for other sessions.
+    let mut note = |copy: &SessionCopy| dirs.add_copy(copy, |dir| agent::leads_back(&copy.place, dir) == Some(true));
     copies.iter().flatten().for_each(&mut note);
     let projects: BTreeSet<(&Path, &Arc<str>)> = copies
         .iter()
@@ -45,7 +45,7 @@ pub(super) fn add_project_evidence(
         .cloned()
         .collect();
     watcher.begin(siblings.len());
-    // An unreadable sibling gives no evidence, and is not a problem of this session.
+    // An unreadable sibling is not evidence, and is not a problem of this session.
     let siblings = Reader { env, notes, wanted: ScanScope::GLANCE, inspector: &Inspector::default() }.copies(
         siblings,
         &mut Vec::new(),
@@ -78,13 +78,13 @@ pub(super) fn add_hashed_evidence(env: &Env, copies: &mut [Vec<SessionCopy>], wa
     drop(read);
     watcher.begin(others.len());
     let notes = Notes::of(env, &others, [], false, &mut Vec::new());
-    // An unreadable copy names no directory; that is not a problem here.
+    // An unreadable copy names no directory. Other code reports that problem.
     let others = Reader { env, notes: &notes, wanted: ScanScope::GLANCE, inspector: &Inspector::default() }.copies(
         others,
         &mut Vec::new(),
         watcher,
     );
-    // Another session may have worked further down.
+    // Another session may have worked in a subdirectory.
     let recorded = copies.iter().chain(&others).flatten().flat_map(SessionCopy::directories).chain(env.cwd.as_deref());
     let dirs: BTreeSet<PathBuf> = recorded.flat_map(Path::ancestors).map(Path::to_owned).collect();
     // Hashing every directory once per project is enough.

@@ -20,12 +20,12 @@ use crate::system::reach;
 pub(crate) struct StoreFacts {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The name that its makers use.
+    /// The name that the makers of the agent use.
     pub name: &'static str,
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
     pub root: PathBuf,
-    /// The directory below which a program creates such stores, one for each of its tasks.
+    /// The directory below which a program creates such stores, one per task.
     #[serde(skip)]
     pub made_below: Option<PathBuf>,
     /// True if the store exists.
@@ -38,11 +38,11 @@ pub(crate) struct StoreFacts {
     pub others: usize,
     /// Total size in bytes; a database counts entirely.
     pub size_bytes: u64,
-    /// When one of them was last active.
+    /// The time of the last activity in the store.
     pub active_at: Option<Timestamp>,
-    /// The version of the agent that wrote the newest of them; `null` if its records do not contain it.
+    /// The version of the agent that wrote the newest session; `null` if its records do not contain it.
     pub version: Option<String>,
-    /// Other stores in which links of this one lead to sessions, which count there.
+    /// Other stores with sessions to which links of this one lead; these count there.
     #[serde(serialize_with = "path_json::serialize_all")]
     pub shared_with: Vec<PathBuf>,
     /// The newest version of the agent that rejoin was tested with; `null` if only its source code was read.
@@ -68,7 +68,7 @@ struct StoreSum<'s> {
     newest: Vec<&'s Session>,
 }
 
-/// Number of the newest sessions that are asked for the version.
+/// Number of the newest sessions in which the version is searched for.
 const ASKED: usize = 3;
 
 /// Returns facts about each store of these agents, or of all agents if none is given.
@@ -80,7 +80,7 @@ pub(crate) fn facts(
 ) -> Vec<StoreFacts> {
     let asked = agent::all().iter().filter(|agent| agents.is_empty() || agents.contains(&agent.kind()));
     let stores = asked.flat_map(|agent| agent.stores(env).into_iter().map(move |store| (*agent, store)));
-    let mut sums: Vec<StoreSum<'_>> = stores.map(|(agent, store)| StoreSum::of(agent, &store)).collect();
+    let mut sums: Vec<StoreSum<'_>> = stores.map(|(agent, store)| StoreSum::for_store(agent, &store)).collect();
     for StoreSum { facts, .. } in &mut sums {
         let others = shared.iter().filter(|(root, _)| *root == facts.root).map(|(_, other)| other.clone());
         facts.shared_with = others.collect();
@@ -89,7 +89,7 @@ pub(crate) fn facts(
         let root = &session.copy().place.store.root;
         let is_own = |sum: &StoreSum<'_>| sum.facts.agent == session.agent;
         let at = sums.iter().position(|sum| is_own(sum) && sum.facts.root == *root);
-        // A session in its own directory is in no store; it counts for the agent's first one.
+        // A session in its own directory is in no store. It is counted for the agent's first store.
         if let Some(at) = at.or_else(|| sums.iter().position(is_own)) {
             sums[at].add(session, root, env);
         }
@@ -98,7 +98,7 @@ pub(crate) fn facts(
 }
 
 impl<'s> StoreSum<'s> {
-    fn of(by: &'static dyn Agent, store: &Store) -> Self {
+    fn for_store(by: &'static dyn Agent, store: &Store) -> Self {
         let facts = StoreFacts {
             agent: by.kind(),
             name: agent::about(by.kind()).title,

@@ -59,7 +59,7 @@ fn is_stuck(copy: &SessionCopy) -> bool {
     match agent.last_messages(copy, RECENT) {
         Ok(Some(last)) if last.iter().any(BranchMessages::is_reply) => {
             let mut watch = BranchMessages::default();
-            last.iter().for_each(|message| watch.see(message));
+            last.iter().for_each(|message| watch.add_message(message));
             watch.finish(copy.transcript_bytes).is_some()
         }
         Ok(Some(last)) if !last.iter().rev().take(END).any(|message| message.is_error) => false,
@@ -91,7 +91,7 @@ pub(crate) fn of(copy: &SessionCopy) -> Option<Stuck> {
     }
     let mut watch = BranchMessages::default();
     let read = agent.messages(copy, &mut |message| {
-        watch.see(&message);
+        watch.add_message(&message);
         ControlFlow::Continue(())
     });
     let mut stuck = read.ok().and_then(|()| watch.finish(copy.transcript_bytes))?;

@@ -1,4 +1,4 @@
-//! Keeps the texts of sessions in memory, for the picker, which searches them after every key.
+//! Keeps the texts of sessions in memory for the picker, which searches them after every key press.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::system::links;
 
 type TextsById = HashMap<String, Arc<SessionText>>;
 
-/// The texts of sessions, up to a number of bytes in all; none by default.
+/// The texts of sessions, up to a total number of bytes; none by default.
 #[derive(Debug, Default)]
 pub(crate) struct TextCache {
-    /// By the path of the session.
+    /// The texts by the path of the session.
     kept: RwLock<HashMap<Arc<Path>, TextsById>>,
-    /// Bytes that may still be kept.
+    /// Number of bytes that may still be added.
     left: AtomicUsize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct SessionText {
 /// Sizes and times of files; `None` for a missing one.
 type FileStamps = Vec<Option<(u64, Option<SystemTime>)>>;
 
-/// A message; it ends at this byte of the text.
+/// A message; its text ends at this byte of the joined text.
 #[derive(Debug)]
 struct MessageEnd {
     role: Role,
@@ -51,14 +51,14 @@ impl TextCache {
         Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
     }
 
-    /// Reads the messages of a copy and keeps them. If they do not fit, or cannot be read, searches read its files. To
-    /// be called from one thread at a time.
-    pub(crate) fn keep(&self, copy: &SessionCopy) {
+    /// Reads the messages of a copy and keeps them. If they are too large, or cannot be read, searches read the files.
+    /// Only one thread may call this at a time.
+    pub(crate) fn keep_copy(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
         let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
         if !is_too_long
-            && self.of(copy).is_none()
-            && let Some(text) = SessionText::of(copy, left)
+            && self.kept_text(copy).is_none()
+            && let Some(text) = SessionText::read_copy(copy, left)
         {
             self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,14 +67,14 @@ impl TextCache {
     }
 
     /// Returns the messages of a copy, if they are kept.
-    pub(crate) fn of(&self, copy: &SessionCopy) -> Option<Arc<SessionText>> {
+    pub(crate) fn kept_text(&self, copy: &SessionCopy) -> Option<Arc<SessionText>> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.get(&copy.place.path)?.get(&copy.place.id).cloned()
     }
 
     /// Forgets the messages of a copy if its files have changed since they were read; returns whether they have.
     pub(crate) fn forget_changed(&self, copy: &SessionCopy) -> bool {
-        let has_changed = self.of(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
+        let has_changed = self.kept_text(copy).is_some_and(|text| stamp(&copy.place) != text.stamp);
         if has_changed {
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
             let forgotten = kept.get_mut(&copy.place.path).and_then(|by_id| by_id.remove(&copy.place.id));
@@ -84,7 +84,8 @@ impl TextCache {
     }
 }
 
-/// Returns the sizes and mtimes of the files with the messages of a copy. A database is written to its WAL first.
+/// Returns the sizes and times of the files with the messages of a copy. New rows of a database are first written to
+/// its WAL.
 fn stamp(place: &Located) -> FileStamps {
     let mut files = agent::by_kind(place.agent()).map(|agent| agent.written(place)).unwrap_or_default();
     if files.is_empty() {
@@ -101,13 +102,13 @@ fn stamp(place: &Located) -> FileStamps {
 
 impl SessionText {
     /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
-    fn of(copy: &SessionCopy, most: usize) -> Option<Self> {
+    fn read_copy(copy: &SessionCopy, most: usize) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
         let mut text = Self { stamp: stamp(&copy.place), ..Self::default() };
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
             text.all.push_str(&message.text);
             text.messages.push(MessageEnd { role: message.role, at: message.at, end: text.all.len() });
-            // No word reaches from one message into the next.
+            // A word cannot extend from one message into the next.
             text.all.push('\n');
             if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -153,8 +154,8 @@ mod tests {
         let sessions = scan::locate(&env, &[]).read_all(&env, ScanScope::GLANCE).sessions;
         let kept = |most: usize| -> Vec<usize> {
             let texts = TextCache::new(most);
-            sessions.iter().for_each(|session| texts.keep(session.copy()));
-            sessions.iter().filter_map(|session| Some(texts.of(session.copy())?.bytes())).collect()
+            sessions.iter().for_each(|session| texts.keep_copy(session.copy()));
+            sessions.iter().filter_map(|session| Some(texts.kept_text(session.copy())?.bytes())).collect()
         };
         let all: usize = kept(usize::MAX).iter().sum();
         let half: usize = kept(all / 2).iter().sum();
@@ -170,13 +171,13 @@ mod tests {
         let line = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"oil the hinge\"}}\n";
         std::fs::write(&file, line.repeat(2)).expect("a transcript");
         let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(Located::new(&store, "id", file.clone())));
-        texts.keep(&copy);
-        let text = texts.of(&copy).expect("messages");
+        texts.keep_copy(&copy);
+        let text = texts.kept_text(&copy).expect("messages");
         assert_eq!(text.joined(), "oil the hinge\noil the hinge\n");
         assert!(text.messages().all(|(role, _, text)| (role, text) == (Role::User, "oil the hinge")));
         assert!(!texts.forget_changed(&copy));
         std::fs::write(&file, line).expect("a shorter transcript");
-        assert!(texts.forget_changed(&copy) && texts.of(&copy).is_none());
+        assert!(texts.forget_changed(&copy) && texts.kept_text(&copy).is_none());
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
         let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));
         let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(place));
-        texts.keep(&copy);
-        assert!(texts.of(&copy).is_none());
+        texts.keep_copy(&copy);
+        assert!(texts.kept_text(&copy).is_none());
     }
 }

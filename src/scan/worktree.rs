@@ -1,4 +1,4 @@
-//! Deleted git worktrees, and the branch or commit that each had checked out.
+//! Finds deleted git worktrees, and the branch or commit that each had checked out.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -38,20 +38,20 @@ pub(crate) struct Worktrees {
     main: PathBuf,
     /// The checked-out commit or branch of each worktree that git lists.
     heads: HashMap<PathBuf, Option<GitHead>>,
-    /// The checkouts that have something checked out, the main one first.
+    /// The checkouts of each branch or commit, the main one first.
     holders: OnceCell<HashMap<GitHead, Vec<PathBuf>>>,
     packed: OnceCell<Option<HashSet<String>>>,
 }
 
 impl Worktrees {
     /// Reads the worktrees of a main checkout.
-    pub(crate) fn of(main: &Path) -> Self {
+    pub(crate) fn read_checkout(main: &Path) -> Self {
         let heads = worktrees_of(main).into_iter().map(|worktree| (worktree.dir, worktree.head)).collect();
         Self { main: main.to_owned(), heads, holders: OnceCell::new(), packed: OnceCell::new() }
     }
 
-    /// Returns whether git lists a worktree that a directory is, or is part of.
-    pub(crate) fn has(&self, dir: &Path) -> bool {
+    /// Returns whether git lists a worktree that is, or contains, a directory.
+    pub(crate) fn has_dir(&self, dir: &Path) -> bool {
         self.around(dir).is_some()
     }
 
@@ -68,8 +68,8 @@ impl Worktrees {
         self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
     }
 
-    /// Recognizes a directory as a worktree that git no longer lists if it was among worktrees, such as in
-    /// `.claude/worktrees` of a repository, and the branch that a session worked on there still exists.
+    /// Recognizes a directory as a worktree that git no longer lists: it was among worktrees, such as in
+    /// `.claude/worktrees` of a repository, and the branch on which a session worked there still exists.
     pub(crate) fn unlisted(&self, gone: &Path, branch: Option<&str>) -> Result<Option<Lost>, String> {
         let among = gone
             .parent()
@@ -83,7 +83,7 @@ impl Worktrees {
         self.lost(gone, GitHead::Branch(branch.to_owned()), false).map(Some)
     }
 
-    /// Checks that git can check a branch out there: it exists, and no other checkout has it.
+    /// Checks that git can check a branch out at a path: the branch exists, and no other checkout has it.
     fn lost(&self, dir: &Path, head: GitHead, is_listed: bool) -> Result<Lost, String> {
         if let GitHead::Branch(name) = &head {
             let fail = |why: &str| format!("the branch {name} of the worktree {} {why}", dir.display());

@@ -1,9 +1,8 @@
-//! The agents by name: one line each, from which every list of them is made.
+//! The list of agents: one line each, from which every other list of them is generated.
 
-/// Passes the list of agents to a macro: those that keep sessions, then those that only point to another's.
-///
-/// A line is the agent's variant, its module in `src/agent`, which is also its name in the command line and in output,
-/// and its description in help texts. The order is that of listings.
+/// Passes the list of agents to a macro: those that keep sessions, then those that only point to sessions of another
+/// one. A line has the agent's variant, its module in `src/agent`, which is also its name in the command line and in
+/// output, and its description in help texts. The order is that of listings.
 macro_rules! agents {
     ($make:ident) => {
         $make! {
@@ -71,7 +70,7 @@ macro_rules! kinds {
         }
 
         impl AgentKind {
-            /// Returns every program that only points to sessions.
+            /// Returns the programs that only point to sessions.
             pub(crate) const fn pointers() -> &'static [Self] {
                 &[$(Self::$pointer),*]
             }
@@ -82,7 +81,7 @@ macro_rules! kinds {
                     $(Self::$kind => stringify!($name),)*
                     $(Self::$pointer => stringify!($pointer_name),)*
                 };
-                // A module that is called like a word of the language is written so.
+                // The name of a module that is a keyword begins with `r#`.
                 name.trim_start_matches("r#")
             }
 

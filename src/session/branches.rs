@@ -18,7 +18,7 @@ pub(crate) fn hash(id: &str) -> Id {
     hasher.finish()
 }
 
-/// A record that does not simply follow the line before it.
+/// A record whose parent may be another one than the record on the line before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     /// The number of its line, counted from 0.
@@ -32,7 +32,7 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parent {
     None,
-    /// That on the line before.
+    /// The record on the line before.
     Previous,
     Record(Id),
 }
@@ -41,14 +41,14 @@ pub(crate) enum Parent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Break {
     pub line: usize,
-    /// The record before it, which would join both parts of the conversation.
+    /// The line of the record before it, which would join both parts of the conversation.
     pub before: usize,
 }
 
 /// The role of a record on its branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Something else than a message.
+    /// A record that is not a message.
     Silent,
     Message,
     /// A part of the reply with this id. Parallel tool calls are siblings in the tree, not branches.
@@ -60,11 +60,11 @@ pub(crate) enum Part {
 /// The branches that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum BranchFilter {
-    /// The one that a resume continues.
+    /// The branch that a resume continues.
     #[default]
     Active,
     All,
-    /// The one of this number, with the messages before its fork.
+    /// The branch with this number, with the messages before its fork.
     Number(u16),
 }
 
@@ -85,15 +85,15 @@ pub(crate) struct Branch {
     pub is_active: bool,
     /// Number of messages after its fork.
     pub messages: u64,
-    /// Time of the first of them.
+    /// Time of its first message.
     pub begun_at: Option<Timestamp>,
-    /// Time of the last of them.
+    /// Time of its last message.
     pub ended_at: Option<Timestamp>,
-    /// The first of them.
+    /// Its first message.
     pub first: Option<String>,
     /// The message before its fork; `null` for the active branch, and for a branch with a separate root.
     pub after: Option<String>,
-    /// Set if the active branch continued it until a record lost its parent.
+    /// Set if the active branch continued this branch until a record lost its parent.
     #[serde(rename = "cut_off")]
     pub is_cut_off: bool,
 }
@@ -125,15 +125,15 @@ pub(crate) struct Branches {
     forks: Vec<Option<usize>>,
     /// Number of lines when the file was read; later ones are on the active branch.
     lines: usize,
-    /// The records of the active branch that have lost their parent, the last one first.
+    /// The records of the active branch whose parent is missing, the last one first.
     breaks: Vec<Break>,
-    /// Number of branches, from 2 on, that the active one would continue without these breaks.
+    /// Number of branches, from 2 on, that the active one would continue if no parent were missing.
     cut_off: u16,
 }
 
 impl Branches {
-    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends. It begins at a
-    /// record whose parent is missing.
+    /// Divides a file with this number of lines. `leaf` is the line at which the active branch ends; the branch begins
+    /// at a record whose parent is missing.
     pub(crate) fn divide(nodes: &[Node], leaf: Option<usize>, lines: usize) -> Self {
         let at_line = |line: usize| nodes.partition_point(|node| node.line <= line).checked_sub(1);
         let Some(leaf) = leaf.and_then(at_line).filter(|_| nodes.len() <= MAX_NODES) else { return Self::default() };
@@ -150,11 +150,11 @@ impl Branches {
             (part, end) = dividing.chain(before);
             root = part.last().copied();
             breaks.push(Break { line: nodes[at].line, before: nodes[before].line });
-            dividing.take(before);
+            dividing.assign_branch(before);
         }
         let cut_off = u16::try_from(dividing.forks.len()).unwrap_or(u16::MAX);
         for at in (0..nodes.len()).rev() {
-            dividing.take(at);
+            dividing.assign_branch(at);
         }
         if dividing.forks.is_empty() {
             return Self { breaks, ..Self::default() };
@@ -173,7 +173,7 @@ impl Branches {
         Self { starts, numbers, lines: usize::MAX, ..Self::default() }
     }
 
-    /// Divides a conversation whose end was taken back: the messages from a place on are branch 2.
+    /// Divides a conversation whose end was removed by a rewind: the messages from `from` on are branch 2.
     pub(crate) fn without_end(from: usize, messages: usize) -> Self {
         if from >= messages {
             return Self::default();
@@ -196,29 +196,29 @@ impl Branches {
         (ACTIVE..=self.count()).map(|number| Branch::new(number, self.is_cut_off(number))).collect()
     }
 
-    /// Returns the records of the active branch that have lost their parent, the last one first.
+    /// Returns the records of the active branch whose parent is missing, the last one first.
     pub(crate) fn breaks(&self) -> &[Break] {
         &self.breaks
     }
 
-    /// Returns the number of branches that the active one would continue, had no record lost its parent.
+    /// Returns the number of branches that the active one would continue if no parent were missing.
     pub(crate) fn cut_off(&self) -> u16 {
         self.cut_off
     }
 
-    /// Returns whether the active branch would continue a branch, had no record lost its parent.
+    /// Returns whether the active branch would continue a branch if no parent were missing.
     pub(crate) fn is_cut_off(&self, number: u16) -> bool {
         number > ACTIVE && number - ACTIVE <= self.cut_off
     }
 
     /// Returns the number of the branch of a line.
-    pub(crate) fn of(&self, line: usize) -> u16 {
+    pub(crate) fn number_of_line(&self, line: usize) -> u16 {
         self.node(line).map_or(ACTIVE, |at| self.numbers[at])
     }
 
     /// Returns the number of the branch of a line, unless that is the active one.
     pub(crate) fn other(&self, line: usize) -> Option<u16> {
-        Some(self.of(line)).filter(|number| *number != ACTIVE)
+        Some(self.number_of_line(line)).filter(|number| *number != ACTIVE)
     }
 
     fn node(&self, line: usize) -> Option<usize> {
@@ -226,10 +226,10 @@ impl Branches {
     }
 
     /// Returns whether a line is on the wanted branches.
-    pub(crate) fn has(&self, line: usize, wanted: BranchFilter) -> bool {
-        match wanted {
-            BranchFilter::All => self.of(line) != REPLACED,
-            BranchFilter::Active => self.of(line) == ACTIVE,
+    pub(crate) fn has(&self, line: usize, branches: BranchFilter) -> bool {
+        match branches {
+            BranchFilter::All => self.number_of_line(line) != REPLACED,
+            BranchFilter::Active => self.number_of_line(line) == ACTIVE,
             BranchFilter::Number(number) => self.is_on(line, number),
         }
     }
@@ -283,7 +283,7 @@ struct Dividing<'n> {
 }
 
 impl Dividing<'_> {
-    /// Returns the nodes from one up to the first that is on a branch, and that one.
+    /// Returns the nodes from `from` up to the first one that is already on a branch, and that one.
     fn chain(&self, from: usize) -> (Vec<usize>, Option<usize>) {
         let (mut chain, mut next, mut passed) = (Vec::new(), Some(from), BTreeSet::new());
         while let Some(at) = next.filter(|at| self.numbers[*at] == 0) {
@@ -306,8 +306,8 @@ impl Dividing<'_> {
         }
     }
 
-    /// Assigns the nodes up to one to a branch: to a new one, if they have separate messages.
-    fn take(&mut self, from: usize) {
+    /// Assigns a node and its ancestors without a branch to a branch: to a new one if they have separate messages.
+    fn assign_branch(&mut self, from: usize) {
         if self.numbers[from] != 0 {
             return;
         }
@@ -360,7 +360,7 @@ mod tests {
 
     fn numbers(text: &str, leaf: usize) -> Vec<u16> {
         let branches = divided(text, leaf);
-        (0..text.split(' ').count()).map(|line| branches.of(line)).collect()
+        (0..text.split(' ').count()).map(|line| branches.number_of_line(line)).collect()
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(numbers("a b<a c<b d<a e<d", 4), [1, 2, 2, 1, 1]);
         assert_eq!(numbers("a b<a c<b d<a e<d", 2), [1, 1, 1, 2, 2]);
         assert_eq!(numbers("a b<a c<a d<a", 3), [1, 3, 2, 1]);
-        // A first prompt that was edited has a separate root.
+        // An edited first prompt has a separate root.
         assert_eq!(numbers("a b<a c d<c", 3), [2, 2, 1, 1]);
         assert_eq!(numbers("a b<a c<b", 1), [1, 1, 2], "messages after the leaf are another branch");
     }
@@ -404,7 +404,8 @@ mod tests {
     #[test]
     fn a_rewound_end_is_branch_2() {
         let branches = Branches::without_end(2, 4);
-        let on = |branches: &Branches, wanted| (0..4).filter(|line| branches.has(*line, wanted)).collect::<Vec<_>>();
+        let on =
+            |branches: &Branches, requested| (0..4).filter(|line| branches.has(*line, requested)).collect::<Vec<_>>();
         assert_eq!(on(&branches, BranchFilter::Active), [0, 1]);
         assert_eq!(on(&branches, BranchFilter::Number(2)), [0, 1, 2, 3]);
         assert_eq!((branches.other(1), branches.other(2), branches.count()), (None, Some(2), 2));
@@ -419,7 +420,7 @@ mod tests {
         assert_eq!(numbers("a<b b<a", 1), [1, 1]);
         let divide = |nodes: &[Node], leaf| Branches::divide(nodes, leaf, nodes.len());
         assert_eq!(divide(&[], Some(0)).count(), 1);
-        assert_eq!(divide(&nodes("a b<a"), None).of(1), ACTIVE);
+        assert_eq!(divide(&nodes("a b<a"), None).number_of_line(1), ACTIVE);
     }
 
     #[test]
@@ -438,7 +439,7 @@ mod tests {
     fn a_rewound_branch_is_not_cut_off_by_a_missing_parent() {
         // A rewind from c to b, then a break after d.
         let branches = divided("a b<a c<b d<b e<x f<c", 4);
-        assert_eq!((0..6).map(|line| branches.of(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);
+        assert_eq!((0..6).map(|line| branches.number_of_line(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);
         assert_eq!([2, 3].map(|number| branches.is_cut_off(number)), [true, false]);
         assert_eq!(branches.breaks(), [Break { line: 4, before: 3 }]);
         let other = divided("a b<a c<x d<b", 3);

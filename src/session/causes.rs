@@ -25,7 +25,7 @@ pub(crate) struct CauseLine {
     pub line: u64,
 }
 
-/// Words in the error that name a part of the request. The first match counts, because a message such as
+/// Phrases of errors that name a part of the request. The first match counts, because a message such as
 /// `tool_result.content.0.image` names two parts.
 const TOPICS: [(&[&str], Option<Cause>); 6] = [
     (&["surrogate", "not valid json", "unicode"], Some(Cause::LoneSurrogate)),
@@ -37,7 +37,7 @@ const TOPICS: [(&[&str], Option<Cause>); 6] = [
 ];
 
 impl Cause {
-    /// Returns the words for a sentence.
+    /// Returns the name of the cause for a sentence.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::CallWithoutResult => "a tool call without a result",
@@ -58,7 +58,7 @@ impl Cause {
     }
 }
 
-/// Words of an error without a reason.
+/// The words of errors that give no reason.
 const BARE: [&str; 15] = [
     "api",
     "bad",
@@ -132,7 +132,7 @@ impl Suspects {
     }
 
     /// Adds a part of the record on this line.
-    pub(crate) fn see(&mut self, part: Part, line: u64) {
+    pub(crate) fn add_part(&mut self, part: Part, line: u64) {
         if self.has_failed {
             return;
         }
@@ -175,7 +175,7 @@ mod tests {
     fn found(parts: Vec<Part>) -> Vec<(Cause, u64)> {
         let mut suspects = Suspects::default();
         suspects.reply(1);
-        parts.into_iter().zip(2..).for_each(|(part, line)| suspects.see(part, line));
+        parts.into_iter().zip(2..).for_each(|(part, line)| suspects.add_part(part, line));
         suspects.fail();
         suspects.finish().into_iter().map(|found| (found.cause, found.line)).collect()
     }
@@ -201,26 +201,26 @@ mod tests {
     #[test]
     fn only_records_between_the_last_reply_and_the_error_count() {
         let mut suspects = Suspects::default();
-        suspects.see(Part::Cause(Cause::LoneSurrogate), 1);
-        suspects.see(Part::Unknown, 1);
+        suspects.add_part(Part::Cause(Cause::LoneSurrogate), 1);
+        suspects.add_part(Part::Unknown, 1);
         suspects.reply(1);
-        suspects.see(call("a"), 2);
+        suspects.add_part(call("a"), 2);
         suspects.reply(1);
-        suspects.see(Part::Cause(Cause::UnsignedThinking), 3);
+        suspects.add_part(Part::Cause(Cause::UnsignedThinking), 3);
         suspects.fail();
-        suspects.see(result("a"), 4);
-        suspects.see(Part::Cause(Cause::LargeImage), 5);
+        suspects.add_part(result("a"), 4);
+        suspects.add_part(Part::Cause(Cause::LargeImage), 5);
         suspects.fail();
         let lines: Vec<u64> = suspects.finish().into_iter().map(|found| found.line).collect();
         assert_eq!(lines, [2, 3]);
 
         let mut suspects = Suspects::default();
-        suspects.see(call("a"), 1);
+        suspects.add_part(call("a"), 1);
         suspects.compact();
         suspects.fail();
         assert_eq!(suspects.finish(), []);
         let mut suspects = Suspects::default();
-        suspects.see(call("a"), 1);
+        suspects.add_part(call("a"), 1);
         assert_eq!(suspects.finish(), [], "there was no error");
     }
 

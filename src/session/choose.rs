@@ -10,7 +10,8 @@ use jiff::Timestamp;
 
 use crate::session::{Comparison, CopyChoice, Health, SessionCopy, SessionKind};
 
-/// The choices for a single copy, shared by nearly all sessions: the second one if it is filed right.
+/// The shared choices for a single copy, as nearly all sessions have: for a misfiled copy, then for one that is filed
+/// right.
 static OF_ONE: LazyLock<[Arc<CopyChoice>; 2]> = LazyLock::new(|| {
     ["it is the only copy", "it is filed under its launch directory"].map(|why| CopyChoice::new(why, true).into())
 });
@@ -23,7 +24,7 @@ pub(crate) fn choose(
     copies: &mut [SessionCopy],
     compare: impl Fn(&SessionCopy, &SessionCopy) -> Option<Comparison>,
 ) -> Arc<CopyChoice> {
-    // Paths only make the order of equal copies deterministic; they decide nothing.
+    // Sorting by path only makes the order of equal copies deterministic; it decides nothing.
     copies.sort_by(|a, b| a.place.path.cmp(&b.place.path));
     if let [only] = copies {
         return Arc::clone(&OF_ONE[usize::from(only.is_filed_right)]);
@@ -52,7 +53,7 @@ pub(crate) fn choose(
         .map(|rival| judge(&copies[best], &copies[rival], compared(best, rival)))
         .collect();
     let (first, choice) = if judgements.iter().all(|judgement| is_no_worse(*judgement)) {
-        // The closest rival is the one that loses by the weakest criterion.
+        // The closest other copy is the one that loses by the weakest criterion.
         let why = judgements.iter().filter_map(|judgement| match judgement {
             Judgement::Better(why) => Some(*why),
             _ => None,

@@ -33,22 +33,22 @@ pub(crate) struct SessionCopy {
     pub launch_dir: Option<Fact<Arc<Path>>>,
     /// The directory in which the session was started.
     pub start_dir: Option<Fact<Arc<Path>>>,
-    /// The directory in which it last worked.
+    /// The directory in which the session last worked.
     pub last_dir: Option<Fact<Arc<Path>>>,
-    /// The time of its start.
+    /// The time of the session's start.
     pub created_at: Option<Fact<Timestamp>>,
     /// The newest time inside the session.
     pub active_at: Option<Fact<Timestamp>>,
     /// The latest possible time of its activity, for comparisons; set if a record claims to be later than its file.
     pub not_after: Option<Timestamp>,
-    /// Size in bytes of everything that belongs to it.
+    /// Size in bytes of everything that belongs to the session.
     pub size_bytes: u64,
-    /// Set if that size is known: a session in a database has none until its rows are counted.
+    /// Set if `size_bytes` is known: a session in a database has none until its rows are counted.
     pub is_size_known: bool,
     /// Size of the transcript alone, in bytes.
     pub transcript_bytes: u64,
-    /// Time of the last change of the transcript's file, or the agent's equivalent by which it deletes; not the
-    /// activity.
+    /// Time of the last change of the transcript's file, or the agent's equivalent that decides when it is deleted; not
+    /// the activity.
     pub modified_at: Option<Timestamp>,
     /// Temporary files of its agent in the copy's own directory.
     pub temporary: Vec<PathBuf>,
@@ -60,23 +60,23 @@ pub(crate) struct SessionCopy {
     pub usage: Usage,
     /// The model that answered last.
     pub model: Option<Fact<Arc<str>>>,
-    /// The git branch it last worked on.
+    /// The git branch on which the session last worked.
     pub git_branch: Option<Fact<Arc<str>>>,
-    /// The session from which it was started or forked.
+    /// The session from which this one was started or forked.
     pub parent_id: Option<String>,
-    /// The evidence that a process uses it.
+    /// The evidence that a process uses the session.
     pub liveness: Liveness,
     /// The activity of that process, if the agent records it.
     pub state: Option<State>,
-    /// Set if the agent, started in its launch directory, would look for it here.
+    /// Set if the agent, started in the launch directory, would look for the session here.
     pub is_filed_right: bool,
     /// Its problems.
     pub health: HealthSet,
     /// The evidence for launch directories, the strongest first.
     pub evidence: Vec<Evidence>,
-    /// Further remarks, one line each.
+    /// Further notes, one line each.
     pub notes: Vec<String>,
-    /// The reason for which its agent cannot open it, if one is known.
+    /// The reason why the agent cannot open the copy, if one is known.
     pub obstacle: Option<Box<Obstacle>>,
 }
 
@@ -115,10 +115,10 @@ impl SessionCopy {
         }
     }
 
-    /// Records that its agent cannot open it.
+    /// Records why the agent cannot open the copy.
     pub(crate) fn obstruct(&mut self, obstacle: Obstacle) {
         self.health.insert(Health::CannotOpen);
-        // Reading and counting may each find it.
+        // Reading and counting may each find the same obstacle.
         if self.obstacle.as_deref() != Some(&obstacle) {
             self.notes.insert(0, obstacle.why.clone());
         }
@@ -144,12 +144,12 @@ impl SessionCopy {
         is_changed
     }
 
-    /// Returns whether its agent has closed it: it archived it, or keeps only closed sessions.
+    /// Returns whether the agent has closed the session: it archived it, or keeps only closed sessions.
     pub(crate) fn is_closed(&self) -> bool {
         self.kind == SessionKind::Archived || self.active_at.as_ref().is_some_and(|at| at.source == "closed_at")
     }
 
-    /// Returns the size of everything that belongs to it; `None` if that was not counted.
+    /// Returns the size of everything that belongs to the session; `None` if that was not counted.
     pub(crate) fn size(&self) -> Option<u64> {
         Some(self.size_bytes).filter(|bytes| self.is_size_known || *bytes > 0)
     }
@@ -187,12 +187,12 @@ impl SessionCopy {
         }
     }
 
-    /// Returns whether nothing that belongs to it was written by the user or a model.
+    /// Returns whether no file of the session has text by the user or a model.
     pub(crate) fn is_empty(&self) -> bool {
         self.kind == SessionKind::Empty || self.health.contains(Health::EmptySession)
     }
 
-    /// Adds a problem if the condition holds.
+    /// Adds a problem if the condition is true.
     pub(crate) fn mark_if(&mut self, is_so: bool, health: Health) {
         if is_so {
             self.health.insert(health);
@@ -229,7 +229,7 @@ impl SessionCopy {
         !self.health.contains(Health::FutureTime)
     }
 
-    /// Returns whether its agent does not know it, so that anyone may have written it.
+    /// Returns whether the agent does not know the copy, so that anyone may have written it.
     pub(crate) fn is_planted(&self) -> bool {
         self.health.contains(Health::Planted)
     }

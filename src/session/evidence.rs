@@ -20,7 +20,7 @@ pub(crate) fn decide(copy: &mut SessionCopy, is_statement: impl Fn(&Evidence) ->
     let own = || copy.evidence.iter().filter(|evidence| evidence.source != FROM_PROJECT);
     let statement = || own().find(|evidence| is_statement(evidence));
     let counting = own().find(|evidence| evidence.counts);
-    // Other sessions that disagree are not evidence, and none of them contradicts the session's own record.
+    // Other sessions that disagree are not evidence. They count only if the session has no record of its own directory.
     let counting = counting.or_else(|| the_projects(&copy.evidence).filter(|_| statement().is_none()));
     let chosen = counting.or_else(statement);
     copy.is_filed_right = counting.is_some();
@@ -53,8 +53,8 @@ type IdsByDir = BTreeMap<Arc<Path>, BTreeSet<String>>;
 pub(crate) struct ProjectDirs(BTreeMap<(PathBuf, Arc<str>), IdsByDir>);
 
 impl ProjectDirs {
-    /// Adds the directories that a copy records itself, and that `leads_back` finds to be those of its project.
-    pub(crate) fn note(&mut self, copy: &SessionCopy, leads_back: impl Fn(&Path) -> bool) {
+    /// Adds the directories that a copy itself records, if `leads_back` accepts them as directories of its project.
+    pub(crate) fn add_copy(&mut self, copy: &SessionCopy, leads_back: impl Fn(&Path) -> bool) {
         let Some(project) = &copy.place.project else { return };
         let key = (copy.place.store.root.clone(), Arc::clone(project));
         let own = copy.evidence.iter().filter(|evidence| evidence.counts && evidence.source != FROM_PROJECT);

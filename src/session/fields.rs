@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// One thing that is said of a session; scripts and tables choose among these.
+/// One fact about a session; scripts and tables choose among these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum Field {
@@ -101,7 +101,7 @@ impl Field {
         [Self::Agent, Self::Id, Self::Title, Self::Dir, Self::Active, Self::State, Self::Since, Self::Pid];
     /// The columns of a list of tagged sessions, and the fields of their lines: the tags stay on a narrow screen.
     pub(crate) const OF_TAGGED: [Self; 6] = [Self::Agent, Self::Id, Self::Title, Self::Tags, Self::Dir, Self::Active];
-    /// The facts in the JSON of a session, in their order.
+    /// The facts of a session in JSON, in their order.
     pub(crate) const OF_JSON: [&[Self]; 3] = [
         &[
             Self::Agent,
@@ -123,7 +123,7 @@ impl Field {
     /// Fields that exist only after reading what agents record about their models.
     pub(crate) const USAGE: [Self; 2] = [Self::Tokens, Self::Cost];
 
-    /// Returns the name that is typed, that heads a column of CSV, and that the JSON has.
+    /// Returns the name that users type, and that CSV and JSON have.
     pub(crate) fn name(self) -> &'static str {
         self.into()
     }
@@ -138,7 +138,7 @@ impl Field {
         Self::USAGE.contains(&self)
     }
 
-    /// Returns whether it is about the process that uses the session.
+    /// Returns whether the field is about the process that uses the session.
     pub(crate) fn needs_process(self) -> bool {
         Self::OF_PROCESS.contains(&self)
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
 
-/// Something that is wrong with a session; the names are `doctor`'s finding codes.
+/// A problem of a session; the names are `doctor`'s finding codes.
 #[derive(
     Clone,
     Copy,
@@ -23,47 +23,47 @@ use strum::VariantArray as _;
 pub(crate) enum Health {
     /// One id has several copies.
     DuplicateSession,
-    /// It is filed under another project than its recorded directory encodes to.
+    /// The session is in another project than the one to which its recorded directory encodes.
     MisfiledSession,
-    /// Its launch directory is gone.
+    /// The launch directory does not exist.
     MissingDirectory,
-    /// There is no evidence of its launch directory.
+    /// No evidence counts for a launch directory.
     UnknownDirectory,
-    /// It has no session-info.json.
+    /// The session has no session-info.json.
     SessionInfoMissing,
-    /// Its session-info.json is unusable.
+    /// The session-info.json is unusable.
     SessionInfoInvalid,
-    /// Its session-info.json names a directory that does not encode to its project.
+    /// The session-info.json names a directory that does not encode to the project.
     SessionInfoMismatch,
-    /// Neither a prompt nor a reply.
+    /// The session has neither a prompt nor a reply.
     EmptySession,
-    /// Its records are not understood, so it may hold a conversation.
+    /// The records are not understood, so the session may contain a conversation.
     UnknownFormat,
-    /// The last line of its transcript was cut off.
+    /// The last line of the transcript is torn.
     TornTranscript,
-    /// Its transcript has lines that cannot be read.
+    /// The transcript has lines that cannot be read.
     BadLines,
-    /// It carries no signature.
+    /// The session has no signature.
     Unsigned,
-    /// Its signature does not match its content or this machine's key.
+    /// The signature does not match the content or this machine's key.
     SignatureInvalid,
-    /// It was written by a newer version of its agent.
+    /// A newer version of the agent wrote the session.
     UnsupportedVersion,
-    /// Fields that its agent requires are missing.
+    /// Fields that the agent requires are missing.
     MissingFields,
-    /// It is larger than its agent loads.
+    /// The session is larger than its agent loads.
     Oversize,
-    /// Its content is not what its agent writes.
+    /// The content is not valid for the agent.
     InvalidContent,
-    /// Its agent cannot open it as it is.
+    /// The agent cannot open the session in its current form.
     CannotOpen,
-    /// Its agent's own list names another file for its id.
+    /// The agent's own list names another file for the id.
     Unlisted,
-    /// Its agent's list and its place disagree whether it is archived.
+    /// The agent's list and the place of the session disagree whether it is archived.
     ArchiveMismatch,
-    /// It came with a directory, and its agent's own records do not name it.
+    /// The session arrived with a directory, and the agent's own records do not name it.
     Planted,
-    /// It holds a time that is still to come.
+    /// The session contains a time in the future.
     FutureTime,
 }
 
@@ -96,7 +96,7 @@ impl Health {
         }
     }
 
-    /// Returns whether a resume may not have the expected effect with this problem.
+    /// Returns whether `resume` warns of this problem.
     pub(crate) fn warns_before_resume(self) -> bool {
         matches!(
             self,

@@ -32,7 +32,7 @@ impl Mapping {
     /// Returns the new location of a directory; `None` if it has not moved.
     ///
     /// A directory that is already in the new location stays there, even if the new location is inside the old one.
-    pub(crate) fn to(&self, dir: &Path) -> Option<PathBuf> {
+    pub(crate) fn new_location(&self, dir: &Path) -> Option<PathBuf> {
         let (from, to) = self.pairs.iter().find(|(from, _)| recorded::starts_with(dir, from))?;
         if let Some(rest) = recorded::below(dir, from) {
             return below_foreign(dir, &rest, to);
@@ -45,9 +45,9 @@ impl Mapping {
         Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
     }
 
-    /// Like [`Mapping::to`], for a path as text; `None` for a relative path, which is not a specific directory.
+    /// Like [`Mapping::new_location`], for a path as text; `None` for a relative path, which is not a specific directory.
     pub(crate) fn text_to(&self, dir: &str) -> Option<String> {
-        let dir = recorded::is_absolute(Path::new(dir)).then(|| self.to(Path::new(dir)))??;
+        let dir = recorded::is_absolute(Path::new(dir)).then(|| self.new_location(Path::new(dir)))??;
         dir.into_os_string().into_string().ok()
     }
 }
@@ -106,25 +106,25 @@ mod tests {
         Mapping::new(pairs.iter().map(|(from, to)| (from.into(), to.into())))
     }
 
-    fn to(pairs: &[(&str, &str)], dir: &str) -> Option<String> {
+    fn mapped(pairs: &[(&str, &str)], dir: &str) -> Option<String> {
         mapping(pairs).text_to(dir)
     }
 
     #[test]
     fn mapping_moves_subdirectories_but_not_siblings() {
         let app = [("/w/app", "/v/new")];
-        assert_eq!(to(&app, "/w/app").as_deref(), Some("/v/new"));
-        assert_eq!(to(&app, "/w/app/a b/c").as_deref(), Some("/v/new/a b/c"));
+        assert_eq!(mapped(&app, "/w/app").as_deref(), Some("/v/new"));
+        assert_eq!(mapped(&app, "/w/app/a b/c").as_deref(), Some("/v/new/a b/c"));
         for other in ["/w/app2", "/w", "/v/new", "w/app", ""] {
-            assert_eq!(to(&app, other), None, "{other}");
+            assert_eq!(mapped(&app, other), None, "{other}");
         }
     }
 
     #[test]
     fn mapping_prefers_deepest_then_first_pair() {
         let pairs = [("/w", "/v"), ("/w/app", "/apps/one"), ("/w/app", "/apps/two")];
-        assert_eq!(to(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
-        assert_eq!(to(&pairs, "/w/other").as_deref(), Some("/v/other"));
+        assert_eq!(mapped(&pairs, "/w/app/src").as_deref(), Some("/apps/one/src"));
+        assert_eq!(mapped(&pairs, "/w/other").as_deref(), Some("/v/other"));
     }
 
     #[test]
@@ -137,22 +137,22 @@ mod tests {
             (r"C:\Users\anabel", None),
             ("/mnt/c/Users/ana", None),
         ] {
-            assert_eq!(to(&home, dir).as_deref(), expected, "{dir}");
+            assert_eq!(mapped(&home, dir).as_deref(), expected, "{dir}");
         }
         let deeper = [(r"C:\", "/mnt/c"), (r"C:\Users\ana", "/home/ana"), (r"D:\w", r"E:\w")];
-        assert_eq!(to(&deeper, r"c:\users\ana\x").as_deref(), Some("/home/ana/x"));
-        assert_eq!(to(&deeper, r"c:\x").as_deref(), Some("/mnt/c/x"));
-        assert_eq!(to(&deeper, "d:/W/x").as_deref(), Some(r"E:\w\x"));
+        assert_eq!(mapped(&deeper, r"c:\users\ana\x").as_deref(), Some("/home/ana/x"));
+        assert_eq!(mapped(&deeper, r"c:\x").as_deref(), Some("/mnt/c/x"));
+        assert_eq!(mapped(&deeper, "d:/W/x").as_deref(), Some(r"E:\w\x"));
     }
 
     #[test]
     fn mapping_keeps_paths_already_in_new_directory() {
         let inside = [("/w/app", "/w/app/sub")];
-        assert_eq!(to(&inside, "/w/app").as_deref(), Some("/w/app/sub"));
-        assert_eq!(to(&inside, "/w/app/src").as_deref(), Some("/w/app/sub/src"));
-        assert_eq!(to(&inside, "/w/app/sub/src"), None);
+        assert_eq!(mapped(&inside, "/w/app").as_deref(), Some("/w/app/sub"));
+        assert_eq!(mapped(&inside, "/w/app/src").as_deref(), Some("/w/app/sub/src"));
+        assert_eq!(mapped(&inside, "/w/app/sub/src"), None);
         let outside = [("/w/app", "/w")];
-        assert_eq!(to(&outside, "/w/app/src").as_deref(), Some("/w/src"));
-        assert_eq!(to(&[("/w", "/w")], "/w/app"), None);
+        assert_eq!(mapped(&outside, "/w/app/src").as_deref(), Some("/w/src"));
+        assert_eq!(mapped(&[("/w", "/w")], "/w/app"), None);
     }
 }

@@ -5,27 +5,27 @@ use crate::session::{AgentKind, Health, Kin, Liveness, Session, SessionKind};
 /// An unusual property that a table shows; marks are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// A process uses it.
+    /// A process uses the session.
     Live,
-    /// A process may use it.
+    /// A process may use the session.
     MaybeLive,
     /// The user pinned it.
     Pinned,
     /// The user tagged it.
     Tagged,
-    /// Its agent will soon delete it.
+    /// The agent will soon delete the session.
     Expiring,
-    /// Its last replies are errors that a retry does not fix.
+    /// The last replies are errors that a retry does not fix.
     Stuck,
-    /// `rewind` made it from another session.
+    /// `rewind` made the session from another one.
     Rewound,
     /// The kind of session, if it is not a normal one.
     Kind(SessionKind),
-    /// A pointer of this agent names it.
+    /// A pointer of this agent names the session.
     Pointer(AgentKind),
-    /// It belongs to another directory with the same work as the requested one.
+    /// The session belongs to another directory with the same work as the requested one.
     Kin(Kin),
-    /// It has a problem.
+    /// The session has a problem.
     Health(Health),
 }
 
@@ -72,7 +72,7 @@ impl Mark {
     ];
 
     /// Returns the marks of a session, in the order of the legend.
-    pub(crate) fn of(session: &Session) -> Vec<Self> {
+    pub(crate) fn from_session(session: &Session) -> Vec<Self> {
         let copy = session.copy();
         let is_marked = |mark: &Self| match mark {
             Self::Live => matches!(copy.liveness, Liveness::Live { .. }),
@@ -188,7 +188,7 @@ impl Mark {
 
 /// Returns the letters of a session's marks.
 pub(crate) fn letters(session: &Session) -> String {
-    Mark::of(session).into_iter().map(Mark::letter).collect()
+    Mark::from_session(session).into_iter().map(Mark::letter).collect()
 }
 
 /// Returns the name of a mark in the filter `is:`, from its word: `dir-gone`, `several-copies`.
@@ -213,7 +213,7 @@ pub(crate) fn words(session: &Session) -> Vec<String> {
         Mark::Tagged => tag_words(session),
         mark => mark.word().to_owned(),
     };
-    Mark::of(session).into_iter().map(word).collect()
+    Mark::from_session(session).into_iter().map(word).collect()
 }
 
 /// Returns the tags of a session as they are typed: `+relay +urgent`.

@@ -12,11 +12,11 @@ pub(crate) struct Message {
     pub role: Role,
     /// The text; tool calls and results are described in words.
     pub text: String,
-    /// When.
+    /// The time of the message.
     pub at: Option<Timestamp>,
-    /// The number of its branch; `null` on the one that a resume continues.
+    /// The number of its branch; `null` on the active one.
     pub branch: Option<u16>,
-    /// Set if it is an error of the API in place of a reply.
+    /// Set if the message is an error of the API in place of a reply.
     #[serde(rename = "error")]
     pub is_error: bool,
 }
@@ -33,7 +33,7 @@ impl Message {
     }
 
     /// Sets the branch of the message; `None` for the active one.
-    pub(crate) fn on(self, branch: Option<u16>) -> Self {
+    pub(crate) fn on_branch(self, branch: Option<u16>) -> Self {
         Self { branch, ..self }
     }
 }
@@ -58,7 +58,7 @@ pub(crate) enum Role {
 
 impl Role {
     /// Parses the role name that most agents write; any other one means `System`.
-    pub(crate) fn of(word: Option<&str>) -> Self {
+    pub(crate) fn from_name(word: Option<&str>) -> Self {
         match word {
             Some("user") => Self::User,
             Some("assistant") => Self::Assistant,

@@ -61,13 +61,13 @@ pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub(crate) enum SessionKind {
     /// A separate conversation.
     Main,
-    /// A copy of another session that went its own way.
+    /// A copy of another session that continued separately.
     Fork,
-    /// Made by a non-interactive run, where the agent records that.
+    /// Made by a non-interactive run, if the agent records that.
     Exec,
-    /// A part of another session that the user saved under a name.
+    /// A part of another session, saved by the user under a name.
     Saved,
-    /// Made by another session for a part of its work.
+    /// A sub-agent: started by another session for a part of its work.
     Subagent,
     /// Archived by its agent.
     Archived,
@@ -129,7 +129,7 @@ impl<T> Fact<T> {
     }
 }
 
-/// Something that speaks for a launch directory.
+/// A source that points to a launch directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Evidence {
     /// The directory.
@@ -154,14 +154,14 @@ pub(crate) struct Pointer {
     /// The directory that it names.
     #[serde(serialize_with = "lossy")]
     pub dir: PathBuf,
-    /// The directory of the session, if the file has it.
+    /// The directory of the session, if the file names one.
     #[serde(skip)]
     pub cwd: Option<PathBuf>,
-    /// The id that it names; `null` when it names none that could be one.
+    /// The id that the file names; `null` if it has none, or an invalid one.
     pub session_id: Option<String>,
     /// The name of the app.
     pub name: Option<String>,
-    /// When it was written.
+    /// The time at which the file was written.
     pub written_at: Option<Timestamp>,
 }
 
@@ -186,11 +186,11 @@ pub(crate) struct Session {
     pub tags: Box<[Tag]>,
     /// The time from which its agent deletes it, if that is soon; `None` unless `scan::expiry` noted it.
     pub expires_at: Option<Timestamp>,
-    /// Set if its conversation is stuck; false unless `scan::stuck` looked.
+    /// Set if the conversation is stuck; false unless `scan::stuck` checked it.
     pub is_stuck: bool,
-    /// The session that it continues; `None` unless `change::links` knows it.
+    /// The session that this one continues; `None` unless `change::links` set it.
     pub continues: Option<Box<Origin>>,
-    /// The id of the session that `rewind` made from it; `None` unless `show` looked.
+    /// The id of the session that `rewind` made from this one; `None` unless `show` searched for it.
     pub rewound_as: Option<Box<str>>,
     /// The relation of its directory to the requested one, if it is another.
     pub kin: Option<Kin>,
@@ -208,7 +208,7 @@ pub(crate) enum Kin {
 }
 
 impl Session {
-    /// Creates a session from its copies, the chosen one first. Everything that is not in them is unknown.
+    /// Creates a session from its copies, the chosen one first. Other facts are unknown.
     pub(crate) fn new(copies: Vec<SessionCopy>, choice: impl Into<Arc<CopyChoice>>) -> Self {
         Self {
             agent: copies[0].place.agent(),
@@ -263,7 +263,8 @@ impl Session {
         self.launch_dir_exists = None;
     }
 
-    /// Returns the number by which the user names a copy, counted from 1, whatever copy is the first one now.
+    /// Returns the number by which the user names a copy, counted from 1. The number stays the same if another copy
+    /// becomes the first one.
     pub(crate) fn number_of(&self, at: usize) -> usize {
         match self.choice.named {
             Some(named) if at == 0 => named,
@@ -285,7 +286,7 @@ impl Session {
         self.health = own.chain(problems.into_iter().filter(|(is, _)| *is).map(|(_, problem)| problem)).collect();
     }
 
-    /// Returns its title, or else its first prompt.
+    /// Returns the title, or else the first prompt.
     pub(crate) fn label(&self) -> Option<&str> {
         let copy = self.copy();
         copy.title.as_ref().or(copy.first_prompt.as_ref()).map(|fact| &*fact.value)

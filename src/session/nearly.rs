@@ -1,4 +1,4 @@
-//! Finds the word or the name that was probably meant by a mistyped one.
+//! Finds the word or the name that a mistyped one probably means.
 
 use strsim::osa_distance;
 

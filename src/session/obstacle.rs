@@ -1,6 +1,6 @@
-//! Obstacles: reasons, found in files, for which an agent cannot open a session.
+//! Obstacles: reasons, found in files, why an agent cannot open a session.
 
-/// A reason for which its agent cannot open a copy.
+/// A reason why the agent cannot open a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
     /// The cause and the agent's answer, as a clause; equal for all sessions with the same cause.
@@ -9,7 +9,7 @@ pub(crate) struct Obstacle {
     pub hint: Option<String>,
     /// Set if `doctor --fix` removes the obstacle without loss.
     pub is_mendable: bool,
-    /// Set if its size is the cause.
+    /// Set if the size of the session is the cause.
     pub is_size: bool,
     /// Set if a part of the session is lost; cleanup then keeps the rest.
     pub is_damage: bool,

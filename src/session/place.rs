@@ -15,13 +15,13 @@ use crate::session::AgentKind;
 pub(crate) struct Store {
     /// The agent that it belongs to.
     pub agent: AgentKind,
-    /// The machine that has it; `None` for this one.
+    /// The machine that has the store; `None` for this one.
     pub host: Option<Arc<str>>,
     /// The directory; the directory itself and entries in it may be links.
     pub root: PathBuf,
-    /// The directory below which a program creates such stores, one per task; `None` for any other store.
+    /// The directory below which a program creates such stores, one per task; `None` for other stores.
     pub made_below: Option<PathBuf>,
-    /// Set if the agent uses it by default.
+    /// Set if the agent uses the store by default.
     pub is_default: bool,
     /// Environment variables that the agent needs to find this store.
     pub set: BTreeMap<Cow<'static, str>, OsString>,
@@ -63,9 +63,9 @@ pub(crate) struct Located {
     pub id: String,
     /// The transcript, the session's directory, or the database that holds it.
     pub path: Arc<Path>,
-    /// A directory that belongs to it and is next to it.
+    /// A directory of the session next to the transcript.
     pub side_dir: Option<PathBuf>,
-    /// The session that started it, if its place shows that.
+    /// The session that started this one, if the place shows that.
     pub parent_id: Option<String>,
     /// Set if its name or place shows that it is a sub-agent's session.
     pub is_subagent: bool,
@@ -101,7 +101,7 @@ impl Located {
     }
 }
 
-/// The session that another one continues, because another agent started it with a briefing on this one.
+/// The session that this one continues: this one was started by another agent, with a briefing as its first prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub agent: AgentKind,

@@ -12,11 +12,11 @@ use crate::session::{Liveness, Message, Role};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum State {
-    /// It works on an answer.
+    /// The process works on an answer.
     Working,
-    /// It waits for the user.
+    /// The process waits for the user.
     Waiting,
-    /// The agent does not record that.
+    /// The agent does not record the activity.
     #[default]
     Unknown,
 }
@@ -50,9 +50,9 @@ impl State {
 /// A process that uses a session, or may use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Process {
-    /// Its id; `null` if it is not known.
+    /// The process id; `null` if it is not known.
     pub pid: Option<u32>,
-    /// When it started, to the second; `null` if the system does not provide it.
+    /// The start time, to the second; `null` if the system does not provide it.
     pub started_at: Option<Timestamp>,
     /// `working`, `waiting` for the user, or `unknown`.
     pub state: State,

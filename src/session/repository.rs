@@ -15,7 +15,7 @@ pub(crate) struct Repository {
     pub branches: BTreeSet<String>,
 }
 
-/// Names of branches that say nothing about a repository.
+/// Names of branches that most repositories have.
 const COMMON_BRANCHES: [&str; 3] = ["main", "master", "HEAD"];
 
 impl Repository {
@@ -47,7 +47,8 @@ impl Repository {
         self.branches.extend(other.branches);
     }
 
-    /// Returns whether nothing is known that would recognize the repository; a branch of the same name may be anywhere.
+    /// Returns whether no recorded fact identifies the repository. A branch alone does not: other repositories may have
+    /// one of the same name.
     pub(crate) fn is_unknown(&self) -> bool {
         self.remote.is_none() && self.commits.is_empty() && self.roots.is_empty()
     }

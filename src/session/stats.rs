@@ -29,7 +29,7 @@ pub(crate) enum StatsKey {
 }
 
 impl StatsKey {
-    /// The keys of a command without one; there may be many sessions.
+    /// The keys of `stats` without `--by`, except the session: there may be many.
     pub(crate) const USUAL: [Self; 4] = [Self::Agent, Self::Project, Self::Model, Self::Week];
 
     /// Returns the word of the JSON contract.
@@ -73,9 +73,9 @@ impl Days {
 /// One session in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// Its agent and its id, as a SESSION is named.
+    /// The agent and the id, as in a SESSION.
     pub name: String,
-    /// The name of the session that made it, if it is a sub-agent.
+    /// The name of the session that started this one, if it is a sub-agent.
     pub parent: Option<String>,
     /// Set for a sub-agent, which is a part of its session: only its tokens and cost are counted.
     pub is_subagent: bool,

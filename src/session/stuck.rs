@@ -10,7 +10,7 @@ use crate::session::{Message, Role};
 pub(crate) struct Stuck {
     /// Number of errors since the last good reply.
     pub errors: u64,
-    /// The time of the first of them.
+    /// The time of the first of these errors.
     pub since: Option<Timestamp>,
     /// The last error.
     pub error: String,
@@ -21,7 +21,7 @@ pub(crate) struct Stuck {
 }
 
 impl Stuck {
-    /// Returns the fact in words: "its last 2 replies are API errors …".
+    /// Returns the state as a clause: "its last 2 replies are API errors …".
     pub(crate) fn in_words(&self) -> String {
         let (replies, are) = match self.errors {
             1 => ("reply is".to_owned(), "an API error"),
@@ -64,7 +64,7 @@ const CONNECTION: [&str; 4] = ["econnreset", "epipe", "socket hang up", "connect
 
 impl BranchMessages {
     /// Adds the next message.
-    pub(crate) fn see(&mut self, message: &Message) {
+    pub(crate) fn add_message(&mut self, message: &Message) {
         self.seen += 1;
         if message.is_error {
             if self.errors == 0 {
@@ -92,8 +92,8 @@ impl BranchMessages {
         self.good.is_some_and(|good| good.number == self.seen)
     }
 
-    /// Returns the stuck conversation in a transcript of this size, if it is one. Without a good reply, nothing is lost
-    /// with it.
+    /// Returns the stuck conversation in a transcript of this size, if it is one. A conversation without a good reply
+    /// is not stuck: it has nothing to lose.
     pub(crate) fn finish(self, bytes: u64) -> Option<Stuck> {
         let Self { good, errors, since, until, error, may_pass, has_answer, .. } = self;
         let lasts = since.zip(until).is_some_and(|(since, until)| until.duration_since(since) >= LOST_FOR);
@@ -130,7 +130,7 @@ mod tests {
         let mut watch = BranchMessages::default();
         for (role, text) in messages {
             let message = Message::new(*role, *text, None);
-            watch.see(&if text.contains("rror") { message.into_error() } else { message });
+            watch.add_message(&if text.contains("rror") { message.into_error() } else { message });
         }
         watch.finish(0)
     }
@@ -165,10 +165,10 @@ mod tests {
     fn large_request_with_repeated_connection_errors_is_stuck() {
         let finished = |errors: i64, minutes: i64, error: &str, bytes| {
             let mut watch = BranchMessages::default();
-            watch.see(&Message::new(Role::Assistant, "seen", None));
+            watch.add_message(&Message::new(Role::Assistant, "seen", None));
             for number in 0..errors {
                 let at = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(number * minutes);
-                watch.see(&Message::new(Role::Assistant, error, Some(at)).into_error());
+                watch.add_message(&Message::new(Role::Assistant, error, Some(at)).into_error());
             }
             watch.finish(bytes).is_some()
         };

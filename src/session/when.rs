@@ -47,7 +47,7 @@ impl When {
         let here = now.to_zoned(zone.clone());
         let found = match self {
             Self::Ago(span) => ago(span, &here),
-            Self::Day(day) => day.of(&here).and_then(|day| first_moment(day, zone)),
+            Self::Day(day) => day.date_from(&here).and_then(|day| first_moment(day, zone)),
             Self::Date(date) => first_moment(date, zone),
             Self::Local(at) => zone.to_ambiguous_zoned(at).compatible().map(|at| at.timestamp()),
             Self::At(at) => Ok(at),
@@ -55,7 +55,7 @@ impl When {
         found.unwrap_or(Timestamp::MIN)
     }
 
-    /// Returns whether it is relative to the current time.
+    /// Returns whether the point in time depends on the current time.
     pub(crate) fn is_relative(self) -> bool {
         matches!(self, Self::Ago(_) | Self::Day(_))
     }
@@ -72,7 +72,7 @@ fn first_moment(day: Date, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
 }
 
 impl Day {
-    fn of(self, now: &Zoned) -> Result<Date, jiff::Error> {
+    fn date_from(self, now: &Zoned) -> Result<Date, jiff::Error> {
         let today = now.date();
         let monday = |weeks: i32| {
             let since = i32::from(today.weekday().since(Weekday::Monday));
@@ -82,7 +82,7 @@ impl Day {
             Self::Today => Ok(today),
             Self::Yesterday => today.yesterday(),
             Self::Latest(day) => today.checked_sub(i32::from(today.weekday().since(day)).days()),
-            Self::Last(day) => Self::Latest(day).of(&now.start_of_day()?.yesterday()?),
+            Self::Last(day) => Self::Latest(day).date_from(&now.start_of_day()?.yesterday()?),
             Self::Week(weeks) => monday(weeks),
             Self::Month(months) => today.first_of_month().checked_sub(months.months()),
             Self::Year(years) => today.first_of_year().checked_sub(years.years()),
@@ -98,7 +98,7 @@ impl FromStr for When {
         if let Some(day) = day_called(&words) {
             return Ok(Self::Day(day));
         }
-        // Four digits are a year.
+        // A text of four digits is a year.
         if (1..=3).contains(&words.len()) && words.bytes().all(|byte| byte.is_ascii_digit()) {
             let days = words.parse::<i64>().map_err(|_| FORMS.to_owned())?;
             return Ok(Self::Ago(days.days()));
@@ -165,7 +165,7 @@ fn day_called(words: &str) -> Option<Day> {
     }
 }
 
-/// Explains both meanings of an age such as `3m`, because a wrong guess removes sessions of ten years.
+/// Explains both meanings of an age such as `3m`: a wrong guess could remove the sessions of ten years.
 fn ambiguous(words: &str) -> Option<String> {
     let mut parts = words.split(' ').filter(|part| *part != "ago");
     let (first, second) = (parts.next()?, parts.next());
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     /// Zones by their rules, so that no system list is needed: offsets in hours, with or without 30 or 45 minutes, on
-    /// either side of UTC, and one whose clocks change at midnight.
+    /// either side of UTC, and a zone whose clocks change at midnight.
     const ZONES: &[&str] = &[
         "UTC0",
         "CET-1CEST,M3.5.0,M10.5.0/3",

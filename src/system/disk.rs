@@ -12,7 +12,7 @@ pub(crate) use changes::disk::*;
 pub(crate) static SYSTEM: System = System::new(reach::refuse_silent);
 
 /// Returns the disk with the faults that a test requested.
-pub(crate) fn of(env: &Env) -> System {
+pub(crate) fn with_faults_of(env: &Env) -> System {
     let faults = Arc::clone(&env.fault);
     SYSTEM.with_faults(faults)
 }

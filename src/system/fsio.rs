@@ -80,8 +80,8 @@ pub(crate) fn read_opened(mut file: File, metadata: &Metadata, path: &Path, limi
     let (mut bytes, mut piece) = (Vec::with_capacity(length), Buffer::new(length.min(PIECE)));
     // The length is known, so the end needs no further read; bytes appended later are ignored.
     while bytes.len() < length {
-        let wanted = piece.len().min(length - bytes.len());
-        match file.read(&mut piece[..wanted]) {
+        let requested = piece.len().min(length - bytes.len());
+        match file.read(&mut piece[..requested]) {
             Ok(0) => break,
             Ok(count) => bytes.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

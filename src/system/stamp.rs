@@ -9,8 +9,8 @@ use crate::error::PathError;
 use crate::system::disk::SYSTEM;
 
 /// Takes the stamp of a file, or of a directory with everything in it.
-pub(crate) fn take(path: &Path) -> Result<Stamp, PathError> {
-    changes::stamp::take(&SYSTEM, path)
+pub(crate) fn take_stamp(path: &Path) -> Result<Stamp, PathError> {
+    changes::stamp::take_stamp(&SYSTEM, path)
 }
 
 /// Takes a stamp in a directory with this device and inode; calls `see` with every file.

@@ -128,7 +128,7 @@ impl Waker {
 
 impl Screen {
     /// Enters raw mode and the alternate screen; standard input and standard error must be terminals.
-    pub(crate) fn take() -> io::Result<Self> {
+    pub(crate) fn enter_raw_mode() -> io::Result<Self> {
         let settings = TerminalSettings::remember().ok_or_else(|| io::Error::other("there is no terminal"))?;
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;

@@ -11,9 +11,10 @@ use crate::format::text;
 
 /// Blanks between two columns.
 const GAP: u16 = 2;
-/// The least width of a text and of a path that is worth showing.
+/// Minimum width of a text column and of a path column.
 const LEAST: [usize; 2] = [8, 12];
-/// The widths that texts keep before a path gets up to 16 characters, and more.
+/// Widths that text columns keep: before a path column gets more than its minimum, and before it gets more than 16
+/// characters.
 const TEXTS: [usize; 2] = [40, 60];
 const PATH: usize = 16;
 /// A character that no cell contains, so that a long cell is broken at the width and not at a blank.
@@ -28,7 +29,7 @@ pub(crate) enum Fit {
     Number,
     /// Cut at the end.
     Text,
-    /// Cut in the middle, because the last part of a path says most.
+    /// Cut in the middle, because the last part of a path is the most informative.
     Path,
 }
 
@@ -74,7 +75,7 @@ impl Column {
     }
 
     /// Moves a cell with its style into the table.
-    fn take(&mut self, row: usize) -> Cell {
+    fn take_cell(&mut self, row: usize) -> Cell {
         let (style, cell) = (self.style, std::mem::take(&mut self.cells[row]));
         let is_plain = style == Style::new() || cell.is_empty();
         Cell::new_owned(if is_plain { cell } else { format!("{style}{cell}{style:#}") })
@@ -123,7 +124,7 @@ pub(crate) fn lines(mut columns: Vec<Column>, width: usize) -> impl Iterator<Ite
         table.set_header(line(columns.iter().map(|column| Cell::new(&column.head))));
     }
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        table.add_row(line(columns.iter_mut().map(|column| column.take(row))));
+        table.add_row(line(columns.iter_mut().map(|column| column.take_cell(row))));
     }
     // A single column is cut, regardless of its kind.
     let is_alone = columns.len() == 1;

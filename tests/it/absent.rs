@@ -1,4 +1,4 @@
-//! Missing agents cost next to nothing, and a broken store hides no sessions of others.
+//! Missing agents cause few system calls, and a broken store hides no sessions of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const MOST_CALLS: usize = 3;
 
 fn names() -> Vec<&'static str> {
     let left_out = |name: &&str| {
-        // These have no separate store: they are searched for in the directories of other sessions.
+        // Sessions of these agents are in the directories of other sessions, not in a separate store.
         ["aider", "leo"].contains(name) || (!cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(name))
     };
     crate::contract::names().iter().copied().filter(|name| !left_out(name)).collect()
@@ -45,7 +45,7 @@ fn assert_cheap(world: &World, sessions: usize) {
     let mut calls: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
     for line in log.lines() {
         let Some((_, rest)) = line.split_once(&home) else { continue };
-        // Links are only asked for while something remote is mounted, as by another test at this moment.
+        // Links are read only while a remote file system is mounted, possibly by another test.
         if line.contains("readlink") {
             continue;
         }
@@ -62,7 +62,7 @@ fn assert_cheap(world: &World, sessions: usize) {
     }
 }
 
-/// Every session with its agent.
+/// Lists every session with its agent.
 fn listed(world: &World) -> BTreeSet<(String, String)> {
     let list: serde_json::Value = world.rejoin(["list", "--all", "--json"]).code(0).json();
     let sessions = list["sessions"].as_array().expect("sessions");

@@ -1,6 +1,7 @@
-//! Rules that hold for every agent. `cargo test every_agent` runs all of them, and with `REJOIN_AGENT=otter` for that one alone.
+//! Rules that hold for every agent. `cargo test every_agent` tests all of them; with `REJOIN_AGENT=otter`, only that
+//! one.
 //!
-//! A failure begins with `agent NAME: RULE: `, says why, and names the page to read.
+//! A failure begins with `agent NAME: RULE: `, and names the reason and the page to read.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

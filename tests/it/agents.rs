@@ -13,7 +13,7 @@ use crate::picture::{picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Files that may name an agent, because they exist for it.
+/// Files that may name an agent, because they exist for one agent only.
 const BY_MISSION: [&str; 1] = ["commands/backfill.rs"];
 
 #[test]
@@ -28,7 +28,7 @@ fn every_agent_is_named_only_in_its_folder() {
             continue;
         }
         let text = std::fs::read_to_string(entry.path()).expect("a source file");
-        // Unit tests may take any agent as their example.
+        // Unit tests may use any agent as an example.
         let lines = text.lines().enumerate().take_while(|(_, line)| !line.ends_with("mod tests {"));
         for (number, line) in lines {
             let named = line.match_indices("AgentKind::").map(|(at, path)| &line[at + path.len()..]);
@@ -95,7 +95,7 @@ fn page_has_the_record_types_of_each_measured_version() {
         let mut by_file: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for key in shape["records"].as_object().expect("records").keys() {
             let (file, kind) = key.split_once(' ').unwrap_or((key, ""));
-            // The tables of a full-text index follow from their table.
+            // The tables of a full-text index are derived from the table that it indexes.
             let is_index = file == "table" && kind.contains("_fts_");
             by_file.entry(file).or_default().extend((!kind.is_empty() && !is_index).then_some(kind));
         }
@@ -219,7 +219,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Agents whose clients mark the session that they have open.
+/// Agents whose clients record the session that they have open.
 const MARK_USE: [&str; 9] = ["claude", "codex", "copilot", "gptme", "grok", "jido", "omp", "qwen", "vibe"];
 
 #[test]
@@ -236,20 +236,20 @@ fn running_client_protects_session_of_every_agent() {
         let before = picture_of_stores(&world.home());
         for args in [["--session", &id], ["--resume", &id], ["-r", &id], ["--x", &format!("--resume={id}")]] {
             let client = Waiting::start(&world, agent, &world.home(), &args);
-            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            let stderr = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
             let expected = format!("it is in use by process {}", client.0.id());
-            assert!(said.contains(&expected), "{agent} {args:?}: {said}");
+            assert!(stderr.contains(&expected), "{agent} {args:?}: {stderr}");
         }
         if !MARK_USE.contains(&agent) {
             let _client = Waiting::start(&world, agent, &world.home(), &["--continue"]);
-            let said = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
-            assert!(said.contains("it may be in use") && said.contains("leaves no mark"), "{agent}: {said}");
+            let stderr = world.rejoin(["delete", &id, "--yes"]).code(7).stderr();
+            assert!(stderr.contains("it may be in use") && stderr.contains("leaves no mark"), "{agent}: {stderr}");
             world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
             assert_same(&before, &picture_of_stores(&world.home()), agent);
         }
         let _foreign = Waiting::start(&world, agent, &world.dir("another home"), &["--continue"]);
-        let said = world.rejoin(["delete", &id, "--yes", "--dry-run"]).stderr();
-        assert!(!said.contains("in use"), "{agent}: {said}");
+        let stderr = world.rejoin(["delete", &id, "--yes", "--dry-run"]).stderr();
+        assert!(!stderr.contains("in use"), "{agent}: {stderr}");
     });
 }
 
@@ -276,7 +276,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
         let (before, bytes) = (picture_of_stores(&world.home()), contents(&world));
         let cleaned = world.rejoin(["cleanup", "--agent", agent, "--older-than", "1d", "--allow-all", "--yes"]);
         if sessions().len() == 1 {
-            // Sessions in databases, or with another agent's session, stay and are named.
+            // Sessions in databases, or tied to another agent's session, are kept and named.
             cleaned.code_is_one_of(&[0, 3]);
             assert_eq!(contents(&world), bytes, "{agent}");
             return;
@@ -298,7 +298,7 @@ fn every_agents_session_survives_cleanup_undo_and_restore() {
 
 #[test]
 fn recent_torn_record_means_session_may_run() {
-    // Their sessions count as idle after a turn, or did.
+    // The sessions of these agents count as idle after a turn, or did.
     for agent in ["droid", "kimi", "kimicode"] {
         let world = World::new();
         assert!(ordinary::write(agent, &world), "{agent}");
@@ -336,7 +336,7 @@ fn guide_shows_every_line_of_example_agent() {
             added.insert(format!("src/agent/{}", file.display()), text.lines().count());
         }
     }
-    // The example is built with every case only, so its imports are compared here.
+    // The example is compiled only with every case, so its imports are compared here.
     let code = std::fs::read_to_string(example.join("otter/mod.rs")).expect("a file");
     let imported = code.split("use crate::session::{").nth(1).and_then(|rest| rest.split('}').next()).expect("imports");
     let session = std::fs::read_to_string("src/session/mod.rs").expect("a file");
@@ -440,7 +440,7 @@ fn example_agent_of_guide_builds_and_lists_session() {
             }
         }
     }
-    // A target directory that only copies use, because both builds have the same names.
+    // A separate target directory for copies of the repository, because both builds use the same file names.
     let target = Path::new(env!("CARGO_BIN_EXE_rejoin")).ancestors().nth(2).expect("a target directory").join("guide");
     let run = std::process::Command::new("sh")
         .arg("-euc")
@@ -453,8 +453,8 @@ fn example_agent_of_guide_builds_and_lists_session() {
         .env_remove("REJOIN_FULL")
         .output()
         .expect("a shell");
-    let (answer, said) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success(), "{answer}{said}");
+    let (answer, stdout) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{answer}{stdout}");
     let listed = "otter\triver-1\twhere does the river end?\t/usr/bin\t2026-02-01T10:01:00Z\t210\t\n";
-    assert!(answer.starts_with(listed), "{answer}{said}");
+    assert!(answer.starts_with(listed), "{answer}{stdout}");
 }

@@ -20,7 +20,7 @@ fn said(details: Details) -> Vec<String> {
     details.messages.expect("messages").into_iter().map(|message| message.text).collect()
 }
 
-/// Lists the sessions that are visible from a directory.
+/// Lists the sessions that are found from a directory.
 fn seen_from(world: &World, dir: &Path, args: &[&str]) -> Vec<Session> {
     world.from(dir).rejoin([&["list", "--json"], args].concat()).code(0).sessions()
 }

@@ -1,4 +1,4 @@
-//! Threads of Amp that its clients kept in files. Read in the code of others, never measured.
+//! Threads of Amp that its clients stored in files. Known from other programs' code, never measured.
 
 use serde_json::json;
 
@@ -41,8 +41,8 @@ fn thread_is_listed_shown_and_resumed() {
     world.install("amp", "");
     let plan: ResumePlan = world.rejoin(["resume", &thread(1), "--json"]).plan();
     assert_eq!(plan.resume.argv, ["amp", "threads", "continue", &thread(1)]);
-    let said = world.rejoin(["resume", &thread(1), "--print"]).code(0).stderr();
-    assert!(said.contains("on its server"), "{said}");
+    let stderr = world.rejoin(["resume", &thread(1), "--print"]).code(0).stderr();
+    assert!(stderr.contains("on its server"), "{stderr}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Conversations of Antigravity CLI. Read in the code of others, never measured.
+//! Conversations of Antigravity CLI. Known from other programs' code, never measured.
 
 use crate::contract::{Details, Kind, ResumePlan, Session};
 use crate::fixtures::{Antigravity, antigravity_field as field, id, put};

@@ -1,4 +1,4 @@
-//! `archive` and `restore`: data is restored byte for byte and stored once, and no damage goes unnoticed.
+//! `archive` and `restore`: data is restored byte for byte and stored once, and all damage is detected.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -21,10 +21,10 @@ use crate::picture::{Picture, differences, picture};
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{Answer, NOW, World, stride};
 
-/// A directory that exists on every machine, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds have the same paths.
 pub(crate) const APP: &str = "/usr/bin";
 
-/// The stores: everything in the home except rejoin's own files.
+/// Returns a picture of the home without rejoin's own files.
 pub(crate) fn stores(world: &World) -> Picture {
     let mut picture = picture(&world.home());
     let own = [Path::new(".local/state"), Path::new(".local/share/rejoin")];
@@ -32,7 +32,7 @@ pub(crate) fn stores(world: &World) -> Picture {
     picture
 }
 
-/// Returns whether a directory only leads to rejoin's own, which changes its time.
+/// Returns whether a directory is only a parent of rejoin's own, which changes its time.
 fn is_way_there(path: &Path) -> bool {
     [Path::new(""), Path::new(".local"), Path::new(".local/share")].contains(&path)
 }
@@ -189,15 +189,15 @@ fn restore_of_executable_files_needs_trust() {
         put(&code, "[env]\n");
         world.rejoin(["archive", &id(1)]).code(0);
         wipe(&world);
-        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        let stderr = world.rejoin(["restore", &id(1)]).code(0).stderr();
         assert!(!code.exists(), "{}", code.display());
         world.rejoin(["show", "--path", &id(1)]).code(0);
         let command = format!("`rejoin restore {} --trust`", id(1));
-        assert!(said.contains(&code.display().to_string()) && said.contains(&command), "{said}");
+        assert!(stderr.contains(&code.display().to_string()) && stderr.contains(&command), "{stderr}");
         world.rejoin(["restore", &id(1), "--trust"]).code(0);
         assert_eq!(std::fs::read_to_string(&code).expect("the file"), "[env]\n");
-        let said = world.rejoin(["restore", &id(1)]).code(0).stderr();
-        assert!(!said.contains("--trust"), "{said}");
+        let stderr = world.rejoin(["restore", &id(1)]).code(0).stderr();
+        assert!(!stderr.contains("--trust"), "{stderr}");
     };
     check(&|world| {
         world.add(Claude::session(id(1)).in_dir(APP).turn("look", "ok"));
@@ -274,7 +274,7 @@ fn restore_brings_opencode_files() {
     comes_back(&world, &opencode_id(1), 5);
 }
 
-/// A home with one session that was archived and continued since, and others that are not archived.
+/// Creates a home with one session that was archived and continued since, and others that are not archived.
 fn world() -> World {
     let world = World::new();
     let session = || Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
@@ -321,8 +321,8 @@ fn archive_stores_only_new_data() {
     let second: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
     assert_eq!((second.items[0].result, second.details.stored_bytes), (ChangeResult::Unchanged, 0));
     for (args, verb) in [(&["archive"][..], "archived"), (&["archive", "--dry-run"], "would be archived")] {
-        let said = format!("0 sessions {verb}, 1 unchanged. Nothing is new in ~/.local/share/rejoin/archive.\n");
-        world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*said);
+        let summary = format!("0 sessions {verb}, 1 unchanged. Nothing is new in ~/.local/share/rejoin/archive.\n");
+        world.rejoin([args, &[&*id(1)]].concat()).code(0).stdout_eq(&*summary);
     }
     assert_eq!(archive_bytes(&dir), before);
     assert!(differences(&kept, &picture(&machine_dir(&dir).join("blobs"))).is_empty());
@@ -470,7 +470,7 @@ fn archive_full_repairs_damage_from_the_session() {
     let hint = format!("`rejoin archive --full claude:{}` repairs what that session still has", id(1));
     let verdict = world.rejoin(["archive", "--verify"]).code(4);
     assert!(verdict.stdout().contains(&hint), "{}", verdict.stdout());
-    // The command for another archive names it.
+    // The printed command for another archive has its path.
     let other = world.root().join("usb");
     copy_tree(&archive_dir(&world), &other);
     let verdict = world.rejoin(["archive", "--verify", "--archive-dir", other.to_str().expect("a path")]).code(4);
@@ -483,7 +483,7 @@ fn archive_full_repairs_damage_from_the_session() {
     let mended: Archive = world.rejoin(["archive", "--full", &id(1), "--json"]).code(0).json();
     assert!(mended.details.stored_bytes > 0);
     assert_sound(&world, "mended");
-    // A missing blob is noticed at once.
+    // A missing blob is noticed immediately.
     std::fs::remove_file(&blob).expect("a blob that goes");
     world.rejoin(["archive", &id(1)]).code(0);
     assert_sound(&world, "back again");
@@ -532,7 +532,7 @@ claude session 00000001-aaaa-4aaa-8aaa-000000000001 already exists with the same
 
 "#]]);
 
-    // A link on the way could lead anywhere.
+    // A link in the path could lead anywhere.
     let (project, elsewhere) = (path.parent().expect("a project"), world.dir("other"));
     std::fs::remove_dir_all(project).expect("a project that goes");
     std::os::unix::fs::symlink(&elsewhere, project).expect("a link");
@@ -560,7 +560,7 @@ Its files get the current time, because claude deletes old files; --keep-times k
 
     world.rejoin(["undo"]).code(0);
     world.rejoin(["undo"]).code(0);
-    // The sessions are four weeks old, and so old that they are overdue two weeks later.
+    // The sessions are four weeks old; two weeks later, their deletion is overdue.
     let later = world.with("REJOIN_NOW", "2026-03-15T12:00:00Z").rejoin(["restore", &id(1), "--keep-times"]).code(0);
     later.stderr_eq("warning: claude will delete it again when it next starts.\n");
     assert_eq!(modified(&claude), times[0].as_ref().copied().expect("a time"));
@@ -648,12 +648,12 @@ fn archive_reports_paths_that_it_could_not_read() {
     for choice in [&["--every"][..], &["--older-than", "1d"], &["--expiring", "30"]] {
         let args = || ["archive"].iter().chain(choice);
         let quiet = world.rejoin(args().chain(&["--quiet"])).code(3);
-        let said = quiet.stdout();
+        let stdout = quiet.stdout();
         assert!(
-            said.contains("\nrejoin archive: 0 sessions archived, 1 unchanged, 2 paths could not be read."),
-            "{said}"
+            stdout.contains("\nrejoin archive: 0 sessions archived, 1 unchanged, 2 paths could not be read."),
+            "{stdout}"
         );
-        assert_eq!((said.matches("left  ").count(), quiet.stderr()), (2, String::new()), "{choice:?}");
+        assert_eq!((stdout.matches("left  ").count(), quiet.stderr()), (2, String::new()), "{choice:?}");
         for plan in [&[][..], &["--dry-run"]] {
             let answer: Archive = world.rejoin(args().chain(plan).chain(&["--json"])).code(3).json();
             let about: Vec<&str> = answer.not_planned.iter().map(|one| one.about.as_str()).collect();
@@ -663,7 +663,7 @@ fn archive_reports_paths_that_it_could_not_read() {
             }
         }
     }
-    // Stores that are not asked for do not count.
+    // Stores that are not requested do not count.
     let pi: Archive = world.rejoin(["archive", "--every", "--agent", "pi", "--json"]).code(0).json();
     assert_eq!(pi.not_planned.len(), 0);
     world.rejoin(["archive", &id(1)]).code(0);
@@ -783,7 +783,7 @@ fn undo_keeps_a_session_continued_after_its_restore() {
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), longer);
 }
 
-/// The archive without files that name a process.
+/// Returns a picture of the archive without files that name a process.
 fn archive_of(world: &World) -> Picture {
     let mut picture = picture(&own_dir(world));
     picture.retain(|path, _| !path.ends_with("lock"));
@@ -859,7 +859,7 @@ fn a_failing_system_call_during_archive_loses_nothing() {
     }
 }
 
-/// A home whose sessions are only in the archive.
+/// Creates a home whose sessions are only in the archive.
 fn lost_world() -> World {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.").side_file("tool-results/a.txt", "a"));
@@ -977,7 +977,7 @@ fn only_a_complete_current_state_counts_as_archived() {
     let claude = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("a.txt", "a"));
     world.add(Amplifier::session(id(2)).in_dir(APP).turn("x", "y"));
     world.add(Jido::session(id(3)).in_dir(APP));
-    // A cleanup that would take every session of an agent is refused, unless the archive holds them.
+    // A cleanup that would remove every session of an agent is refused, unless they are archived.
     let held = || -> Vec<String> {
         age_tree(&world.home());
         let is_held = |agent: &str| {
@@ -991,7 +991,7 @@ fn only_a_complete_current_state_counts_as_archived() {
     assert_eq!(held(), Vec::<String>::new());
     world.rejoin(["archive", &id(1), &id(2)]).code(0);
     assert_eq!(held(), [id(2), id(1)]);
-    // A file more, other content, and a damaged blob.
+    // An extra file, other content, and a damaged blob.
     put(&claude.with_extension("").join("b.txt"), "b");
     assert_eq!(held(), [id(2)]);
     world.rejoin(["archive", "--every"]).code(0);
@@ -1031,7 +1031,7 @@ claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	
 
 #[test]
 fn sessions_of_real_clients_are_restored_byte_for_byte() {
-    // Sessions in databases do not come back as files: `kept` tests them.
+    // Sessions in databases are not restored as files; `kept` tests them.
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -1071,7 +1071,7 @@ fn archive_without_parent_directory_suggests_mkdir() {
              create it with `mkdir -p '{parent}'`\n"
         ));
     }
-    // There is nothing to read, so a new directory would not help.
+    // No archived session exists, so a new directory would not help.
     let args = ["restore", &id(1), "--archive-dir", dir_text];
     world.rejoin(args).code(5).stderr_eq(format!(
         "error: there is no archive in {shown}\nhint: {parent} does not exist; mount the disk that it is on\n"

@@ -1,4 +1,4 @@
-//! An archive that a program copies from machine to machine: its files arrive in any order, and in part.
+//! An archive that a program copies from machine to machine: its files arrive in any order, and some only in part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::fixtures::{Claude, Fixture as _, id, put};
 use crate::sync::Machines;
 use crate::world::Answer;
 
-/// The files of a directory without those that name a process, by their path below it.
+/// Returns the files of a directory, except those that name a process, by their relative path.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let below = |path: PathBuf| path.strip_prefix(dir).expect("a path below").to_owned();
     let mut files: BTreeMap<_, _> =
@@ -57,7 +57,7 @@ const REMOVING: [&[&str]; 5] = [
     &["sync", "--restore-deleted"],
 ];
 const MARCH: &str = "2026-03-01T12:00:00Z";
-/// Later than any time for which an unneeded file was kept.
+/// A time at which no unneeded file is kept any more.
 const JUNE: &str = "2026-06-01T12:00:00Z";
 
 #[test]
@@ -68,11 +68,11 @@ fn no_command_removes_files_of_another_machine() {
     assert_eq!(arriving.len(), 4, "two blobs and two manifests: {:?}", arriving.keys());
     for words in REMOVING {
         let machines = Copied::new();
-        // One machine has its own states in the archive already, the other has none.
+        // One machine already has its own states in the archive, the other one has none.
         let own = Claude::session(id(3)).in_dir(machines.0.home("cat").join("app")).turn("own", "ok");
         own.write_to(&machines.0.home("cat"));
         machines.run("cat", MARCH, &["sync"]).code(0);
-        // Every order of arrival passes through these subsets.
+        // Every order of arrival consists of these subsets.
         for subset in 0_u32..1 << arriving.len() {
             for (name, now) in [("bob", MARCH), ("bob", JUNE), ("cat", JUNE)] {
                 let copy = machines.copy_of(name);
@@ -94,8 +94,8 @@ fn no_command_removes_files_of_another_machine() {
             machines.run(name, JUNE, &["sync", "--restore-deleted"]).code(0);
             machines.run(name, JUNE, &["archive", "--verify"]).code(0);
             for (number, text) in [(1, "fix the cart"), (2, "count the tests")] {
-                let said = machines.run(name, JUNE, &["show", &id(number), "--transcript"]).code(0).stdout();
-                assert!(said.contains(text), "{words:?} on {name}: {said}");
+                let stdout = machines.run(name, JUNE, &["show", &id(number), "--transcript"]).code(0).stdout();
+                assert!(stdout.contains(text), "{words:?} on {name}: {stdout}");
             }
         }
     }
@@ -120,13 +120,13 @@ fn sync_keeps_own_files_that_arrive_again() {
     machines.copy(&whole, "ana");
     machines.run("ana", JUNE, &["archive", "--verify"]).code(0);
     machines.run("ana", JUNE, &["restore", &id(2)]).code(0);
-    // States that are gone for good are forgotten with the printed command.
+    // States that are lost are removed from the records with the printed command.
     std::fs::remove_dir_all(machines.copy_of("ana")).expect("a removal");
     std::fs::create_dir(machines.copy_of("ana")).expect("a directory");
     machines.run("ana", JUNE, &["delete", &id(2), "--yes"]).code(0);
     machines.run("ana", JUNE, &["archive", "--every"]).code(0);
-    let said = machines.run("ana", JUNE, &["archive", "--verify"]).code(4).stdout();
-    assert!(said.contains("`rejoin archive --every --full` forgets"), "{said}");
+    let stdout = machines.run("ana", JUNE, &["archive", "--verify"]).code(4).stdout();
+    assert!(stdout.contains("`rejoin archive --every --full` forgets"), "{stdout}");
     machines.run("ana", JUNE, &["archive", "--every", "--full"]).code(0);
     machines.run("ana", JUNE, &["archive", "--verify"]).code(0);
 }
@@ -156,8 +156,8 @@ fn sync_ignores_clocks_of_machines() {
     machines.0.say("ana", "more");
     machines.run("ana", "2026-03-02T12:00:00Z", &["sync"]).code(0);
     machines.copy(&files(&machines.copy_of("ana")), "bob");
-    let said = machines.run("bob", "2026-03-02T13:00:00Z", &["sync"]).code(0).stdout();
-    assert!(said.contains("1 updated"), "{said}");
+    let stdout = machines.run("bob", "2026-03-02T13:00:00Z", &["sync"]).code(0).stdout();
+    assert!(stdout.contains("1 updated"), "{stdout}");
     assert!(machines.0.said("bob").contains("more"));
 }
 

@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// An exchange: the question in a directory, and the answer.
+/// Returns an exchange: the question in a directory, and the answer.
 fn exchange(dir: &Path, asked: &str, answered: &str) -> Value {
     let workspace = json!({"workspace_folders": [{"repository_root": dir, "folder_root": dir}]});
     let request = json!([{"type": 0, "text_node": {"content": asked}}, {"type": 4, "ide_state_node": workspace}]);

@@ -14,7 +14,7 @@ fn info(session: &Path) -> Option<String> {
     std::fs::read_to_string(session.join("session-info.json")).ok()
 }
 
-/// The file for a session in `/home/ana/app` that began at the start time of the fixtures.
+/// The file of a session in `/home/ana/app` that began at the start time of the fixtures.
 const GOOD: &str =
     "{\n  \"working_dir\": \"/home/ana/app\",\n  \"created_at\": \"2026-02-01T10:00:00.000000+00:00\"\n}";
 
@@ -193,7 +193,7 @@ fn in_option_is_resolved_through_links() {
 #[test]
 fn backfill_uses_and_shows_strongest_evidence() {
     let world = World::new();
-    // metadata.json was overwritten by a resume from elsewhere; the event log still knows.
+    // A resume in another directory overwrote metadata.json; the event log still has the right one.
     let started =
         json!({"ts": "2026-02-01T10:00:00+00:00", "event": "session:start", "data": {"working_dir": "/home/ana/app"}});
     world.add(
@@ -202,13 +202,13 @@ fn backfill_uses_and_shows_strongest_evidence() {
             .file("events.jsonl", format!("{started}\n"))
             .turn("x", "y"),
     );
-    // Only a pointer of the Slack server knows.
+    // Only a pointer of the Slack server names the directory.
     world.add(Amplifier::session(id(2)).in_dir("/srv/bot").metadata("working_dir", json!(null)).turn("x", "y"));
     put(
         &world.home().join(".amplifier/server/slack-sessions.json"),
         json!([{"session_id": id(2), "working_dir": "/srv/bot"}]).to_string(),
     );
-    // Only the project's other sessions know.
+    // Only the project's other sessions name the directory.
     world.add(Amplifier::session(id(3)).in_dir("/srv/shop").turn("x", "y"));
     world.add(Amplifier::session(id(4)).in_dir("/srv/shop").events_only().turn("x", ""));
     let report = report(&world, &["--every"], 0);

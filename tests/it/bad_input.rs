@@ -1,4 +1,4 @@
-//! Broken, huge or hostile files cause one warning each, and the rest is listed in little memory.
+//! Broken, huge or hostile files cause one warning each; all other sessions are listed in little memory.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -41,14 +41,14 @@ fn append_long_record(path: &Path) {
 
 const HOSTILE: &str = "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\r\u{202e}txt.exe\u{200b}\nline two\ttabbed\u{0}";
 
-/// Fills a home with every kind of trouble; returns the ids that must be listed nevertheless and the
-/// paths that may be warned of.
+/// Fills a home with every kind of broken file. Returns the ids that must still be listed, and the paths that warnings
+/// may name.
 fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     let home = world.home();
     let (amplifier, claude) = (home.join(".amplifier/projects"), home.join(".claude/projects"));
     let mut bad = Vec::new();
 
-    // Sound sessions before, between and after the others.
+    // Valid sessions before, between and after the others.
     world.add(Amplifier::session(id(1)).in_dir("/a/first").turn("sound", "yes"));
     world.add(Claude::session(id(2)).in_dir("/a/first").turn("sound", "yes"));
     world.add(Claude::session(id(3)).in_dir("/z/last").turn("sound", "yes"));
@@ -94,7 +94,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     link(&amplifier, &amplifier.join("-c/sessions").join(id(13)));
     bad.extend([claude.join("-loop"), claude.join("-loop2"), claude.join("-c"), side, amplifier.join("-c")]);
 
-    // Much too large.
+    // A file far above the limit.
     let largest = world.add(Claude::session(id(14)).in_dir("/big").turn("huge", "x"));
     let last = std::fs::read_to_string(&largest).expect("a transcript");
     grow(&largest, huge(), &format!("\n{last}"));
@@ -114,7 +114,7 @@ fn fill(world: &World) -> (Vec<String>, Vec<PathBuf>) {
     put(&amplifier.join("-c/sessions").join(OsStr::from_bytes(b"caf\xe9")).join("metadata.json"), "{}\n");
     bad.push(claude.join("-caf\u{fffd}"));
 
-    // Text that commands a terminal.
+    // Text that a terminal interprets.
     world.add(Claude::session(id(19)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     world.add(Amplifier::session(id(20)).in_dir("/h").named(HOSTILE).turn(HOSTILE, HOSTILE));
 
@@ -144,16 +144,16 @@ fn commands_survive_every_kind_of_damage() {
         let (lines, peak) = world.measured(args);
         let lines = lines.code(0);
         assert!((1..MAX_KIB).contains(&peak), "{args:?} took {peak} KiB");
-        let said = lines.stderr();
+        let stderr = lines.stderr();
         let printed = lines.stdout();
         for id in &sound {
-            assert_eq!(printed.matches(&format!("\t{id}\t")).count(), 1, "{id} in {args:?}\n{printed}\n{said}");
+            assert_eq!(printed.matches(&format!("\t{id}\t")).count(), 1, "{id} in {args:?}\n{printed}\n{stderr}");
         }
         assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}', '\r', '\u{0}']), "{printed:?}");
         let tabs = if args.contains(&"--counts") { 8 } else { 6 };
         assert!(printed.lines().all(|line| line.matches('\t').count() == tabs), "{printed}");
-        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
-        let mut warned: Vec<&str> = said.lines().collect();
+        assert!(!stderr.contains(['\u{1b}', '\u{7}']), "{stderr:?}");
+        let mut warned: Vec<&str> = stderr.lines().collect();
         for line in &warned {
             assert!(line.starts_with("warning: cannot read "), "{line}");
             assert!(bad.iter().any(|path| line.contains(&*path.to_string_lossy())), "nothing is wrong here: {line}");
@@ -161,7 +161,7 @@ fn commands_survive_every_kind_of_damage() {
         warned.sort_unstable();
         let count = warned.len();
         warned.dedup();
-        assert_eq!(warned.len(), count, "a warning is repeated:\n{said}");
+        assert_eq!(warned.len(), count, "a warning is repeated:\n{stderr}");
     }
     let list = world.rejoin(["list", "--json"]).code(0);
     let ids: Vec<String> = list.sessions().into_iter().map(|session| session.id).collect();
@@ -303,15 +303,19 @@ fn move_to_an_overlong_name_is_refused_without_traces() {
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));
     world.add(Claude::session(id(2)).in_dir(&from).turn("a", "b"));
-    // One name that is too long, and many parts from which an agent makes one name.
+    // One name that is too long, and a path of many parts that an agent joins to one name.
     for (to, is_possible) in [("x".repeat(300), false), ([&*"x".repeat(100); 3].join("/"), true)] {
         let map = format!("{}={}/{to}", from.display(), world.root().display());
         for how in ["--dry-run", "--yes"] {
             let answer = world.rejoin(["move", "--map", &map, how]);
-            let said = answer.stdout() + &answer.stderr();
-            assert!(said.contains("longer than 255 bytes"), "{said}");
-            assert!(said.contains(&format!("claude {}", id(2))), "{said}");
-            assert_eq!(said.contains("moved  claude") || said.contains("would move  claude"), is_possible, "{said}");
+            let output = answer.stdout() + &answer.stderr();
+            assert!(output.contains("longer than 255 bytes"), "{output}");
+            assert!(output.contains(&format!("claude {}", id(2))), "{output}");
+            assert_eq!(
+                output.contains("moved  claude") || output.contains("would move  claude"),
+                is_possible,
+                "{output}"
+            );
         }
         if is_possible {
             world.rejoin(["undo"]).code(0);

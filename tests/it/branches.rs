@@ -11,7 +11,7 @@ use crate::fixtures::{Claude, Codex, Gemini, OpenCode, Pi, Qwen, id, opencode_id
 use crate::terminal::Seat;
 use crate::world::World;
 
-/// A session with six messages on an abandoned branch, and four in their place.
+/// Creates a session with six messages on an abandoned branch, and four in their place.
 fn rewound() -> Claude {
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("rename the tables", "Renamed them.");
     let session = session.turn("abandoned idea", "An answer to it.").turn("abandoned too", "Another answer.");
@@ -149,13 +149,13 @@ fn undone_messages_of_opencode_are_another_branch() {
     let report: DoctorReport = world.rejoin(["doctor", "--check", "other-branches", "--json"]).code(4).json();
     assert_eq!((report.findings.len(), report.findings[0].severity), (1, Severity::Warning));
 
-    // A session whose messages are all taken back is not empty.
+    // A session whose messages were all rolled back is not empty.
     world.add(session().undone_from(0));
     let plan: Cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--dry-run", "--json"]).code(0).json();
     assert!(plan.items.is_empty());
     let shown = details(&world, &[&opencode_id(1)]);
     assert_eq!((shown.session.kind, shown.session.health.len()), (Kind::Main, 0));
-    // Nor is one whose messages are not understood.
+    // Neither is one with messages in an unknown format.
     let strange = OpenCode::session(opencode_id(2)).in_dir("/usr").message(json!({"role": "robot"}), Vec::new());
     world.add(strange.message(json!({"role": "robot"}), Vec::new()).undone_from(0));
     let shown = details(&world, &[&opencode_id(2)]);

@@ -1,4 +1,5 @@
-//! Records that name a missing parent: every command counts what a resume sends, and `doctor --fix` joins the chain.
+//! Records that name a missing parent: every command counts the messages that a resume sends, and `doctor --fix` joins
+//! the chain.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::fixtures::{age_tree, id, lines, put};
 use crate::picture::picture_of_stores;
 use crate::world::World;
 
-/// The directory of the sessions.
+/// The launch directory of the sessions.
 const DIR: &str = "/usr/bin";
 
 /// Agents whose records name their parents, with the file of a session.
@@ -29,8 +30,8 @@ const TREES: &[(&str, &str)] = &[
     ("qwen", ".qwen/projects/-usr-bin/chats/ID.jsonl"),
 ];
 
-/// Agents whose resume follows no parents: they read a log or a list in its order, rows, or turns that a record rolls
-/// back. Copilot CLI records parents, and is not known to follow them.
+/// Agents whose resume does not follow parents: they read a log or a list in its order, or rows, or turns that a record
+/// rolls back. Copilot CLI records parents, but is not known to follow them.
 const IN_ORDER: &[&str] = &[
     "aider",
     "amp",
@@ -69,7 +70,7 @@ const IN_ORDER: &[&str] = &[
 enum Parent {
     Root,
     Missing,
-    /// The message this many places before.
+    /// The message that is this number of places before.
     Before(usize),
 }
 
@@ -248,7 +249,7 @@ fn all_commands_agree_on_the_active_branch() {
     ];
     let forests = (prop::collection::vec(parent, 2..24), 0..TREES.len());
     let outcome = runner.run(&forests, |(mut parents, agent)| {
-        // Without any parent, records are in the order of the file.
+        // Without parents, the records are in the order of the file.
         parents[0] = Parent::Root;
         parents[1] = Parent::Before(1);
         for (at, parent) in parents.iter_mut().enumerate() {

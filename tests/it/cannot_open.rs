@@ -1,4 +1,4 @@
-//! Sessions that their agents cannot open: every command says so before an agent is started, and names the way out.
+//! Sessions that their agents cannot open: every command reports that before an agent is started, and names the remedy.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::ordinary;
 use crate::picture::picture_of_stores;
 use crate::world::World;
 
-/// A way to damage a session of an agent, the words of the obstacle, and whether `doctor --fix` removes it.
+/// A kind of damage to a session of an agent, the text of the obstacle, and whether `doctor --fix` repairs it.
 type Damage = (&'static str, fn(&World), &'static str, bool);
 
 const DAMAGES: [Damage; 6] = [
@@ -27,7 +27,7 @@ const DAMAGES: [Damage; 6] = [
     ("kimicode", lose_state, "state.json is missing", false),
 ];
 
-/// Agents for which no obstacle is known that their own refusals, or the codes of `doctor` for them, do not name.
+/// Agents without a known obstacle other than their own refusals and the codes of `doctor` for these.
 const NONE_KNOWN: &[&str] = &[
     "aider",
     "amp",
@@ -64,7 +64,7 @@ const NONE_KNOWN: &[&str] = &[
     "vibe",
 ];
 
-/// A provider, the text of config.toml, and a further change.
+/// A provider, the contents of config.toml, and a further change.
 type Case<'a> = (&'static str, &'a str, &'a dyn Fn(&World));
 
 fn codex_with(provider: &str) -> Codex {
@@ -94,7 +94,7 @@ fn lose_ordinals(world: &World) {
     put(&path, lines(&records));
 }
 
-/// Makes the log longer than any text of Node.js, with a hole in its middle.
+/// Makes the log longer than the longest string of Node.js, with a hole in its middle.
 pub(crate) fn grow(world: &World) {
     ordinary::write("copilot", world);
     let path = find(world, "events.jsonl");
@@ -161,8 +161,8 @@ fn resume_refuses_session_that_agent_cannot_open() {
         let shown: Details = world.rejoin(["show", &session.id, "--json"]).code(0).json();
         assert!(shown.notes[0].contains(words), "{agent}: {:?}", shown.notes);
         for args in [&["--print"][..], &["--in", "/usr/bin"]] {
-            let said = world.rejoin([&["resume", session.id.as_str()], args].concat()).code(7).stderr();
-            assert!(said.contains(words) && said.contains("rejoin export"), "{agent}: {said}");
+            let stderr = world.rejoin([&["resume", session.id.as_str()], args].concat()).code(7).stderr();
+            assert!(stderr.contains(words) && stderr.contains("rejoin export"), "{agent}: {stderr}");
         }
         let plan: ResumePlan = world.rejoin(["resume", &session.id, "--in", "/usr/bin", "--json"]).json();
         assert!(plan.refusals.iter().any(|refusal| refusal.message.contains(words)), "{agent}");

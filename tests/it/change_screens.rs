@@ -7,7 +7,7 @@ use crate::world::World;
 
 const WIDTHS: [u16; 4] = [60, 80, 120, 200];
 
-/// Commands whose output is written for a terminal, in an order in which each has something to do.
+/// Commands whose output is written for a terminal, in an order in which each changes something.
 const CHANGES: &[&[&str]] = &[
     &["tag", "c7e8", "+shop"],
     &["rename", "licence", "Licences of the packages"],
@@ -103,7 +103,7 @@ fn cleanup_plan_shows_ten_sessions_and_totals() {
         assert!(shown.contains(" --apply ") && shown.lines().count() <= 24, "{shown}");
         assert_eq!(plan(columns, &["--all-items"]).matches("would remove  ").count(), 50);
     }
-    // A pipe gets all of them.
+    // A pipe gets all items.
     let piped = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
     assert_eq!(piped.matches("would remove  ").count(), 50, "{piped}");
 }
@@ -131,7 +131,7 @@ fn terminal_result_names_session_or_counts_by_agent() {
     assert!(removed.starts_with("3 sessions (claude 2, codex 1) removed, "), "{removed}");
     let restored = run(&["undo", "--yes"]);
     assert_eq!(restored, "Run 20260301-120000-3 (delete): 3 (claude 2, codex 1) restored.\n");
-    // Only what was removed is restored.
+    // Only removed items are restored.
     let undone = run(&["undo", "20260301-120000", "--yes"]);
     assert!(undone.ends_with("Run 20260301-120000 (tag): 1 undone.\n"), "{undone}");
 }
@@ -141,8 +141,8 @@ fn delete_prints_trash_retention_of_config() {
     let world = World::new();
     put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes"));
-    let said = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
-    assert!(said.contains("\n`rejoin cleanup` frees the space after 30 days; "), "{said}");
+    let stdout = world.rejoin(["delete", &id(1), "--yes"]).code(0).stdout();
+    assert!(stdout.contains("\n`rejoin cleanup` frees the space after 30 days; "), "{stdout}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The awkward home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
+//! The home of a comparison with other tools: one id in several places, and other causes of a wrong resume.
 //!
 //! Each row of that comparison is a test: the right answer or the right refusal, exit code and JSON.
 
@@ -7,7 +7,7 @@ use crate::fixtures::{Amplifier, Claude, amplifier_slug, claude_slug, id, put};
 use crate::terminal::shell;
 use crate::world::{Launch, World};
 
-/// One id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
+/// Creates one id three times: twice in Claude Code, as diverged copies, and once in Amplifier.
 fn one_id_three_times(order: &[usize]) -> World {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
@@ -53,8 +53,11 @@ fn resume_takes_the_newer_and_larger_copy_and_explains_it() {
         let world = one_id_three_times(&order);
         let answer = world.rejoin(["resume", &id(1), "--agent", "claude"]).code(0);
         assert_eq!(launched(&world).cwd, world.dir("beta"));
-        let said = answer.stderr();
-        assert!(said.contains("It has 2 copies") && said.contains("newest record and the most messages"), "{said}");
+        let stderr = answer.stderr();
+        assert!(
+            stderr.contains("It has 2 copies") && stderr.contains("newest record and the most messages"),
+            "{stderr}"
+        );
 
         let shown: contract::Details = world.rejoin(["show", &format!("claude:{}", id(1)), "--json"]).code(0).json();
         let [chosen, other] = shown.session.copies.as_slice() else { panic!("two copies") };
@@ -97,19 +100,19 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
                 assert_eq!(answer.plan().refusals[0].code, "other-copy");
                 continue;
             }
-            let said = answer.stderr();
+            let stderr = answer.stderr();
             let why = format!("in {} claude would continue copy 1 of session {}, not copy 2\n", app.display(), id(1));
-            assert!(said.contains(&why), "{said}");
-            assert!(said.contains(&format!("its project {}: ", claude_slug(&other))), "{said}");
-            assert!(said.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{said}");
+            assert!(stderr.contains(&why), "{stderr}");
+            assert!(stderr.contains(&format!("its project {}: ", claude_slug(&other))), "{stderr}");
+            assert!(stderr.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{stderr}");
         }
     }
     assert!(world.launched().is_none());
-    let said = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
-    assert!(said.contains("copy 2: ") && said.contains("chosen: you asked for copy 2"), "{said}");
-    // The other copy is opened, and so is this one where it is filed, without losing its number on the way.
-    let said = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
-    assert!(said.contains("because you asked for copy 1"), "{said}");
+    let stdout = world.rejoin(["show", &name, "--copy", "2"]).code(0).stdout();
+    assert!(stdout.contains("copy 2: ") && stdout.contains("chosen: you asked for copy 2"), "{stdout}");
+    // The other copy is opened, and this one from its own directory, and each keeps its number.
+    let stderr = world.rejoin(["resume", &name, "--copy", "1"]).code(0).stderr();
+    assert!(stderr.contains("because you asked for copy 1"), "{stderr}");
     assert_eq!(launched(&world).cwd, app);
     world.from(&other).rejoin(["resume", &name, "--copy", "2", "--in", "."]).code(0);
     assert_eq!(launched(&world).cwd, other);
@@ -117,8 +120,8 @@ fn resume_refuses_a_copy_that_the_agent_would_not_open() {
         world.home().join(".claude/projects").join(claude_slug(&app)).join(format!("{}.jsonl", id(1))),
     )
     .expect("a removal");
-    let said = world.rejoin(["resume", &name]).code(7).stderr();
-    assert!(said.contains(&format!("`rejoin resume {name} --trust`")), "{said}");
+    let stderr = world.rejoin(["resume", &name]).code(7).stderr();
+    assert!(stderr.contains(&format!("`rejoin resume {name} --trust`")), "{stderr}");
 }
 
 #[test]
@@ -219,17 +222,17 @@ fn move_suggests_each_candidate_of_moved_project() {
     let anywhere = format!("rejoin move {} NEW_DIR", plain.display());
     for args in [&["resume", &id(1)][..], &["show", &id(1)], &["doctor"]] {
         let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
-        let said = answer.stdout() + &answer.stderr();
+        let output = answer.stdout() + &answer.stderr();
         for command in &moves {
-            assert!(said.contains(command.as_str()), "{args:?}: {said}");
+            assert!(output.contains(command.as_str()), "{args:?}: {output}");
         }
-        assert!(said.contains("all 3 sessions follow"), "{args:?}: {said}");
-        assert!(!said.contains(&format!("best: {}", candidates[0].display())), "{args:?}: {said}");
+        assert!(output.contains("all 3 sessions follow"), "{args:?}: {output}");
+        assert!(!output.contains(&format!("best: {}", candidates[0].display())), "{args:?}: {output}");
     }
     for args in [&["resume", &id(4)][..], &["show", &id(4)], &["doctor", &id(4)]] {
         let answer = world.rejoin(args.iter().copied()).code_is_one_of(&[0, 4, 7]);
-        let said = answer.stdout() + &answer.stderr();
-        assert!(said.contains(&anywhere), "{args:?}: {said}");
+        let output = answer.stdout() + &answer.stderr();
+        assert!(output.contains(&anywhere), "{args:?}: {output}");
     }
     let mut seat = shell(&world, &format!("resume {}", "till"));
     seat.shows(&format!("3 of {} sessions", 6));
@@ -237,7 +240,7 @@ fn move_suggests_each_candidate_of_moved_project() {
     let screen = seat.shows("lets all 3 sessions follow");
     assert!(screen.contains("rejoin move"), "{screen}");
     seat.types("\x1b\x1b");
-    // The new place has no session, or an unrelated one; the directory that is gone is mentioned in either case.
+    // The new place has no session, or an unrelated one. The missing directory is mentioned in both cases.
     let note = format!(
         "3 sessions worked in {}, which is gone; if it was moved here, `{}` lets them follow.",
         shop.display(),
@@ -247,13 +250,13 @@ fn move_suggests_each_candidate_of_moved_project() {
     assert!(error.contains(&note), "{error}");
     world.add(Claude::session(id(7)).in_dir(&candidates[0]).turn("unrelated", "done"));
     let dir = candidates[0].to_str().expect("a text");
-    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
-    assert!(said.contains(&note), "{said}");
-    let said = world.on_terminal(200, ["list", "--dir", world.dir("a").to_str().expect("a text")]).code(0).stderr();
-    assert!(!said.contains("which is gone"), "{said}");
+    let stderr = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(stderr.contains(&note), "{stderr}");
+    let stderr = world.on_terminal(200, ["list", "--dir", world.dir("a").to_str().expect("a text")]).code(0).stderr();
+    assert!(!stderr.contains("which is gone"), "{stderr}");
     world.rejoin(["move", shop.to_str().expect("a text"), dir, "--yes"]).code(0);
-    let said = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
-    assert!(!said.contains("which is gone"), "{said}");
+    let stderr = world.on_terminal(200, ["list", "--dir", dir]).code(0).stderr();
+    assert!(!stderr.contains("which is gone"), "{stderr}");
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn resume_distrusts_a_directory_contradicting_the_store() {
     let mismatched =
         Amplifier::session(id(2)).in_dir(&alpha).turn("x", "y").metadata("working_dir", "/no/where".into());
     world.add(mismatched.session_info(&beta));
-    // Amplifier looks for a session in its own directory alone.
+    // Amplifier searches for a session in the session's own directory only.
     let error = world.rejoin(["resume", &id(2)]).code(7).stderr();
     assert!(error.contains(" --trust`") && !error.contains(" --in "), "{error}");
     assert!(world.launched().is_none());
@@ -302,8 +305,8 @@ fn titles_and_tags_with_a_slash_name_a_session() {
     for words in ["feat/login", "src/main.rs", "tag:a/b"] {
         assert_eq!(world.rejoin(["show", "--path", words]).code(0).stdout(), path, "{words}");
     }
-    let said = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
-    assert!(said.contains("no/where does not exist"), "{said}");
+    let stderr = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
+    assert!(stderr.contains("no/where does not exist"), "{stderr}");
     world.rejoin(["show", "--path", "./src/main.rs"]).code(5);
 }
 
@@ -420,7 +423,7 @@ fn id_beats_title_and_list_number() {
     assert_eq!(dir("1"), beta);
     assert_eq!(dir("2"), alpha);
     world.rejoin(["resume", "parser"]).code(6);
-    // The name of the world's directory is drawn, and shorter.
+    // The name of the world's directory is random, and shorter.
     world.rejoin(["resume", "1234567"]).code(5);
     let text = world.rejoin(["backfill", "1"]).code(2).stderr();
     assert!(text.contains("number in the list"), "{text}");
@@ -467,14 +470,14 @@ fn show_gives_the_reason_and_remedy_if_a_resume_is_refused() {
         (3, "does not exist", "--in .`"),
         (4, "has 2 copies", "--copy 1`"),
     ] {
-        let said = resume(n);
-        assert!(said.starts_with("refused: ") && said.contains(why), "{said}");
-        assert!(said.contains(&format!("`rejoin resume claude:{} {way}", id(n))), "{said}");
-        assert!(!said.contains("&& claude"), "{said}");
+        let stderr = resume(n);
+        assert!(stderr.starts_with("refused: ") && stderr.contains(why), "{stderr}");
+        assert!(stderr.contains(&format!("`rejoin resume claude:{} {way}", id(n))), "{stderr}");
+        assert!(!stderr.contains("&& claude"), "{stderr}");
         let refused = world.rejoin(["resume", &id(n)]);
         let error = refused.stderr();
         let first = error.lines().next().and_then(|line| line.strip_prefix("error: ")).expect("an error");
-        assert!(said.contains(first), "{said}: {error}");
+        assert!(stderr.contains(first), "{stderr}: {error}");
     }
 }
 
@@ -541,7 +544,7 @@ fn words_in_no_title_open_message_search() {
     let error = world.rejoin(["resume", "claude:it's", "--json"]).code(5).error();
     let hint = error.hint.unwrap_or_default();
     assert!(hint.contains("`rejoin search --agent claude \"it's\" --pick`"), "{hint}");
-    // A mistyped title and the start of an id have a better answer.
+    // A mistyped title and the prefix of an id have a better answer.
     for (args, said) in [("show Mali", "are the closest"), ("show 31c5", "rejoin list --all")] {
         let (status, screen) = shell(&world, args).ends();
         assert_eq!(status, Some(5), "{screen}");

@@ -26,7 +26,7 @@ fn desktop_tasks_are_resumed_with_their_config_directory() {
     let record = json!({"sessionId": "local_a", "cliSessionId": id(1), "title": "Invoices of May", "cwd": app});
     put(&task(&world, "", "local_a.json"), record.to_string());
     put(&task(&world, "", "rpm/.claude/projects/-w/notes.jsonl"), "{}\n");
-    // Other state of the app has the same depth.
+    // Other state of the app is at the same depth.
     let other = task(&world, "", "x").ancestors().nth(3).expect("a path").join("skills-plugin").join(id(7));
     put(&other.join("local_c/.claude/projects/-w").join(format!("{}.jsonl", id(3))), "{}\n");
     age_tree(&world.home());

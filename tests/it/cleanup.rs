@@ -20,14 +20,14 @@ use crate::sample_home::sample_home;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 pub(crate) fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// Writes a fixture with the date of another day; all fixtures begin on one day.
+/// Writes a fixture with the date of another day, because all fixtures begin on the same day.
 #[expect(clippy::needless_pass_by_value, reason = "a fixture is built where it is added")]
 fn add_on(world: &World, day: &str, fixture: impl Fixture) {
     let scratch = tempfile::tempdir().expect("a directory");
@@ -49,7 +49,7 @@ fn add_on(world: &World, day: &str, fixture: impl Fixture) {
     }
 }
 
-/// Days of a year before now, of which the first three are older than a month.
+/// Days of the year before now; the first three are more than a month ago.
 const DAYS: [&str; 7] =
     ["2025-04-01", "2025-09-15", "2026-01-15", "2026-02-01", "2026-02-10", "2026-02-20", "2026-02-27"];
 const OLD: usize = 3;
@@ -95,7 +95,7 @@ fn fill_year(world: &World, days: &[&str]) {
     age_tree(&world.home());
 }
 
-/// The files of a picture; directories may be left empty.
+/// Returns the files of a picture, because directories may be left empty.
 fn files(picture: &Picture) -> BTreeSet<&PathBuf> {
     const KIND: u32 = 0o170_000;
     const DIRECTORY: u32 = 0o040_000;
@@ -129,13 +129,13 @@ fn cleanup_removes_only_old_sessions_and_undo_restores_all() {
     let undone: Undo = answer.json();
     assert_eq!((undone.done, undone.refused), (OLD as u64 * families, 0));
     assert_same(&before, &stores(&world), "after undo");
-    // Claude Code would delete a session that is 28 days old with a period of 20.
+    // With a period of 20 days, Claude Code would delete a session that is 28 days old.
     assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
     assert!(undone.warnings[0].starts_with("claude will delete 6 of these sessions"), "{:?}", undone.warnings);
     assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
 }
 
-/// A home of some old sessions, and enough new ones that no fuse blows.
+/// Creates a home with some old sessions, and enough new ones that no guard refuses the cleanup.
 pub(crate) fn world() -> World {
     let world = World::new();
     for n in 1..=3 {
@@ -149,13 +149,13 @@ pub(crate) fn world() -> World {
     world
 }
 
-/// Sets when a file was changed.
+/// Sets the modification time of a file.
 fn touch(path: &Path, at: &str) {
     let file = std::fs::File::options().append(true).open(path).expect("a file");
     file.set_modified(at.parse::<jiff::Timestamp>().expect("a time").into()).expect("a time");
 }
 
-/// The record of a client that has a session open, with the id of this process.
+/// Returns the record of a client that has a session open, with the id of this process.
 fn registration(n: u32) -> serde_json::Value {
     let pid = std::process::id();
     let ticks = start_of(std::process::id());
@@ -239,31 +239,31 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     let world = world().with_processes();
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
     let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
-    // Another process has it open for writing.
+    // Another process has the transcript open for writing.
     world.add(old(21));
     let open = std::fs::File::options().append(true).open(file(21)).expect("a transcript");
-    // A running process registered itself for it.
+    // A running process registered itself for the session.
     world.add(old(22));
     let registration = registration(22);
     put(&world.home().join(".claude/sessions/1.json"), registration.to_string());
     // A record without a time was added half an hour ago.
     world.add(old(23).title("x"));
     touch(&file(23), "2026-03-01T11:30:00Z");
-    // Its last time is in the future.
+    // The last time is in the future.
     world.add(Claude::session(id(24)).in_dir(APP).at("2026-03-02T10:00:00Z").turn("x", "y"));
-    // No line in it can be read.
+    // No line of the transcript can be read.
     put(&file(25), "neither JSON\nnor anything else\n");
     touch(&file(25), "2025-11-01T10:00:00Z");
-    // A child session of it is new.
+    // A sub-agent of the session is new.
     world.add(old(26));
     let fork = Claude::session(id(27)).in_dir(APP).at("2026-02-20T10:00:00Z").fork_of(&id(26)).turn("x", "y");
     world.add(fork.then_on_its_own().turn("more", "ok"));
     world.add(old(28));
     world.rejoin(["pin", &id(28)]).code(0).stdout_eq(format!("pinned  claude {}\n", id(28)));
     world.add(old(29));
-    // JidoCode cannot load it.
+    // JidoCode cannot load the session.
     world.add(Jido::session(id(30)).closed_at("2025-11-01T10:00:00Z").key("version", json!(99)));
-    // One of its two copies cannot be read.
+    // One of the two copies of the session cannot be read.
     world.add(old(31));
     let copy = world.add(old(31).filed_under("-elsewhere"));
     std::fs::remove_file(&copy).expect("a file");
@@ -288,7 +288,7 @@ fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
     drop(open);
 }
 
-/// A menu-bar program asks Claude Code for its limits every few minutes, and leaves a session each time.
+/// A menu-bar program asks Claude Code for its limits every few minutes; each request leaves a session.
 #[test]
 fn cleanup_filters_select_only_probe_sessions() {
     let world = World::new();
@@ -322,10 +322,10 @@ fn cleanup_filters_select_only_probe_sessions() {
         (&["delete", &id(11), "--is", "exec", "--yes"], 5, "does not pass the filters"),
     ];
     for (args, code, why) in refusals {
-        let said = world.rejoin(args).code(code).stderr();
-        assert!(said.contains(why), "{said}");
+        let stderr = world.rejoin(args).code(code).stderr();
+        assert!(stderr.contains(why), "{stderr}");
     }
-    // Neither `latest` nor the directory means a probe, though a probe is newest.
+    // Neither `latest` nor the directory selects a probe, though a probe is the newest session.
     for name in ["latest", "."] {
         let newest = world.from(APP).rejoin(["resume", name, "--print"]).code(0).stdout();
         assert!(real.iter().any(|id| newest.contains(id)), "{name}: {newest}");
@@ -354,14 +354,14 @@ fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
     for (at, why) in [("2026-02-25T10:00:00Z", KeptFor::NewerFile), ("2026-03-01T11:59:00Z", KeptFor::Recent)] {
         touch_all(at);
         let plan = plan(&world, &["--older-than", "30d"]);
-        // The others have a title as their last record, or another file without a time.
+        // The other sessions have a title as their last record, or another file without a time.
         assert_eq!(plan.ids(), [id(23)], "{plan:#?}");
         assert_eq!((plan.kept(why), plan.kept(KeptFor::Newer)), (5, 6), "{:#?}", plan.details.kept);
     }
     touch_all("2026-02-25T10:00:00Z");
-    let said = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("5 with old records, but a newer file without times"), "{said}");
-    // A prompt after the title dates the file again.
+    let stdout = world.rejoin(["cleanup", "--dry-run"]).code(0).stdout();
+    assert!(stdout.contains("5 with old records, but a newer file without times"), "{stdout}");
+    // A prompt after the title gives the file a time again.
     let mut text = std::fs::read_to_string(&titled).expect("a transcript");
     let first = text.lines().next().expect("a record").to_owned();
     text.push_str(&format!("{first}\n"));
@@ -371,7 +371,7 @@ fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
     assert_eq!(plan(&world, &["--older-than", "30d"]).ids(), [id(21), id(22), id(23)]);
 }
 
-/// Every agent that keeps sessions in files.
+/// Tests every agent that stores sessions in files.
 #[test]
 fn new_file_times_make_no_session_newer() {
     let world = World::new();
@@ -383,11 +383,11 @@ fn new_file_times_make_no_session_newer() {
     let going: BTreeSet<String> = plan.items.iter().filter_map(|item| Some(format!("{:?}", item.agent?))).collect();
     let expected = ["amplifier", "claude", "codex", "gemini", "jido", "pi", "qwen"].map(str::to_owned);
     assert_eq!(going, BTreeSet::from(expected));
-    // Copilot CLI, Kimi and both forms of Vibe have files without times, as the tool results of Claude Code.
+    // Copilot CLI, Kimi and both formats of Vibe have files without times, like the tool results of Claude Code.
     assert_eq!(plan.kept(KeptFor::NewerFile), 5);
 }
 
-/// The commands of README.md, in a clone that git has just written.
+/// Runs the commands of README.md in a new clone.
 #[test]
 fn cleanup_of_the_sample_home_works_in_a_fresh_clone() {
     let world = sample_home();
@@ -431,7 +431,7 @@ fn cleanup_respects_filters_and_limits() {
     // A session's size counts its sub-agents.
     let total: u64 = sessions.iter().filter(|one| one.kind != Kind::Subagent).filter_map(|one| one.size_bytes).sum();
     let plan = plan(&world, &["--max-total", &(total - 4000).to_string()]);
-    // The oldest go first, and no more than has to.
+    // The oldest sessions are removed, and only as many as necessary.
     assert_eq!(plan.ids(), [id(1), id(2), id(3)], "{plan:#?}");
     assert!(plan.items.iter().all(|item| item.code == "over-total"));
     for wrong in [&["--any-age", "--older-than", "1d"][..], &["--max-total", "x"], &["--exit-code"], &["--exclude", ""]]
@@ -454,7 +454,7 @@ fn cleanup_refuses_a_likely_mistake() {
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
     assert_eq!((shown.details.refused, shown.planned), (Some(Guard::Clock), 9));
-    // All sessions of another agent, and most of the others.
+    // Removes all sessions of another agent, and most of the others.
     world.add(Jido::session(id(21)));
     assert_eq!(
         world
@@ -464,7 +464,7 @@ fn cleanup_refuses_a_likely_mistake() {
             .code,
         "more-than-half"
     );
-    // A clock that jumped a year ahead must not empty the home, nor the trash.
+    // If the clock jumped a year ahead, neither the home nor the trash is emptied.
     world.rejoin(["cleanup", "--yes"]).code(0);
     let later = world.with("REJOIN_NOW", "2027-03-01T12:00:00Z").rejoin(["cleanup", "--yes"]).code(7);
     later.stderr_eq(snapbox::str![[r#"
@@ -491,7 +491,7 @@ fn cleanup_cutoff_is_exact_across_clock_changes() {
     ] {
         let world = World::new();
         for (n, at) in [(1, goes), (2, stays), (3, stays)] {
-            // One record per minute; one decides.
+            // One record per minute around the cutoff.
             world.add(Claude::session(id(n)).in_dir(APP).at(at).prompt("x"));
         }
         let call = world.with("REJOIN_NOW", now).with("TZ", zone);
@@ -549,13 +549,13 @@ fn pins_are_listed_and_removed() {
     world.rejoin(["pin", "--remove", "0000000"]).code(6);
     world.rejoin(["pin", "--remove", "00000003"]).code(5);
     world.rejoin(["pin", "--remove", "00000002"]).code(0);
-    // As for `pin`, a title names a session, too, but only one that is pinned.
+    // As for `pin`, a title selects a session, too, but only a pinned one.
     world.rejoin(["pin", "old 2"]).code(0);
     world.rejoin(["pin", "--remove", "old"]).code(6);
     world.rejoin(["pin", "--remove", "old 3"]).code(5);
     world.rejoin(["pin", "--remove", "old 2"]).code(0);
     assert!(pinned(1) && !pinned(2));
-    // Without readable pins, the sessions that must stay are unknown.
+    // Without readable pins, it is unknown which sessions must be kept.
     let pins = world.home().join(".local/state/rejoin/pins.json");
     for text in ["{", r#"{"format_version": 2, "pins": []}"#] {
         std::fs::write(&pins, text).expect("a file");
@@ -564,7 +564,7 @@ fn pins_are_listed_and_removed() {
     }
 }
 
-/// Adds a record of this moment to a session.
+/// Adds a record with the current time to a session.
 fn continue_session(project: &Path, n: u32) {
     let path = project.join(format!("{}.jsonl", id(n)));
     let record = json!({"type": "user", "timestamp": "2026-03-01T11:59:59Z", "sessionId": id(n)});
@@ -572,7 +572,7 @@ fn continue_session(project: &Path, n: u32) {
     writeln!(file, "{record}").expect("a record");
 }
 
-/// Runs a cleanup, and interferes when its plan is made: it then waits for a lock that is held until then.
+/// Runs a cleanup, and interferes after its plan is made: a lock that is held until then makes it wait.
 fn cleaned_up_meanwhile(world: &World, format: &str, interfere: impl FnOnce()) -> std::process::Output {
     let state = world.home().join(".local/state/rejoin");
     std::fs::create_dir_all(&state).expect("a directory");
@@ -614,9 +614,9 @@ fn cleanup_reports_when_every_session_is_skipped() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(said.matches("skipped  claude ").count(), 3, "{said}");
-    assert!(said.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(stdout.matches("skipped  claude ").count(), 3, "{stdout}");
+    assert!(stdout.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{stdout}");
     assert_eq!(output.status.code(), Some(3));
 }
 
@@ -669,7 +669,7 @@ fn cleanup_touches_nothing_outside_the_store() {
     // A hard link has another name elsewhere.
     let transcript = root.join("projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(3)));
     std::fs::hard_link(&transcript, outside.join("other name")).expect("a link");
-    // A project's name contains a newline, and so does a file's.
+    // The names of a project and of a file contain a newline.
     let odd = Claude::session(id(4)).in_dir("/odd\nname").filed_under("-odd\nname").at("2025-11-01T10:00:00Z");
     world.add(odd.turn("x", "y").side_file("tool-results/odd\nname.txt", "z"));
     age_tree(&world.home());
@@ -704,7 +704,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
     age_tree(&world.home());
     let before = stores(&world);
     for (mount, what) in [("mount -t tmpfs none", "another device"), ("mount --bind \"$2\"", "the same one")] {
-        // A separate namespace, in which any user may mount; nothing is left of it afterwards.
+        // A separate namespace, in which any user may mount; it disappears afterwards.
         let script = format!("{mount} \"$1\" && echo \"$2\" > \"$1/new.txt\" && exec \"$0\" cleanup --yes --json");
         let mut command = world.from(world.root()).command("/usr/bin/unshare");
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, env!("CARGO_BIN_EXE_rejoin")]);
@@ -721,7 +721,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &stores(&world), "after undo");
     }
-    // A directory in the trash in which something was mounted since is purged without the mount.
+    // A purge of a directory in the trash leaves a file system that was mounted in it since.
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     let trash = walkdir::WalkDir::new(world.home().join(".local/state/rejoin")).into_iter().filter_map(Result::ok);
     let inside = trash.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("tool-results")).expect("a place");
@@ -750,7 +750,7 @@ fn real_sessions_are_removed_and_restored_completely() {
         let main = left.iter().filter(|session| session.kind != Kind::Subagent);
         assert_eq!(main.count() as u64, kept, "{agent}: {:?}", done.details.kept);
         assert!(!left.iter().any(|session| done.ids().contains(&session.id.as_str())), "{agent}");
-        // No other files were removed.
+        // No other file was removed.
         let gone: Vec<PathBuf> = before.keys().filter(|path| !stores(&world).contains_key(*path)).cloned().collect();
         let is_memory = |path: &PathBuf| path.iter().any(|part| part == "memory" || part == "settings.json");
         assert!(!gone.iter().any(is_memory), "{agent}: {gone:#?}");
@@ -911,8 +911,9 @@ fn ndjson_plan_equals_json_plan() {
 #[test]
 fn cleanup_plan_explains_kept_sessions() {
     let world = world();
-    let said = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
-    assert!(said.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{said}");
-    let said = world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
-    assert!(said.contains(" newest of "), "{said}");
+    let stdout = world.rejoin(["cleanup", "--agent", "codex", "--tag", "shop", "--dry-run"]).code(0).stdout();
+    assert!(stdout.starts_with("Kept: 9 not matched by --agent and --tag.\n"), "{stdout}");
+    let stdout =
+        world.rejoin(["cleanup", "--keep-last", "1", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+    assert!(stdout.contains(" newest of "), "{stdout}");
 }

@@ -1,4 +1,4 @@
-//! `cleanup --archive`: removed sessions are in the archive first, whatever happens in between.
+//! `cleanup --archive`: removed sessions are archived first, whatever happens in between.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::picture::Picture;
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 fn archived(world: &World) -> Vec<String> {
@@ -42,7 +42,7 @@ fn cleanup_archives_sessions_before_removal() {
     for n in 1..=3 {
         world.rejoin(["restore", &id(n), "--keep-times"]).code(0);
     }
-    // Parent directories are created again.
+    // Parent directories are created again, with new times.
     let files =
         |picture: Picture| picture.into_iter().filter(|(path, _)| path.extension().is_some()).collect::<Picture>();
     assert_same(&files(before), &files(stores(&world)), "restored");
@@ -108,13 +108,13 @@ fn guards_count_current_archived_session_as_kept() {
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     world.rejoin(["archive", "--every"]).code(0);
     assert_eq!(refused(&world), None);
-    // A damaged archive does not count as one.
+    // Sessions in a damaged archive do not count as archived.
     let blobs = crate::archive::own_dir(&world).join("blobs");
     let aside = world.root().join("blobs");
     std::fs::rename(&blobs, &aside).expect("blobs that go");
     assert_eq!(refused(&world), Some(Guard::WholeAgent));
     std::fs::rename(&aside, &blobs).expect("blobs that come back");
-    // An old state of a session that has changed since does not count, either.
+    // An archived state does not count if the session has changed since.
     for n in 11..=16 {
         let path = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(n)));
         let text = std::fs::read_to_string(&path).expect("a transcript");
@@ -122,7 +122,7 @@ fn guards_count_current_archived_session_as_kept() {
     }
     age_tree(&world.home().join(".claude"));
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
-    // Sessions that are archived first are safe as well; a clock that jumped is a different case.
+    // Sessions that are archived first are safe as well; a wrong clock is refused in any case.
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.done, all.details.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();

@@ -1,4 +1,5 @@
-//! Cline CLI's sessions: two files a session, sub-agents in the folder of their parent, and a resume in a terminal only.
+//! Cline CLI's sessions: two files per session, sub-agents in the folder of their parent, and a resume only at a
+//! terminal.
 
 use std::path::{Path, PathBuf};
 
@@ -32,13 +33,13 @@ fn folder(world: &World, id: &str) -> PathBuf {
 }
 
 /// Writes a session with additional fields in its file.
-pub(crate) fn add(world: &World, id: &str, said: &Value, list: &[Value]) -> PathBuf {
+pub(crate) fn add(world: &World, id: &str, fields: &Value, list: &[Value]) -> PathBuf {
     let folder = folder(world, id);
     let mut meta = json!({
         "version": 1, "session_id": id, "started_at": "2026-02-01T10:00:00.000Z", "status": "completed", "pid": 4_194_305,
         "model": "model-a", "cwd": APP, "prompt": "raw", "messages_path": folder.join(format!("{id}.messages.json")),
     });
-    meta.as_object_mut().expect("an object").extend(said.as_object().expect("an object").clone());
+    meta.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
     put(&folder.join(format!("{id}.json")), serde_json::to_string_pretty(&meta).expect("JSON"));
     put(&folder.join(format!("{id}.messages.json")), messages(list));
     folder
@@ -75,8 +76,8 @@ fn list_reads_both_files_of_a_session() {
     assert_eq!((session.git_branch.as_deref(), session.model.as_deref()), (Some("main"), Some("model-c")));
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:02:00Z"));
     assert_eq!((session.kind, session.liveness, session.health), (Kind::Main, Liveness::Idle, Vec::new()));
-    let said: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();
-    assert_eq!(said, ["fix the parser", r#"run_commands {"commands":["ls"]}"#, "→ a b", "Done.", "more", "400"]);
+    let texts: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();
+    assert_eq!(texts, ["fix the parser", r#"run_commands {"commands":["ls"]}"#, "→ a b", "Done.", "more", "400"]);
 }
 
 #[test]
@@ -119,14 +120,14 @@ fn delete_notes_the_stale_entry_in_clines_list() {
     for id in [ID, "1769940000002_bbbbb", "1769940000003_ccccc"] {
         add(&world, id, &json!({}), &[typed("look"), reply("ok")]);
     }
-    let said = world.rejoin(["delete", ID, "--dry-run"]).code_is_one_of(&[0, 4]).stderr();
-    assert!(!said.contains("still lists"), "{said}");
-    let said = world.rejoin(["delete", ID, "--yes"]).code(0).stderr();
+    let stderr = world.rejoin(["delete", ID, "--dry-run"]).code_is_one_of(&[0, 4]).stderr();
+    assert!(!stderr.contains("still lists"), "{stderr}");
+    let stderr = world.rejoin(["delete", ID, "--yes"]).code(0).stderr();
     let command = format!("`cline history delete --session-id {ID}`");
-    assert!(said.contains("Cline CLI still lists removed sessions") && said.contains(&command), "{said}");
-    let said =
+    assert!(stderr.contains("Cline CLI still lists removed sessions") && stderr.contains(&command), "{stderr}");
+    let texts =
         world.rejoin(["cleanup", "--older-than", "1d", "--keep-last", "0", "--allow-all", "--yes"]).code(0).stderr();
-    assert_eq!(said.matches("`cline history delete --session-id ID`").count(), 1, "{said}");
+    assert_eq!(texts.matches("`cline history delete --session-id ID`").count(), 1, "{texts}");
 }
 
 #[test]

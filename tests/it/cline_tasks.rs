@@ -16,7 +16,7 @@ pub(crate) fn storage(home: &Path, editor: &str) -> PathBuf {
     home.join(config).join(editor).join(EXTENSION)
 }
 
-/// A message at this minute after ten o'clock.
+/// Returns a message at this minute after ten o'clock.
 pub(crate) fn message(minute: u64, kind: &str, what: &str, text: &str) -> Value {
     json!({"ts": 1_769_940_000_000 + 60_000 * minute, "type": kind, kind: what, "text": text, "partial": false})
 }

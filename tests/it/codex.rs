@@ -1,4 +1,4 @@
-//! Codex's sessions: both vocabularies, packed and archived rollouts, locks, and how they are resumed.
+//! Codex's sessions: both formats, compressed and archived rollouts, locks, and their resume.
 
 use std::path::{Path, PathBuf};
 
@@ -60,10 +60,10 @@ fn show_reads_a_rollout() {
 
 #[test]
 fn old_and_new_records_give_same_counts() {
-    let said = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
+    let with_turns = |session: Codex| session.turn("one", "1").tool("ls", "a.txt").reply("2").prompt("three");
     let sessions = [
-        said(Codex::session(id(1))),
-        said(Codex::session(id(1)).in_old_words()),
+        with_turns(Codex::session(id(1))),
+        with_turns(Codex::session(id(1)).in_old_words()),
         Codex::session(id(1))
             .in_old_words()
             .turn("one", "1")
@@ -72,7 +72,7 @@ fn old_and_new_records_give_same_counts() {
             .reply("2")
             .prompt("three"),
         Codex::session(id(1)).turn("one", "1").in_old_words().tool("ls", "a.txt").reply("2").prompt("three"),
-        said(Codex::session(id(1)).bare()),
+        with_turns(Codex::session(id(1)).bare()),
     ];
     for (case, fixture) in sessions.into_iter().enumerate() {
         let world = World::new();
@@ -163,7 +163,7 @@ fn resume_passes_full_id_and_directory() {
     assert_eq!(launch.argv, ["codex", "resume", &id(1)]);
     assert_eq!((launch.cwd.as_path(), launch.variable("PWD")), (app.as_path(), app.to_str()));
 
-    // `exec` requires a git repository without an option, and takes no directory.
+    // Without an option, `exec` requires a git repository, and it takes no directory.
     world.rejoin(["resume", "latest", "--prompt", "go on", "--", "--json"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["codex", "exec", "--skip-git-repo-check", "resume", &id(1), "--json", "go on"]);
@@ -223,7 +223,7 @@ fn huge_first_line_keeps_fields_before_instructions() {
         assert_eq!((session.launch_path(), session.start_dir.as_deref()), (app.to_str(), app.to_str()), "{bytes}");
         assert_eq!((session.created_at.as_deref(), counts(&session)), (Some(START), (Some(2), Some(2))), "{bytes}");
         assert!(session.health.is_empty() && session.resumable, "{bytes}: {:?}", session.health);
-        // A title other than the prompt would be a name; there is none.
+        // A title other than the prompt would be a name; the session has none.
         assert_eq!(session.title, None);
     }
 }
@@ -276,7 +276,7 @@ fn plain_rollout_takes_precedence_over_compressed() {
 #[test]
 fn truncated_compressed_rollout_is_reported() {
     let world = World::new();
-    // Text without a pattern, so that packing makes more than one block of it.
+    // Text without repetitions, so that compression makes more than one block of it.
     let text: String = (0_u64..20_000).map(|n| format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     let path = world.add(Codex::session(id(1)).turn("one", &text).packed());
     let bytes = std::fs::read(&path).expect("a file");
@@ -319,7 +319,7 @@ fn resume_prefers_an_active_copy_to_an_archived_one() {
         let shown: Details = world.rejoin(["show", &id(1), "--json"]).code(0).json();
         assert_eq!(shown.session.copies[1].compared, Some(Compared::Identical));
 
-        // Even if it continued before it was archived: Codex would report it as archived.
+        // Codex would report the session as archived, even if it continued before that.
         let longer = session.turn("two", "2").archived();
         world.add(if packed { longer.packed() } else { longer });
         let plan = plan(&world, [&id(1)]);
@@ -489,7 +489,7 @@ mod database {
         assert_eq!(sessions[1].start_dir.as_deref(), Some("/home/ana/one"));
     }
 
-    /// Two files with the same words, on two days.
+    /// Creates two files with the same messages, of two days.
     fn two_of_one(world: &World) -> [PathBuf; 2] {
         ["sessions/2026/02/01", "sessions/2027/01/05"]
             .map(|folder| world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1").in_folder(folder)))
@@ -561,7 +561,7 @@ mod database {
         let command = format!("mkdir -p {0}/former && mv {0}/state_*.sqlite* {0}/former/", root.display());
         let found = world.rejoin(["doctor", "--check", "unlisted"]).code(4);
         assert!(found.stdout().contains(&command) && found.stdout().starts_with("warning"), "{}", found.stdout());
-        // In a backup, the paths in its list mean nothing.
+        // In a backup, the paths in the list are not valid.
         let home = world.home();
         let home = home.to_str().expect("a path in Unicode");
         assert_eq!(world.rejoin(["--home", home, "list", "--json"]).code(0).sessions()[0].health, Vec::<String>::new());
@@ -577,7 +577,7 @@ mod database {
         let linked = world.root().join("linked");
         std::os::unix::fs::symlink(world.home(), &linked).expect("a link");
         let inside = path.strip_prefix(world.home()).expect("a file of the home");
-        // Packed since, or found through a link.
+        // A rollout that was compressed since, or is found through a link.
         for file in [path.with_extension(""), linked.join(inside)] {
             let database = world.add(CodexThreads::naming(&id(1), &file));
             assert!(!only(&world).health.contains(&"unlisted".to_owned()), "{}", file.display());
@@ -624,7 +624,7 @@ mod database {
     }
 }
 
-/// This process, holding a lock as Codex does, until it is dropped.
+/// Holds a lock as Codex does, in this process, until it is dropped.
 pub(crate) struct Holder(std::fs::File);
 
 impl Holder {
@@ -638,7 +638,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // Another test may start a child at this moment, which would keep the file open after it is closed here.
+        // Another test may start a child now, which would inherit the file and keep it open.
         self.0.unlock().expect("an end");
     }
 }
@@ -680,7 +680,7 @@ fn resume_joins_a_background_process_only_at_a_terminal() {
         put(&daemon, text);
         world.rejoin(["resume", &id(1)]).code(7);
     }
-    // Another process with the same id is not it.
+    // Another process may have the same id now.
     put(&daemon, json!({"pid": std::process::id(), "processIdentity": {"startTicks": 1}}).to_string());
     world.rejoin(["resume", &id(1)]).code(7);
     put(&daemon, json!({"pid": std::process::id()}).to_string());
@@ -696,7 +696,7 @@ fn resume_joins_a_background_process_only_at_a_terminal() {
 #[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
 fn lock_is_checked_without_taking_it() {
     use std::os::unix::fs::MetadataExt as _;
-    // In a separate namespace, the system's table does not show every lock, so locks are tried there.
+    // In a separate namespace, the system's table does not list every lock, so locks are tested.
     let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
     if !is_whole || !crate::survival::has_strace() {
         return;
@@ -770,8 +770,8 @@ fn a_rewound_thread_is_one_session() {
     assert_eq!(listed.iter().map(|session| session.id.as_str()).collect::<Vec<_>>(), [id(1)]);
     assert!(listed[0].health.is_empty(), "{:?}", listed[0].health);
     assert_eq!(listed[0].first_prompt.as_deref(), Some("first"));
-    let said = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
-    assert!(said.contains("first") && said.contains("four") && !said.contains("second"), "{said}");
+    let stdout = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
+    assert!(stdout.contains("first") && stdout.contains("four") && !stdout.contains("second"), "{stdout}");
     let shown: Details = world.rejoin(["show", &id(1), "--counts", "--json"]).code(0).json();
     assert_eq!((shown.session.prompts, shown.session.replies), (Some(2), Some(2)));
     let other = world.rejoin(["show", &id(1), "--transcript", "--branch", "2"]).code(0).stdout();
@@ -783,11 +783,11 @@ fn a_rewound_thread_is_one_session() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     assert!(files.iter().all(|file| !file.exists()));
     world.rejoin(["restore", &id(1)]).code(0);
-    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), said);
-    // A part that is missing is named.
+    assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), stdout);
+    // The missing part is named.
     std::fs::remove_file(&files[0]).expect("a removal");
-    let said = world.rejoin(["show", &id(1)]).code(0).stdout();
-    assert!(said.contains("the rollout that it continues") && said.contains("is missing"), "{said}");
+    let stdout = world.rejoin(["show", &id(1)]).code(0).stdout();
+    assert!(stdout.contains("the rollout that it continues") && stdout.contains("is missing"), "{stdout}");
 }
 
 #[test]
@@ -797,11 +797,11 @@ fn parent_is_not_removed_before_its_fork() {
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});
     let fork = Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(1)).meta("history_base", history);
     let fork = world.add(fork.turn("fork it", "forked"));
-    let said = world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout();
-    assert!(said.contains("second") && said.contains("forked"), "{said}");
+    let stdout = world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout();
+    assert!(stdout.contains("second") && stdout.contains("forked"), "{stdout}");
     let refused = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();
     assert!(refused.contains(&format!("codex session {} continues it and needs its files", id(2))), "{refused}");
-    // A later version may name the part in another form.
+    // A later version may refer to the part in another form.
     let text = std::fs::read_to_string(&fork).expect("a rollout");
     std::fs::write(&fork, text.replace("end_byte_offset", "bytes")).expect("a rollout");
     let shown = world.rejoin(["show", &id(2), "--counts"]).code(0).stdout();
@@ -812,10 +812,10 @@ fn parent_is_not_removed_before_its_fork() {
     world.rejoin(["cleanup", "--older-than", "1d", "--yes", "--allow-all"]).code(0);
     assert!(base.exists() && fork.exists());
     world.rejoin(["pin", "--remove", &id(2)]).code(0);
-    // The fork is archived with the part that it needs.
+    // The fork is archived with the part of its parent that it needs.
     world.rejoin(["archive", &id(2)]).code(0);
     world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
     assert!(!base.exists() && !fork.exists());
     world.rejoin(["restore", &id(2)]).code(0);
-    assert_eq!(world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout(), said);
+    assert_eq!(world.rejoin(["show", &id(2), "--transcript"]).code(0).stdout(), stdout);
 }

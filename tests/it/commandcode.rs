@@ -15,7 +15,7 @@ pub(crate) fn header(dir: &Path) -> Value {
     json!({"type": "session", "version": 3, "id": ID, "timestamp": "2026-02-01T10:00:00.000Z", "cwd": dir})
 }
 
-/// A record that follows the one of the minute before.
+/// Returns a record that follows the record of the minute before.
 fn message(minute: u32, role: &str, content: &Value, meta: &Value) -> Value {
     let parent = minute.checked_sub(1).map(|before| format!("m{before}"));
     json!({

@@ -6,8 +6,8 @@ use crate::fixtures::{Claude, Codex, Pi, age_tree, id, put};
 use crate::pictures::{Size, assert_picture, at_terminal, picture};
 use crate::world::World;
 
-/// Runs a command at a terminal in a world, types an answer where it asks, and compares its screen with a picture. The version of
-/// the world's home on the page is `/home/ana`.
+/// Runs a command at a terminal in a world, types an answer at its question, and compares its screen with a picture. On
+/// the page, the home of the world is `/home/ana`.
 #[track_caller]
 fn assert_screen(world: &World, name: &str, args: &[&str], shown: &str, answer: Option<&str>, code: i32) {
     let size = Size { columns: 110, rows: 40 };

@@ -11,7 +11,7 @@ use crate::generated::assert_file;
 use crate::terminal::Seat;
 use crate::world::{World, stride};
 
-/// A home with each kind of name: two sessions, one of them pinned, and one more in the archive and the trash.
+/// Creates a home with each kind of name: two sessions, one of them pinned, and one more in the archive and the trash.
 fn world() -> (World, String) {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "y"));
@@ -68,7 +68,7 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
     let begin = || {
         let mut seat = Seat::run(&command, 120, 50);
         seat.types(&format!("{setup}; echo it is re''ady\n"));
-        // Keys that arrive before the prompt are not edited as a line.
+        // Keys that arrive before the prompt cannot be edited as a line.
         seat.shows_what(|screen| screen.split_once("it is ready").is_some_and(|(_, rest)| rest.contains('>')));
         seat
     };
@@ -83,7 +83,7 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
         seat.types("\x15");
         seat.shows_what(|screen| !is_there(screen));
     }
-    // Bash lists at the second key. An empty word gets values and no options.
+    // Bash lists the candidates at the second key press. An empty word gets values but no options.
     for (typed, values) in [
         ("rejoin show 0000000", ["claude alpha", "codex beta"]),
         ("rejoin show ", ["claude alpha", "codex beta"]),
@@ -102,7 +102,7 @@ fn drive(shell: &str, options: &[&str], setup: &str) {
             }
         }
         assert!(is_listed(&screen), "{shell}: {typed}\n{screen}");
-        // The line that sets completion up, and the typed one, may have options.
+        // The line that sets up completion, and the typed line, may contain options.
         let listed = screen.split_once("it is ready").map_or("", |(_, listed)| listed);
         assert!(!listed.replace(typed.trim_end(), "").contains("--"), "{shell}: {typed}\n{screen}");
     }
@@ -169,7 +169,7 @@ fn completion_in_empty_home_is_silent() {
     }
 }
 
-/// Pieces with a meaning to a shell, at some place of a word.
+/// Text with a special meaning in a shell, at some place of a word.
 const HOSTILE: [&str; 25] = [
     "$(touch PWN)",
     "`touch PWN`",
@@ -198,7 +198,7 @@ const HOSTILE: [&str; 25] = [
     "(touch PWN)",
 ];
 
-/// Returns 750 names, 500 of which may be ids: every two of these pieces in some order, the first of them without any.
+/// Returns 750 names, 500 of which are valid ids: every pair of these pieces in some order.
 fn hostile_names() -> Vec<String> {
     let pieces = |at: usize| match at % 25 {
         0 => (String::new(), "plain.name-1"),
@@ -207,7 +207,8 @@ fn hostile_names() -> Vec<String> {
     (0..750).map(|at| format!("evil{at:03}x{}b{}y", pieces(at).0, pieces(at).1)).collect()
 }
 
-/// Completes hostile names in a shell in each state of quotes, and runs the lines: some, or all with `REJOIN_COMPLETIONS=all`.
+/// Completes hostile names in a shell within each kind of quotes, and runs the lines: a sample, or all with
+/// `REJOIN_COMPLETIONS=all`.
 fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
     let path = Path::new("/usr/bin").join(shell);
     if !path.exists() {
@@ -227,7 +228,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
     let listed = world.rejoin(["list", "--limit", "0", "--fields", "id"]).code(0).stdout();
     assert!(listed.lines().count() >= 500, "{}", listed.lines().count());
     let chosen: Vec<(usize, &String)> = names.iter().enumerate().step_by(step).collect();
-    // Each look reads all output of a terminal again, so each terminal gets only a few names.
+    // Each check reads all output of a terminal again, so each terminal gets only a few names.
     for names in chosen.chunks(20) {
         let mut seat = Seat::run(&command, 120, 50);
         seat.types(&format!("cd {}; {setup}; echo it is re''ady\n", world.dir("elsewhere").display()));
@@ -243,7 +244,7 @@ fn complete_hostile_names(shell: &str, options: &[&str], setup: &str) {
                 seat.types(&format!("{typed}; echo do''ne {at}.{state}\n"));
                 let screen = seat.shows(&format!("done {at}.{state}"));
                 let is_named = screen.contains(&format!("named {at}.{state}"));
-                // gptme's ids have no control character and no backslash.
+                // gptme's ids have neither control characters nor backslashes.
                 let is_listed = listed.contains(&format!("evil{at:03}x"));
                 assert!(is_named || !is_listed, "{shell}: {name:?} after {open:?}\n{screen}");
             }

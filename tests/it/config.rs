@@ -1,4 +1,4 @@
-//! The config file: its effects, the options that override it, the errors for a wrong one; and `config`.
+//! The config file: its effects, the options that override it, the errors in it; and `config`.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -102,7 +102,7 @@ fn options_override_the_file_and_pipes_ignore_it() {
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 4);
 }
 
-/// Returns the numbers of the sessions that a cleanup would take.
+/// Returns the numbers of the sessions that a cleanup would remove.
 fn would_go(world: &World, args: &[&str]) -> (Vec<u32>, Cleanup) {
     let args = ["cleanup", "--dry-run", "--json", "--allow-all"].iter().chain(args);
     let plan: Cleanup = world.rejoin(args).code(0).json();
@@ -228,7 +228,7 @@ fn config_must_not_be_writable_by_others() {
     put(&file, "#".repeat(300 * 1024));
     says("it is larger than 262144 bytes");
     std::fs::remove_file(&file).expect("no file");
-    // Many keep such files in a repository and link to them.
+    // Many users keep such files in a repository and link to them.
     put(&world.root().join("dotfiles/rejoin.toml"), "[list]\nlimit = 0\n");
     symlink(world.root().join("dotfiles/rejoin.toml"), &file).expect("a link");
     let config: Config = world.rejoin(["config", "--json"]).code(0).json();
@@ -263,7 +263,7 @@ fn no_command_writes_the_config() {
 fn relative_home_is_refused() {
     let world = World::new();
     world.add(Pi::session(id(1)).in_dir("/usr/bin").turn("one", "ok"));
-    // A repository brings a config file, and data where agents would look below a relative variable.
+    // A cloned repository contains a config file, and data where agents would search below a relative variable.
     let clone = world.dir("clone");
     put(&clone.join(".config/rejoin/config.toml"), "[list]\nagent = [\"nobody\"]\n");
     put(&clone.join("rejoin/config.toml"), "[list]\nagent = [\"nobody\"]\n");
@@ -306,7 +306,7 @@ fn config_stores_work_like_default_stores() {
     move_home(&world, ".pi", "old/.pi");
     age_tree(&world.home());
 
-    // They are named where they are seen.
+    // The stores are named where they are found.
     let agents = world.rejoin(["agents", "--format", "table"]).code(0).stdout();
     assert!(
         agents.contains("Found, not read: Claude Code (~/.claudeHome), Codex (~/.code).\n`[[stores]]` in"),
@@ -339,14 +339,14 @@ fn config_stores_work_like_default_stores() {
     world.rejoin(["resume", &id(3)]).code(0);
     assert!(world.launched().is_some_and(|launch| launch.argv[0].ends_with("code") && launch.argv[1] == "resume"));
 
-    // Changes reach them, and are undone.
+    // Changes affect these stores, and can be undone.
     let before = picture(&world.home().join(".claudeHome"));
     world.rejoin(["delete", &id(2), "--yes"]).code(0);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 3);
     world.rejoin(["undo"]).code(0);
     assert_eq!(picture(&world.home().join(".claudeHome")), before);
 
-    // The file of another home starts no program and reads nothing outside.
+    // The config file of another home starts no program and reads no file outside of it.
     let foreign = world.rejoin(["list", "--json", "--home", &home]).sessions();
     assert_eq!(foreign.len(), 1, "{foreign:#?}");
 }
@@ -371,7 +371,7 @@ fn filters_match_mapped_directories() {
     }
     assert_eq!(listed(&["--dir", "api"]), [id(2)]);
     assert_eq!(listed(&["--dir", "/workspaces/shop2"]), [id(4)]);
-    // A plan for this directory is a plan for the mapped one, too.
+    // A plan for this directory applies to the mapped one, too.
     let plan: Cleanup = world.from(&shop).rejoin(["cleanup", "--here", "--any-age", "--dry-run", "--json"]).json();
     assert_eq!(plan.ids(), [1, 2, 3].map(id));
 }

@@ -1,4 +1,4 @@
-//! Continue CLI's sessions: one document each, an index next to them, and a resume of the last changed one.
+//! Continue CLI's sessions: one document each, an index next to them, and a resume of the last modified one.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ fn path(world: &World, id: &str) -> PathBuf {
 }
 
 fn add(world: &World, id: &str, title: &str, dir: &str, history: &[Value]) -> PathBuf {
-    // In the order of the program's own.
+    // The fields are in the order of the program.
     let fields = [
         ("sessionId", json!(id)),
         ("title", json!(title)),
@@ -42,7 +42,7 @@ fn add_index(world: &World, ids: &[String]) {
     put(&path(world, "sessions"), json!(ids.iter().map(entry).collect::<Vec<_>>()).to_string());
 }
 
-/// Like `touch`, a little later each time.
+/// Sets a modification time that is a little later for each call.
 fn touch(path: &Path, seconds: u64) {
     let file = std::fs::File::options().write(true).open(path).expect("a file");
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_990_000 + seconds)).expect("a time");

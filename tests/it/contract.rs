@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
-/// Reads one JSON value and nothing after it.
+/// Parses one JSON value, followed by nothing else.
 #[track_caller]
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
     match serde_json::from_str(text) {
@@ -18,7 +18,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> T {
     }
 }
 
-/// Reads a field that must be present, though it may be `null`.
+/// Parses a field that must be present, though it may be `null`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::deserialize(deserializer)
 }
@@ -146,7 +146,7 @@ impl<'de> Deserialize<'de> for Agent {
     }
 }
 
-/// The only version that these structs know.
+/// The only version that these structs support.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(crate) enum Version {
     #[serde(rename = "1.0")]

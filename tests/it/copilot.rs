@@ -56,7 +56,7 @@ fn name_equal_to_first_prompt_is_ignored() {
     ] {
         assert_eq!(titled(name, prompt), None, "{name:?}");
     }
-    // A user may name it like its first prompt.
+    // A user may name the session like its first prompt.
     let named = Copilot::session(id(1)).named("fix the parser").turn("fix the parser", "ok");
     assert_eq!(listed(named).title.as_deref(), Some("fix the parser"));
 }
@@ -154,8 +154,8 @@ fn text_of_sub_agents_and_skills_is_hidden() {
     assert_eq!((details.session.prompts, details.session.replies), (Some(1), Some(2)));
     assert_eq!(details.session.first_prompt.as_deref(), Some("look"));
     let messages = details.messages.expect("messages");
-    let said: Vec<_> = messages.iter().map(|message| message.text.as_str()).collect();
-    assert_eq!(said, ["look", r#"bash {"command":"ls"}"#, "→ a.txt", "so far", "Done.", "Done."]);
+    let texts: Vec<_> = messages.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["look", r#"bash {"command":"ls"}"#, "→ a.txt", "so far", "Done.", "Done."]);
 }
 
 #[test]

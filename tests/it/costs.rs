@@ -7,7 +7,7 @@ use crate::fixtures::{Aider, Claude, Copilot, Fixture as _, Gptme, OpenHands, Pi
 use crate::world::World;
 use crate::{cline, cline_tasks, commandcode, letta, omp};
 
-/// Numbers that cannot be a cost, and one that means an unknown cost.
+/// Returns numbers that are not valid costs, and one that means an unknown cost.
 fn bad() -> Vec<Value> {
     let huge = serde_json::from_str("1e300").expect("a number");
     vec![
@@ -23,14 +23,14 @@ fn bad() -> Vec<Value> {
     ]
 }
 
-/// Returns the cost of all sessions, and of how many it is.
+/// Returns the cost of all sessions, and the number of sessions with one.
 fn cost(world: &World) -> (Value, Value) {
     let answer: Value = world.rejoin(["stats", "--json"]).code(0).stderr_eq("").json();
     let total: &Value = &answer["total"];
     (total["cost_usd"].clone(), total["cost_sessions"].clone())
 }
 
-/// Tries an agent with a cost and with numbers that no cost can be; `add` writes a session with such a number twice.
+/// Tests an agent with a cost and with invalid costs; `add` writes a session with such a number twice.
 fn try_agent(of_two: &Value, add: impl Fn(&World, &Value)) {
     let world = World::new();
     add(&world, &json!(0.125));
@@ -55,7 +55,7 @@ fn the_last_total_of_claude_code_counts() {
     let one = total(total(one, &id(9), &json!(50), false), &id(1), &json!("9"), false);
     world.add(one);
     assert_eq!(cost(&world), (json!(0.75), json!(1)));
-    // Claude Code guessed at a price.
+    // Claude Code guessed the price.
     world.add(total(total(Claude::session(id(2)).turn("x", "y"), &id(2), &json!(1), false), &id(2), &json!(2), true));
     world.add(Claude::session(id(3)).turn("x", "y"));
     assert_eq!(cost(&world), (json!(0.75), json!(1)));
@@ -79,9 +79,16 @@ fn cost_of_repeated_claude_reply_counts_once() {
 #[test]
 fn costs_of_pi_include_all_branches() {
     let usage = |cost: &Value| json!({"input": 1, "output": 1, "cost": {"input": 7, "total": cost}});
-    let said = |cost: &Value| json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage(cost)});
+    let reply_with_cost = |cost: &Value| json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage(cost)});
     try_agent(&json!(0.25), |world, cost| {
-        world.add(Pi::session(id(1)).in_dir("/usr").prompt("x").message(&said(cost)).back_to(1).message(&said(cost)));
+        world.add(
+            Pi::session(id(1))
+                .in_dir("/usr")
+                .prompt("x")
+                .message(&reply_with_cost(cost))
+                .back_to(1)
+                .message(&reply_with_cost(cost)),
+        );
         let tokens: Value = world.rejoin(["stats", "--json"]).code(0).json();
         assert_eq!(tokens["total"]["tokens"]["input"], 2, "{cost} does not hide the tokens");
     });
@@ -160,15 +167,15 @@ fn cost_of_cline_session_includes_sub_agents() {
 #[test]
 fn costs_printed_by_aider_are_summed() {
     let world = World::new();
-    let said = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
+    let answer_with_costs = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
     let history = Aider::history()
         .prompt("x")
-        .raw(&said("$0.01 message, $0.01 session"))
+        .raw(&answer_with_costs("$0.01 message, $0.01 session"))
         .prompt("y")
-        .raw(&said("$0.02 message, $0.03 session"))
+        .raw(&answer_with_costs("$0.02 message, $0.03 session"))
         .start("2026-02-02 10:00:00", "aider")
         .prompt("z")
-        .raw(&said("$0.0025 message, $0.0025 session"));
+        .raw(&answer_with_costs("$0.0025 message, $0.0025 session"));
     let dir = world.dir("app");
     history.write_in_repository(&dir);
     let answer = world.from(&dir).rejoin(["stats", "--json"]).code(0).json::<Value>();
@@ -202,10 +209,11 @@ mod databases {
         ]
     }
 
-    /// Tries the cost in a column with any type of value.
+    /// Tests the cost in a column with every type of value.
     fn try_column(world: &World, database: &Path, table: &str, column: &str) {
         let connection = Connection::open(database).expect("a database");
-        // A column of these agents refuses NULL or turns texts into numbers; damage and other versions do not.
+        // A column of these agents refuses NULL or converts texts to numbers; damaged databases and other versions do
+        // not.
         connection
             .execute_batch(&format!(
                 "ALTER TABLE {table} RENAME COLUMN {column} TO old_{column}; ALTER TABLE {table} ADD COLUMN {column}"
@@ -285,7 +293,7 @@ fn stats_shows_cost_with_number_of_sessions() {
         line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(cells("PROJECT").last().map(String::as_str), Some("COST"), "{shown}");
-    // The size is two words.
+    // The size consists of two words.
     assert_eq!(cells("/usr").get(6).map(String::as_str), Some("$0.30"), "{shown}");
     assert!(!cells("/opt").iter().any(|cell| cell.contains('$')), "{shown}");
     let lines = world.rejoin(["stats", "--by", "project"]).code(0).stdout();
@@ -296,8 +304,8 @@ fn stats_shows_cost_with_number_of_sessions() {
 /// Adds a session of Pi with a recorded cost, or without usage.
 fn add_pi(home: &std::path::Path, number: u32, cost: Option<f64>) {
     let usage = cost.map(|cost| json!({"input": 20, "cacheRead": 10, "output": 4, "cost": {"total": cost}}));
-    let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage});
-    Pi::session(id(number)).in_dir("/usr").prompt("x").message(&said).write_to(home);
+    let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "usage": usage});
+    Pi::session(id(number)).in_dir("/usr").prompt("x").message(&reply).write_to(home);
 }
 
 fn three() -> World {
@@ -335,7 +343,7 @@ fn list_shows_costs_and_sorts_unknown_last() {
     assert!(lines.iter().all(|line| line.chars().count() <= 100), "{table}");
     let csv = world.rejoin(["list", "--format", "csv", "--fields", "cost", "--sort", "cost"]).code(0).stdout();
     assert_eq!(csv, "cost_usd\n2.5\n0.25\n\"\"\n");
-    // The archive does not record them.
+    // The archive does not record costs.
     world.rejoin(["archive", "--every"]).code(0);
     let archived = world.rejoin(["list", "--archived", "--format", "tsv", "--fields", "cost,tokens"]).code(0);
     assert_eq!(archived.stdout(), "\t\n\t\n\t\n");
@@ -362,11 +370,11 @@ fn stats_by_session_has_the_highest_cost_first() {
     let costs: Vec<_> = rows.iter().map(|row| (row["key"].clone(), row["cost_usd"].clone())).collect();
     let name = |number| json!(format!("pi:{}", id(number)));
     assert_eq!(costs, [(name(3), json!(2.5)), (name(1), json!(0.25)), (name(2), Value::Null)]);
-    // Its key names the session.
+    // The key of the row selects the session.
     world.rejoin(["show", rows[0]["key"].as_str().expect("a name")]).code(0);
     let text = world.on_terminal(80, ["--color=never", "stats", "--by", "session"]).code(0).stdout();
     assert!(text.contains("SESSION") && text.contains(&format!("pi {:.8} x", id(3))), "{text}");
-    // Many sessions are not a usual key.
+    // `stats` groups by session only on request.
     let usual: Value = world.rejoin(["stats", "--json"]).code(0).json();
     assert!(usual["rows"].as_array().expect("rows").iter().all(|row| row["by"] != "session"));
     let world = World::new();

@@ -1,4 +1,5 @@
-//! `cleanup` and `archive` as cron runs them: no agent, no terminal, hardly an environment, and a line only when something happened.
+//! `cleanup` and `archive` as cron runs them: no agent, no terminal, almost no environment, and a line only if
+//! something happened.
 
 use std::process::{Command, Stdio};
 
@@ -48,9 +49,9 @@ fn the_documented_crontab_line_removes_old_sessions() {
     let output = as_cron(&world, &command);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
-    let said = String::from_utf8(output.stdout).expect("text");
+    let stdout = String::from_utf8(output.stdout).expect("text");
     assert_eq!(
-        said,
+        stdout,
         "rejoin cleanup: 1 session removed, 697 B to the trash. `rejoin undo 20260301-120000` undoes this.\n"
     );
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 2);
@@ -70,10 +71,10 @@ fn the_documented_crontab_line_archives_expiring_sessions() {
     let output = as_cron(&world, &command);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
-    let said = String::from_utf8(output.stdout).expect("text");
+    let stdout = String::from_utf8(output.stdout).expect("text");
     assert!(
-        said.starts_with("rejoin archive: 2 sessions archived, 0 unchanged. ") && said.lines().count() == 1,
-        "{said}"
+        stdout.starts_with("rejoin archive: 2 sessions archived, 0 unchanged. ") && stdout.lines().count() == 1,
+        "{stdout}"
     );
     let output = as_cron(&world, &command);
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
@@ -116,9 +117,9 @@ fn cron_failure_prints_one_line_and_exit_code() {
     std::fs::create_dir_all(history.join(id(1))).expect("a directory");
     crate::fixtures::link(&history, &world.home().join(".claude/file-history"));
     let answer = world.rejoin(["cleanup", "--yes", "--quiet"]).code(3);
-    let said = answer.stdout();
-    assert!(said.starts_with("left  claude 00000001-") && said.lines().count() == 2, "{said}");
-    assert!(said.ends_with("\nrejoin cleanup: 1 left as it is.\n"), "{said}");
+    let stdout = answer.stdout();
+    assert!(stdout.starts_with("left  claude 00000001-") && stdout.lines().count() == 2, "{stdout}");
+    assert!(stdout.ends_with("\nrejoin cleanup: 1 left as it is.\n"), "{stdout}");
     assert_eq!(answer.stderr(), "");
 }
 
@@ -127,7 +128,7 @@ fn progress_is_hidden_without_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());
-    // Without any pause a line would be shown if there were one.
+    // Without a pause, a progress line would be shown if there were one.
     for args in [
         &["list"][..],
         &["doctor"],

@@ -59,7 +59,7 @@ fn list_finds_databases_by_registry_and_directories() {
     assert_eq!(found(&["--agent", "crush"]), [1, 2, 3].map(id));
     assert_eq!(found(&["--agent", "claude"]), Vec::<String>::new());
     assert_eq!(found(&["--dir", dirs[3].to_str().expect("a path")]), [id(4)]);
-    // By its id, too, and by the beginning of one.
+    // By id, and by the beginning of one.
     for n in [1, 2, 3] {
         let details: Details = world.from(&dirs[2]).rejoin(["show", &id(n)[..13], "--json"]).code(0).json();
         assert_eq!(details.session.launch_path(), dirs[n as usize - 1].to_str());
@@ -89,7 +89,7 @@ fn resume_starts_in_directory_of_database() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
 }
 
-/// Creates a repository that comes with its own database, which claims to be from the year 2100.
+/// Creates a repository that contains its own database, which claims to be from the year 2100.
 fn plant(world: &World, name: &str, n: u32) -> PathBuf {
     let dir = world.dir(name);
     Crush::session(id(n)).turn("a", "I have checked it all").write_in(&dir.join(".crush"));
@@ -133,7 +133,7 @@ fn resume_from_foreign_database_needs_trust() {
     assert!(found.contains(&"planted") && found.contains(&"future-time"), "{found:?}");
     world.from(&cloned).rejoin(["resume", &id(1), "--trust"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, cloned);
-    // Once Crush itself knows the directory, it is like any other, but for its times.
+    // After Crush itself registered the directory, it is a normal one, except for its times.
     register_crush(&world.home(), &[(&cloned, Path::new(".crush"))]);
     let sessions = world.from(&cloned).rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!((sessions[1].id.as_str(), sessions[1].health.as_slice()), (&*id(1), &["future-time".to_owned()][..]));

@@ -1,4 +1,4 @@
-//! Chats of Cursor CLI. Read in what others found out about it, never measured.
+//! Chats of Cursor CLI. Known from other people's findings, never measured.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn odd_chats_are_listed_with_their_oddity() {
     assert_eq!(facts(7), (Kind::Main, "unknown-directory".into()));
     let details: Details = world.rejoin(["show", &id(3), "--json"]).code(0).json();
     assert!(details.notes.iter().any(|note| note.contains("store.db is not read")), "{:?}", details.notes);
-    // A transcript alone may be one of the editor.
+    // A transcript alone may belong to the editor.
     let refused = world.rejoin(["resume", &id(2), "--print", "--in", "/usr/bin"]).code(7).stderr();
     assert!(refused.contains("Cursor's editor may have written it"), "{refused}");
     world.install("cursor-agent", "");

@@ -8,13 +8,13 @@ use crate::contract::{Details, Kind, SessionList};
 use crate::fixtures::{Crush, Goose, OpenCode, goose_db, id, opencode_db, opencode_id, register_crush};
 use crate::world::{Answer, World};
 
-/// Runs the program, which must end by itself.
+/// Runs the program, which must exit by itself.
 fn ended(world: &World, args: &[&str]) -> Answer {
     let program = env!("CARGO_BIN_EXE_rejoin");
     world.from(world.dir("elsewhere")).run("timeout", [&["20", program], args].concat())
 }
 
-/// A number that is the same for every run of a seed.
+/// Returns a number that is the same for every run with a seed.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
@@ -122,13 +122,16 @@ fn damaged_page_hides_only_its_rows() {
             for id in readable(path, table, columns, ids) {
                 assert!(listed.contains(&&id), "seed {seed}: {id} of {} is hidden", path.display());
             }
-            let said = list.problems.iter().filter(|problem| Path::new(&problem.path) == path);
-            let said: Vec<&str> = said.map(|problem| problem.reason.as_str()).collect();
-            // A damaged id is that of another session, which exists.
+            let of_path = list.problems.iter().filter(|problem| Path::new(&problem.path) == path);
+            let reasons: Vec<&str> = of_path.map(|problem| problem.reason.as_str()).collect();
+            // A damaged id equals that of another session.
             let count = list.sessions.iter().filter(|session| Path::new(&session.copies[0].path) == path).count();
             hidden += 20_usize.saturating_sub(count);
-            assert!(count >= 20 || !said.is_empty(), "seed {seed}: nothing is said of {}", path.display());
-            assert!(said.iter().filter(|reason| reason.contains("damaged")).count() <= 1, "seed {seed}: {said:?}");
+            assert!(count >= 20 || !reasons.is_empty(), "seed {seed}: nothing is said of {}", path.display());
+            assert!(
+                reasons.iter().filter(|reason| reason.contains("damaged")).count() <= 1,
+                "seed {seed}: {reasons:?}"
+            );
         }
     }
     assert!(hidden > 0, "no page that was damaged held a session");
@@ -143,7 +146,7 @@ fn unreadable_message_is_reported() {
     world.add(Goose::session("20260201_2").in_dir(&app).turn("another", "session"));
     let path = goose_db(&world.home());
     let mut bytes = std::fs::read(&path).expect("a database");
-    // An overflow page of a long value begins with the number of the next one.
+    // An overflow page of a long value begins with the number of the next page.
     let page = bytes.chunks(4096).position(|page| page[4..].iter().all(|byte| *byte == b'x')).expect("a full page");
     bytes[page * 4096..][..4].fill(0xff);
     std::fs::write(&path, bytes).expect("a damaged database");

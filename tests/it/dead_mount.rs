@@ -1,4 +1,4 @@
-//! Directories on mounts whose server does not answer: no command waits for them, or takes them for missing.
+//! Directories on mounts whose server does not answer: no command waits for them, or reports them as missing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,11 +12,12 @@ use crate::terminal::shell;
 use crate::world::{World, stride};
 
 const MOUNTS: u32 = 10;
-/// Maximum additional time of a command because of them.
+/// Maximum additional time of a command because of dead mounts.
 const LONGER: Duration = Duration::from_secs(2);
 
-/// A world with two sessions in ordinary directories, and ten whose directories are each on a mount, some behind a
-/// link. Its stores have awkward layouts: linked as a whole and in parts, shared, in circles, and on such mounts.
+/// Creates a world with two sessions in ordinary directories, and ten whose directories are each on a mount, some
+/// behind a link. Its stores have unusual layouts: linked as a whole and in parts, shared, in cycles, and on such
+/// mounts.
 fn world() -> (World, Vec<PathBuf>) {
     let world = World::with_agents().with_processes();
     let points: Vec<PathBuf> = (0..MOUNTS).map(|n| world.dir(&format!("net/{n}"))).collect();
@@ -159,7 +160,8 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     all
 }
 
-/// Runs commands over mounts in the state `left`, and compares the time with that without them: every command, or a half.
+/// Runs commands over mounts in the state `left`, and compares the time with that without them: every command, or half
+/// of them.
 fn nothing_waits(left: Left) {
     let (world, points) = world();
     let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {
@@ -194,7 +196,7 @@ fn no_command_waits_for_mounts_with_a_live_root() {
     nothing_waits(Left::Root);
 }
 
-/// Each alone, because a mount that another command has asked answers or fails at once.
+/// Runs each command alone, because a mount that another command has accessed answers or fails at once.
 #[test]
 fn saving_does_not_wait_for_a_dead_mount() {
     for words in [

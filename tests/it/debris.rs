@@ -1,4 +1,5 @@
-//! Files in the stores that cannot be read, or in which an agent wrote nothing: one line about many, and a way to the trash.
+//! Files in the stores that cannot be read, or to which an agent wrote no message: one line for many, and a command
+//! that moves them to the trash.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ fn unreadable_files_are_grouped_by_reason_and_store() {
 fn doctor_and_cleanup_move_debris_to_the_trash() {
     let world = World::new();
     let session = with_debris(&world, 10);
-    // These may be sessions.
+    // These files may be sessions.
     for (name, contents) in [
         ("session-2026-02-01T10-00-0000a000.jsonl", "{\"new\":1}\n"),
         ("session-2026-02-01T10-00-0000a001.jsonl", "{\"sessionId\":\"x\",\"messages\":[{\"con"),

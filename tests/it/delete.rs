@@ -1,4 +1,4 @@
-//! `delete`: removes the named sessions with their sub-agents and belongings, or none.
+//! `delete`: removes the named sessions with their sub-agents and belongings, or none of them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Sessions of Devin CLI. Read in the code of others, never measured.
+//! Sessions of Devin CLI. Known from other programs' code, never measured.
 
 use rusqlite::types::Value as Sql;
 use serde_json::json;

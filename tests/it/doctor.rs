@@ -1,6 +1,6 @@
 //! `doctor`: a fixture for each finding, its exact JSON, and the options around it.
 //!
-//! Each snapshot is the whole answer as ndjson: a header, a line a finding, a summary.
+//! Each snapshot is the whole answer as ndjson: a header, one line per finding, a summary.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -24,14 +24,14 @@ fn found(world: &World, code: &str) -> Vec<Finding> {
     world.rejoin(["doctor", "--check", code, "--json"]).json::<DoctorReport>().findings
 }
 
-/// A home whose sessions Claude Code keeps for years.
+/// Creates a home in which Claude Code keeps sessions for years.
 fn world() -> World {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     world
 }
 
-/// A session in a directory that exists, with all that it should have.
+/// Returns a session without problems in a directory that exists.
 fn sound(world: &World) -> Claude {
     Claude::session(id(1)).in_dir(world.dir("app")).turn("add a test", "Added.").turn("and another", "Done.")
 }
@@ -61,7 +61,7 @@ fn doctor_prints_no_command_for_unprintable_directory() {
     let world = world();
     let odd = world.root().join("work/a\tb\nc");
     world.add(Claude::session(id(1)).in_dir(&odd).turn("x", "y"));
-    // This is the name that the escaped one would have between single quotes.
+    // The escaped name between single quotes would be the name of this directory.
     world.dir("work/a\\tb\\nc");
     let findings = found(&world, "missing-directory");
     let commands = &findings[0].remedies;
@@ -236,7 +236,7 @@ fn doctor_reports_ambiguous_amplifier_prefix() {
     for (name, at) in [("beefbeef-1111", "2026-02-01T10:00:00Z"), ("beefbeef-2222", "2026-02-03T10:00:00Z")] {
         world.add(Amplifier::session(name).in_dir(&app).at(at).turn("x", "y"));
     }
-    // It searches one project only, and these do not match.
+    // Amplifier searches only one project, in which these ids do not match.
     world.add(Amplifier::session("beefbeef-3333").in_dir(world.dir("other")).turn("x", "y"));
     world.add(Amplifier::session("beefbeef").in_dir(&app).turn("x", "y"));
     check(&world, "ambiguous-prefix").code(4).stdout_eq(str![[r#"
@@ -466,7 +466,7 @@ fn doctor_reports_and_keeps_orphaned_directory() {
     let app = world.dir("app");
     let gone = world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok"));
     std::fs::remove_file(gone).expect("a transcript to remove");
-    // Its transcript was moved without it.
+    // The transcript was moved without its sub-agents.
     let left = world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y").side_file("tool-results/1.txt", "long"));
     let moved = world.home().join(".claude/projects").join(claude_slug(world.dir("shop")));
     std::fs::create_dir(&moved).expect("a project");
@@ -639,7 +639,7 @@ fn doctor_removes_temporary_files_of_dead_writer() {
         &world.home().join(".claude/sessions/7.json"),
         json!({"pid": 4_000_000, "sessionId": id(4), "procStart": "1"}).to_string(),
     );
-    // A writer may be at work on these: one is of this moment, the other is open.
+    // A writer may still use these files: one was just modified, the other is open.
     std::fs::write(dir.join(".metadata_new1.tmp"), "half").expect("a file of this moment");
     put(&dir.join(".metadata_open.tmp"), "half");
     let open = std::fs::File::open(dir.join(".metadata_open.tmp")).expect("an open file");
@@ -660,7 +660,7 @@ fn doctor_groups_upcoming_deletions_by_day() {
     let world = World::new();
     world.add(sound(&world));
     world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
-    // The time inside is old as well; it is the file's that counts.
+    // The record is old as well; only the time of the file counts.
     let fresh = world.add(Claude::session(id(3)).in_dir(world.dir("app")).turn("x", "y"));
     std::fs::File::options()
         .append(true)
@@ -807,7 +807,7 @@ fn accepted_finding_is_hidden_until_undo() {
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code(0).json();
     assert_eq!((report.findings.len(), report.accepted), (0, 2));
     // A further copy of an accepted session is another finding.
-    let copy = |dir: &str, said: &str| Claude::session(id(7)).in_dir("/usr").filed_under(dir).turn(said, "y");
+    let copy = |dir: &str, prompt: &str| Claude::session(id(7)).in_dir("/usr").filed_under(dir).turn(prompt, "y");
     world.add(copy("-usr-a", "one"));
     world.add(copy("-usr-b", "two"));
     world.rejoin(["doctor", "--accept", "duplicate-session"]).code(0);
@@ -946,8 +946,8 @@ fn an_unreadable_directory_hides_nothing_else() {
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
 fn doctor_reports_no_false_error_for_real_data() {
-    // True findings in that data: its directories are not on this machine, some files were torn or damaged on purpose,
-    // the directory of a session whose first turn failed is in no file, and one id may have two conversations.
+    // Correct findings in that data: its directories do not exist on this machine, some files were torn or damaged on
+    // purpose, no file has the directory of a session whose first turn failed, and one id may have two conversations.
     let true_warnings = ["missing-directory", "unknown-directory", "torn-transcript", "bad-lines", "duplicate-session"];
     let true_errors = ["duplicate-session"];
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");

@@ -1,4 +1,5 @@
-//! Formats that change: an agent renames a record type or a key, and no conversation may seem empty or go for that.
+//! Formats that change: an agent renames a record type or a key, but no conversation is treated as empty or removed
+//! because of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,23 +15,23 @@ use crate::world::{World, is_tried, stride};
 /// Names that are also ids or parts of paths here, so that no reader could find the renamed file.
 const NOT_IN_FORMATS: [&str; 1] = ["river"];
 
-/// Every file of a home with its bytes.
+/// Returns every file of a home with its bytes.
 fn files(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = walkdir::WalkDir::new(home).into_iter().map(|entry| entry.expect("an entry"));
     let files = entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
     files.map(|path| (path.clone(), std::fs::read(&path).expect("a file"))).collect()
 }
 
-/// The name of a key, a type, a table or a column, as it is written in a file.
+/// The name of a key, a type, a table or a column, as written in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
-    /// A text of JSON, without its quotes.
+    /// A JSON string without its quotes.
     Json(String),
-    /// A word of a database's schema.
+    /// A name in a database's schema.
     Column(String),
 }
 
-/// Every name in a file.
+/// Returns every name in a file.
 fn names_in(bytes: &[u8]) -> BTreeSet<Name> {
     let is_name = |text: &&str| {
         (2..=40).contains(&text.len())
@@ -54,7 +55,7 @@ fn names_in(bytes: &[u8]) -> BTreeSet<Name> {
     names
 }
 
-/// Returns the bytes with a name in another form of the same length, so that databases stay valid.
+/// Replaces a name in bytes by another one of the same length, so that databases stay valid.
 fn renamed(bytes: &[u8], name: &Name) -> Vec<u8> {
     let (Name::Json(text) | Name::Column(text)) = name;
     let mut new = text.clone().into_bytes();
@@ -77,7 +78,7 @@ fn renamed(bytes: &[u8], name: &Name) -> Vec<u8> {
     result
 }
 
-/// Every session by agent and id, and how many files could not be read.
+/// Returns every session by agent and id, and the number of files that could not be read.
 fn listed(world: &World) -> (BTreeMap<(String, String), Session>, usize) {
     let list: SessionList = world.rejoin(["list", "--all", "--json"]).code_is_one_of(&[0, 3]).json();
     let key = |session: &Session| (session.agent.to_string(), session.id.clone());
@@ -92,7 +93,7 @@ fn is_empty(session: &Session) -> bool {
 /// became empty, disappear from the list, or would be removed.
 fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
     let mut files = files(&world.home());
-    // Aider's sessions are found by those of another agent.
+    // Aider's sessions are found through those of another agent.
     files.retain(|path, _| of_others.iter().all(|other| !path.components().any(|name| name.as_os_str() == *other)));
     let all: BTreeSet<Name> = files.values().flat_map(|bytes| names_in(bytes)).collect();
     let (before, problems) = listed(world);
@@ -109,7 +110,7 @@ fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
         let (now, problems_now) = listed(world);
         for key in &conversations {
             match now.get(key) {
-                // Left-out sessions are reported.
+                // Sessions that are left out are reported.
                 None if problems_now > problems => {}
                 None if now.values().any(|session| is_stand_in(session, key)) => {}
                 None => faults.push(format!("{key:?} is gone after a change of {name:?}")),
@@ -130,7 +131,7 @@ fn faults(world: &World, of_others: &[&str]) -> Vec<String> {
     faults
 }
 
-/// Returns whether a session is listed by the name of its file, because its own id was not found in it any more.
+/// Returns whether a session is listed under the name of its file, because its own id was not found.
 fn is_stand_in(session: &Session, (agent, _): &(String, String)) -> bool {
     session.agent.to_string() == *agent && session.health.iter().any(|health| health == "unknown-format")
 }
@@ -173,7 +174,7 @@ fn renamed_fields_empty_no_real_session() {
     }
 }
 
-/// A transcript of a newer client with other names for its records.
+/// Writes a transcript of a newer client with other names for its records.
 fn newer_claude(world: &World) -> String {
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("where?", "There."));
     let text = std::fs::read_to_string(&path)
@@ -229,7 +230,7 @@ fn cleanup_removes_unknown_format_only_on_request() {
 fn delete_and_doctor_keep_copy_in_unknown_format() {
     let world = World::new();
     let session = newer_claude(&world);
-    // Another copy of the id, which would win by evidence.
+    // Another copy of the id, which evidence would prefer.
     world.add(Claude::session(&session).in_dir("/usr/lib").turn("where?", "There.").turn("and now?", "Here."));
     let fix = world.rejoin(["doctor", "--fix", "--dry-run"]).stdout();
     assert!(!fix.contains("would move") && !fix.contains("would remove"), "{fix}");
@@ -282,7 +283,7 @@ fn cleanup_keeps_session_with_newer_record() {
     assert!(plan().items.is_empty(), "its file was changed yesterday, and the last record has no time");
 }
 
-/// A text with the times of the ordinary sessions moved to four days ago, whatever their style.
+/// Returns a text with the times of the ordinary sessions moved to four days ago, in any style.
 fn made_newer(text: &str) -> String {
     text.replace("2026-02-01", "2026-02-26").replace("1769940", "1772100")
 }
@@ -365,7 +366,7 @@ fn newer_message_in_database_keeps_session() {
     for (agent, table, column, newer) in [
         ("opencode", "message", "time_created", 1_772_100_000_000_i64),
         ("kilo", "message", "time_created", 1_772_100_000_000),
-        // These two write seconds.
+        // These two agents write seconds.
         ("goose", "messages", "created_timestamp", 1_772_100_000),
         ("crush", "messages", "created_at", 1_772_100_000),
         ("hermes", "messages", "timestamp", 1_772_100_000),
@@ -389,7 +390,7 @@ fn newer_message_in_database_keeps_session() {
     }
 }
 
-/// Half a record, as a crash leaves it without a newline.
+/// Half of a record without a newline, as a crash leaves it.
 const HALF: &str = r#"{"type":"us"#;
 
 #[test]

@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// The first record of a session, with additional fields.
+/// Returns the first record of a session, with additional fields.
 fn start(dir: &Path, more: &Value) -> Value {
     let mut record =
         json!({"type": "session_start", "id": ID, "title": "New Session", "owner": "ana", "version": 2, "cwd": dir});
@@ -18,7 +18,7 @@ fn start(dir: &Path, more: &Value) -> Value {
     record
 }
 
-/// A message, `minute` minutes after ten o'clock.
+/// Returns a message, `minute` minutes after ten o'clock.
 fn message(minute: u32, message: &Value) -> Value {
     json!({"type": "message", "id": format!("m-{minute}"), "timestamp": format!("2026-02-01T10:{minute:02}:00.000Z"), "message": message})
 }
@@ -88,7 +88,7 @@ fn kind_follows_from_first_record_folder_and_settings() {
     make("btw", "g-question", json!({"parent": "a-plain"}), tag("btw-fork"));
     make("", "h-old", json!({}), json!({}));
     write(&world.home(), "-w-app", "i-unused", &[start(&app, &json!({}))]);
-    // Not in a folder of a project, as it searches for one.
+    // The file is not in a folder of a project, where Droid searches.
     write(&world.home(), "other", "j-nothing", &[start(&app, &json!({})), typed(1, "look")]);
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -126,7 +126,7 @@ fn resume_starts_only_in_the_last_directory() {
     assert_eq!((launch.argv, launch.cwd), (argv, app.clone()));
     let refused = world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("wherever it is started"), "{refused}");
-    // If its directory is gone, it stays in the directory where it is started.
+    // If its directory is missing, the session continues in the directory where it is started.
     std::fs::remove_dir(&app).expect("a directory");
     world.from(&other).rejoin(["resume", ID, "--in", ".", "--prompt", "x"]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, other);

@@ -1,4 +1,4 @@
-//! Empty sessions: one judgement for all commands, and nothing that the user or a model wrote belongs to one.
+//! Empty sessions: all commands decide alike, and a session with anything that the user or a model wrote is not empty.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -16,7 +16,7 @@ use crate::fixtures::{Claude, Copilot, Gemini, age_tree, id, lines, put};
 use crate::ordinary;
 use crate::world::World;
 
-/// The words of an ordinary session.
+/// The texts of an ordinary session.
 const WORDS: [&str; 2] = ["where does the river end?", "In the sea."];
 
 fn sessions(world: &World) -> Vec<Session> {
@@ -32,7 +32,7 @@ fn is_empty(session: &Session) -> bool {
     session.kind == Kind::Empty || session.health.contains(&"empty-session".to_owned())
 }
 
-/// Returns the sessions that `cleanup --empty` would take.
+/// Returns the sessions that `cleanup --empty` would remove.
 fn taken(world: &World) -> BTreeSet<String> {
     let args = ["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code_is_one_of(&[0, 6]).json();
@@ -179,7 +179,7 @@ fn unreadable_texts_keep_their_session() {
     std::os::unix::fs::symlink("/nowhere", of(4, "checkpoints")).expect("a link");
     age_tree(&world.home());
     let mode = |mode| std::fs::set_permissions(of(5, "checkpoints"), Permissions::from_mode(mode)).expect("a mode");
-    // Root can read it.
+    // Root can read the file.
     let mut empty = BTreeSet::from([id(1)]);
     empty.extend(rustix::process::geteuid().is_root().then(|| id(5)));
     mode(0o000);
@@ -214,7 +214,7 @@ mod opencode {
         format!("msg_{session}{n:03}")
     }
 
-    /// Writes the messages of a session as files, as before 1.2.
+    /// Writes the messages of a session as files, as versions before 1.2 do.
     fn write(world: &World, session: &str, talk: &[&str]) {
         for (n, text) in talk.iter().enumerate() {
             let (message, role) = (message_id(session, n), if n % 2 == 0 { "user" } else { "assistant" });

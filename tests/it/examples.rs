@@ -21,7 +21,7 @@ use crate::world::World;
 /// The placeholder for every fingerprint of a plan, which depends on the path of the home.
 const FINGERPRINT: &str = "d9f0df13c525";
 
-/// An example, and its place.
+/// An example with its line.
 struct Block {
     line: usize,
     language: String,
@@ -36,11 +36,11 @@ struct Block {
 struct Note {
     /// The exit codes other than 0, in order.
     exits: Vec<i32>,
-    /// Set to keep the home of the block before.
+    /// Set to keep the home of the previous block.
     goes_on: bool,
-    /// It is run in the checkout and not in the home.
+    /// Set to run the block in the checkout instead of the home.
     from_a_clone: bool,
-    /// Why it is not run.
+    /// The reason why the block is not run.
     not_run: Option<String>,
 }
 
@@ -80,7 +80,7 @@ fn pages() -> Vec<PathBuf> {
 /// Finds the blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    // The two last lines that are not empty: a comment and a command may be above a block.
+    // The last two lines that are not empty: a comment and a command may be above a block.
     let mut above = ["", ""];
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -117,7 +117,7 @@ impl Run {
         Self { world: fresh_clone(), fingerprint: String::new(), exits: Vec::new() }
     }
 
-    /// Prepares for a block, which begins at home.
+    /// Prepares the world for a block, which starts in the home.
     fn begin(&mut self) {
         self.exits.clear();
         drop(std::fs::remove_file(self.world.root().join("place")));
@@ -137,12 +137,12 @@ impl Run {
         let call = self.world.from(dir).with("REJOIN_NOW", NOW).with("TERM", "dumb");
         let answer = call.types(shell, &line, 100);
         self.exits.extend(answer.exit().filter(|code| *code != 0));
-        // A progress line was shown for a moment, and then erased.
+        // A progress line was shown briefly and erased.
         let lines = answer.stdout();
         let lines = lines.lines().map(|line| line.rsplit("\x1b[K").next().unwrap_or_default());
         let mut shown = lines.fold(String::new(), |shown, line| shown + line.trim_end() + "\n");
         let applied = shown.split_once("--apply ").and_then(|(_, rest)| rest.get(..FINGERPRINT.len()));
-        // A plan in a file has a name and no fingerprint.
+        // The plan of a file has a name instead of a fingerprint.
         if let Some(fingerprint) = applied.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
             self.fingerprint = fingerprint.to_owned();
             shown = shown.replace(&self.fingerprint, FINGERPRINT);
@@ -153,7 +153,7 @@ impl Run {
             .replace(&text(&self.world.root().join("bin")), "/usr/bin")
     }
 
-    /// Runs a block and returns the expected block, or the fault in it.
+    /// Runs a block, and returns the block with its actual output, or the failure.
     fn block(&mut self, block: &Block) -> Result<String, String> {
         let text = match block.language.as_str() {
             "console" => self.session(block),
@@ -213,7 +213,7 @@ impl Json {
     /// Writes JSON with line breaks if it does not fit on a line, of which `before` columns are used. A list of plain
     /// values stays on one line.
     fn lines(&self, depth: usize, before: usize) -> String {
-        /// The longest line.
+        /// The maximum width of a line.
         const WIDTH: usize = 124;
         let line = self.line();
         let is_plain = |item: &Self| matches!(item, Self::Plain(_));
@@ -268,8 +268,8 @@ fn pretty(json: &str) -> String {
     serde_json::from_str::<Json>(json).map_or_else(|_| json.to_owned(), |json| json.lines(0, 0))
 }
 
-/// Returns a text without the parts that depend on the machine and the directory of the test: the sizes of manifests in
-/// the archive, and the fingerprints of plans.
+/// Returns a text without the parts that depend on the machine and the directory of the test: sizes of manifests in the
+/// archive, and fingerprints of plans.
 fn steady(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let is_number = |word: &&str| word.trim_matches(['(', ',']).parse::<f64>().is_ok();

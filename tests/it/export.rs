@@ -19,7 +19,7 @@ fn written(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).expect("a file that was written")
 }
 
-/// A session in which a model calls a tool and writes Markdown, with a sub-agent.
+/// Returns a session in which a model calls a tool and writes Markdown, with a sub-agent.
 fn session() -> Claude {
     Claude::session(id(1))
         .in_dir(APP)
@@ -155,7 +155,7 @@ fn html_is_self_contained_and_folds_tool_calls() {
     ] {
         assert!(page.contains(part), "{part} is not in\n{page}");
     }
-    // Nothing is loaded from anywhere.
+    // The page loads nothing.
     assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import") && !page.contains("url("));
 }
 
@@ -167,8 +167,8 @@ fn file_name_selects_format_without_overwriting() {
     for (name, start) in [("a.md", "# Sort"), ("a.html", "<!doctype html>"), ("a.json", "{\"format_version\"")] {
         let path = dir.join(name);
         let out = path.to_str().expect("a path");
-        let said = world.rejoin(["export", &id(1), "-o", out]).code(0).stdout_eq("").stderr();
-        assert_eq!(said, format!("Exported 1 session to {out}.\n"));
+        let stderr = world.rejoin(["export", &id(1), "-o", out]).code(0).stdout_eq("").stderr();
+        assert_eq!(stderr, format!("Exported 1 session to {out}.\n"));
         assert!(written(&path).starts_with(start), "{name}: {}", written(&path));
         std::fs::write(&path, "mine").expect("a file");
         let refused = world.rejoin(["export", &id(1), "-o", out]).code(1).stdout_eq("").stderr();
@@ -204,8 +204,8 @@ fn export_of_many_sessions_writes_an_index() {
     assert!(several.contains("`rejoin export --every --output rejoin-export`"), "{several}");
     let out = world.root().join("out");
     let dir = out.to_str().expect("a path");
-    let said = world.rejoin(["export", "--dir", APP, "-o", dir]).code(0).stdout_eq("").stderr();
-    assert_eq!(said, format!("Exported 2 sessions to {dir}; begin with {dir}/index.html.\n"));
+    let stderr = world.rejoin(["export", "--dir", APP, "-o", dir]).code(0).stdout_eq("").stderr();
+    assert_eq!(stderr, format!("Exported 2 sessions to {dir}; begin with {dir}/index.html.\n"));
     let index = written(out.join("index.html"));
     let link = Regex::new("<a href=\"([^\"]*)\">([^<]*)</a>").expect("a pattern");
     let links: Vec<_> = link.captures_iter(&index).map(|found| (found[1].to_owned(), found[2].to_owned())).collect();
@@ -286,7 +286,7 @@ fn export_refuses_stores_archive_and_trash() {
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 }
 
-/// Hostile text: words of users and programs, and parts that would run or break out if they were markup.
+/// Returns hostile text: text of users and programs, and parts that would run or break out if they were markup.
 fn hostile(seed: usize) -> String {
     const PARTS: [&str; 20] = [
         "<script>document.title='pwned'</script>",
@@ -475,7 +475,7 @@ fn show_path_prints_file_of_session() {
     assert!(warning.contains("has 2 copies, and ") && warning.contains(".jsonl is exported"), "{warning}");
     let copy = other.to_str().expect("a path");
     world.rejoin(["show", "--path", &id(2), "--copy", copy]).code(0).stdout_eq(at(&other));
-    // The newer of two copies may have less.
+    // The newer of two copies may have fewer messages.
     let long = Claude::session(id(3)).in_dir(APP).turn("one", "1").turn("two", "2").turn("three", "3");
     world.add(long);
     world.add(Claude::session(id(3)).in_dir("/usr").at("2026-02-20T10:00:00Z").turn("stub of a wrong resume", "hm"));
@@ -491,10 +491,10 @@ fn export_refuses_unknown_file_extension() {
     {
         let out = world.root().join(name);
         let out = out.to_str().expect("a path");
-        let said = world.rejoin(["export", &id(1), "-o", out]).code(2).stdout_eq("").stderr();
+        let stderr = world.rejoin(["export", &id(1), "-o", out]).code(2).stdout_eq("").stderr();
         assert!(
-            said.contains(why) && said.contains("end the name in .md, .html or .json, or in / for a directory"),
-            "{said}"
+            stderr.contains(why) && stderr.contains("end the name in .md, .html or .json, or in / for a directory"),
+            "{stderr}"
         );
         assert!(!Path::new(out).exists());
         world.rejoin(["export", &id(1), "-o", out, "--format", "html"]).code(0);
@@ -510,7 +510,7 @@ const MARKS: [&str; 48] = [
 
 #[test]
 fn export_takes_linear_time_for_every_mark_of_markdown() {
-    // A build without optimization is slower, but a square of the size is slower still.
+    // A build without optimization is slower, but quadratic work is much slower.
     let (size, limit) = if cfg!(debug_assertions) { (400_000, 3) } else { (1_000_000, 1) };
     for (_, mark) in MARKS.into_iter().enumerate().filter(|(case, _)| is_tried(*case, 9)) {
         let world = World::new();

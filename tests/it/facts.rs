@@ -1,6 +1,6 @@
 //! Data of real clients is listed with the known facts.
 //!
-//! The data belongs to others and is next to the checkout, if at all; without it these tests print that they are
+//! The data belongs to others and is next to the checkout, if it exists; without it these tests print that they are
 //! skipped.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,13 +15,13 @@ use crate::picture::{Picture, picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::{World, is_tried, start_of};
 
-/// A directory that exists on every machine, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds have the same paths.
 const APP: &str = "/usr/bin";
 
-/// In a sample, the first point and every 8th one are tried. The explorer tries a fault at each point.
+/// In a sample, the first point and every 8th one are tested. The explorer tests a fault at each point.
 const STRIDE: usize = 8;
 
-/// Returns the points at which a scenario is tried, in order.
+/// Returns the points at which a scenario is tested, in order.
 fn points() -> impl Iterator<Item = usize> {
     (1..).filter(|point| *point == 1 || is_tried(*point, STRIDE))
 }
@@ -33,7 +33,7 @@ pub(crate) fn killed_at_every_point(at_least: usize, mut scenario: impl FnMut(&s
     assert!(beyond.is_some_and(|beyond| beyond > at_least), "point {beyond:?} was not passed");
 }
 
-/// Runs a scenario with a fault of this kind at each point that a kill of `run` can be at.
+/// Runs a scenario with a fault of this kind at each point at which `run` can be killed.
 #[track_caller]
 pub(crate) fn failing_at_every_point(
     kind: &str,
@@ -61,7 +61,7 @@ fn stores(world: &World) -> Picture {
     picture_of_stores(&world.home())
 }
 
-/// A session with a side directory and a sub-agent, and another one.
+/// Creates a session with a side directory and a sub-agent, and another session.
 fn world() -> World {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
@@ -81,13 +81,13 @@ fn state(world: &World) -> PathBuf {
     world.home().join(".local/state/rejoin")
 }
 
-/// The only journal.
+/// Returns the only journal.
 fn journal(world: &World) -> PathBuf {
     let mut runs = std::fs::read_dir(state(world).join("runs")).expect("the runs");
     runs.next().expect("a run").expect("an entry").path()
 }
 
-/// Every byte that was in a file is still in some file.
+/// Asserts that every byte that was in a file is still in some file.
 #[track_caller]
 pub(crate) fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
     let now = picture(&world.home());
@@ -215,7 +215,7 @@ fn undo_refuses_journal_with_bad_line() {
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
         let journal = journal(&world);
         let text = std::fs::read_to_string(&journal).expect("a journal");
-        // A run that was cut off would be recovered.
+        // A run without its last line would be recovered.
         let cut_off = flip(&text, text.lines().last().expect("a line"), "");
         for text in [damage(&text), damage(cut_off.trim_end_matches('\n')) + "\n"] {
             std::fs::write(&journal, text).expect("a journal");
@@ -318,7 +318,7 @@ fn cleanup_gives_up_after_lock_timeout() {
 
 #[test]
 fn command_holds_lock_until_last_change() {
-    // Enough sessions that the other process begins to wait in the middle.
+    // With so many sessions, the other process begins to wait during the run.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
     for args in [&["cleanup", "--permanent", "--allow-all"][..], &delete] {
@@ -456,7 +456,7 @@ fn restore_writes_nothing_among_other_files_of_an_agent() {
         entries.iter().position(|entry| entry["path"].as_str().is_some_and(|it| it.contains(path))).expect("an entry")
     };
     let edits: [&dyn Fn(&mut serde_json::Value); 3] = [
-        // Another file that a session has.
+        // The session has another file.
         &|manifest| {
             let at = at(manifest, "a.txt");
             manifest["entries"][at]["path"] = json!("settings.json");
@@ -467,7 +467,7 @@ fn restore_writes_nothing_among_other_files_of_an_agent() {
             manifest["entries"][at]["path"] = json!("settings.json");
             manifest["copies"][0]["path"] = json!("settings.json");
         },
-        // Something more.
+        // An additional entry.
         &|manifest| {
             let mut entry = manifest["entries"][at(manifest, "a.txt")].clone();
             entry["path"] = json!("projects/-usr-bin/CLAUDE.md");

@@ -1,4 +1,4 @@
-//! Public complaints of users about agents, as small homes: tests of the answers of rejoin.
+//! Public complaints of users about agents, reproduced as small homes: tests of the answers of rejoin.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::fixtures::{Claude, Gemini, age_to, gemini_hash, id, put};
 use crate::ordinary;
 use crate::world::World;
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 fn all(world: &World) -> Vec<Session> {
@@ -119,7 +119,7 @@ fn codex_database_is_found_through_its_config() {
     put(&root.join("config.toml"), format!("sqlite_home = \"{}\"\n", world.dir("no list yet").display()));
     assert_eq!(title(&world), None, "the list in the store is not in use");
     put(&root.join("config.toml"), config);
-    // The advice for a damaged list is about that list.
+    // The hint for a damaged list names that list.
     put(&root.join("lists/state_5.sqlite"), "SQLite format 3\0 is what this says");
     let told = world.rejoin(["doctor", "--check", "unreadable"]).code(4).stdout();
     assert!(told.contains(&format!("mv {}/state_*.sqlite*", root.join("lists").display())), "{told}");
@@ -248,7 +248,7 @@ fn gemini_checkpoints_are_sessions() {
     let refused = world.rejoin(["resume", &format!("gemini:old@{gone}"), "--print"]).code(7).stderr();
     assert!(refused.contains("unknown"), "{refused}");
 
-    // No age makes cleanup remove it, and deleting it leaves everything else.
+    // A cleanup of any age keeps it, and deleting it leaves everything else.
     let kept =
         world.rejoin(["cleanup", "--any-age", "--allow-all", "--exclude", &id(1), "--yes", "--json"]).code(0).stdout();
     assert!(kept.contains(r#""reason":"undated","sessions":2"#), "{kept}");
@@ -280,7 +280,7 @@ fn gemini_checkpoint_is_never_empty() {
     assert!(plan.contains("Nothing to do"), "{plan}");
 }
 
-/// Every log next to the sessions of an agent is read or reported, regardless of its name.
+/// Tests that every log next to the sessions of an agent is read or reported, whatever its name.
 #[test]
 fn log_of_every_agent_is_read_or_reported() {
     let mut agents = Vec::new();

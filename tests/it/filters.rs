@@ -10,7 +10,7 @@ use crate::fixtures::{Amplifier, Claude, Codex, Leo, id};
 use crate::terminal::shell;
 use crate::world::World;
 
-/// Two newer sessions elsewhere, and an older one in `shop`.
+/// Creates two newer sessions elsewhere, and an older one in `shop`.
 fn world() -> World {
     let world = World::with_agents();
     let at = |day| format!("2026-02-0{day}T10:00:00Z");
@@ -128,7 +128,7 @@ fn list_and_resume_filter_words_the_same() {
     assert_eq!(listed(&["mend", "--agent", "codex"]), [id(3)]);
     let refused = world.rejoin(["list", "agent:nobody"]).code(2).stdout_eq("").stderr();
     assert!(refused.contains("no agent is called nobody"), "{refused}");
-    // A user gets only the note that the words are the reason.
+    // Only a user gets the note that the words are the reason.
     let shown = world.on_terminal(80, ["list", "nothing"]).code(0).stderr();
     assert!(shown.starts_with("No session has \"nothing\" in its title") && !shown.contains("points to"), "{shown}");
     world.rejoin(["archive", "--every"]).code(0);
@@ -161,8 +161,8 @@ fn answer_without_a_session_names_the_filter_and_the_nearest_one() {
         ("search mail --since yesterday", "No session was active since yesterday; the newest was active 2026-02-20.\n"),
         ("list --older-than 2y", "; the oldest was last active 2026-"),
     ] {
-        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
-        assert!(said.contains(why), "{line}: {said}");
+        let stderr = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(stderr.contains(why), "{line}: {stderr}");
         assert_eq!(world.rejoin(line.split(' ')).code(0).stderr(), "", "{line}");
     }
     let error = world.rejoin(["show", "tag:shp", "--json"]).code(5).error();
@@ -192,20 +192,20 @@ fn answer_without_a_session_mentions_the_archive_and_the_trash() {
     world.add(Claude::session(id(3)).title("Water the lamps").turn("x", "y"));
     world.rejoin(["archive", &id(1)]).code(0);
     world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
-    let said = world.on_terminal(200, ["list", "deploy"]).code(0).stderr();
-    assert!(said.contains("1 archived session matches: `rejoin list deploy --archived`.\n"), "{said}");
+    let stderr = world.on_terminal(200, ["list", "deploy"]).code(0).stderr();
+    assert!(stderr.contains("1 archived session matches: `rejoin list deploy --archived`.\n"), "{stderr}");
     let listed = world.rejoin(["list", "deploy", "--archived"]).code(0).stdout();
     assert!(listed.contains(&id(1)), "{listed}");
-    let said = world.on_terminal(200, ["search", "deployed"]).code(0).stderr();
+    let stderr = world.on_terminal(200, ["search", "deployed"]).code(0).stderr();
     let note = "1 archived session is not in a store; `rejoin search deployed --archived` searches the archive.\n";
-    assert!(said.contains(note), "{said}");
+    assert!(stderr.contains(note), "{stderr}");
     for line in ["list mail", "search mail"] {
-        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
-        assert!(said.contains("1 session in the trash has that title; `rejoin undo "), "{line}: {said}");
+        let stderr = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(stderr.contains("1 session in the trash has that title; `rejoin undo "), "{line}: {stderr}");
     }
     for line in ["list lamps", "list mail -a codex"] {
-        let said = world.on_terminal(200, line.split(' ')).code(0).stderr();
-        assert!(!said.contains("archive") && !said.contains("trash"), "{line}: {said}");
+        let stderr = world.on_terminal(200, line.split(' ')).code(0).stderr();
+        assert!(!stderr.contains("archive") && !stderr.contains("trash"), "{line}: {stderr}");
     }
 }
 
@@ -214,7 +214,7 @@ fn directory_without_sessions_suggests_nearest() {
     let world = world();
     let (shop, slip) = (world.dir("shop"), world.root().join("shpo"));
     let [shop, slip] = [shop, slip].map(|dir| dir.display().to_string());
-    let said = format!("No session worked in {slip} or below it. Closest:\n");
+    let note = format!("No session worked in {slip} or below it. Closest:\n");
     for words in [
         &["list"][..],
         &["search", "till"],
@@ -226,7 +226,7 @@ fn directory_without_sessions_suggests_nearest() {
     ] {
         let command = format!("  `rejoin {} --dir {shop}`  (1 session)\n", words.join(" "));
         let answer = world.rejoin([words, &["--dir", &slip]].concat()).code(0);
-        assert!(answer.stderr().contains(&format!("{said}{command}")), "{words:?}: {}", answer.stderr());
+        assert!(answer.stderr().contains(&format!("{note}{command}")), "{words:?}: {}", answer.stderr());
         let right = world.rejoin([words, &["--dir", &shop]].concat()).stderr();
         assert!(!right.contains("No session worked"), "{words:?}: {right}");
     }
@@ -241,13 +241,13 @@ fn directory_without_sessions_suggests_nearest() {
         assert!(error.contains(&format!("error: no session worked in {slip} or below it\n")), "{words:?}: {error}");
         assert!(error.contains(&format!(" --dir {shop}`  (1 session)\n")), "{words:?}: {error}");
     }
-    // Another filter leaves it out, not the directory.
+    // Another filter excludes the session, not the directory.
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--since", "2026-02-20"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
     world.rejoin(["tag", "till", "+other"]).code(0);
     let error = world.rejoin(["show", "latest", "--dir", &shop, "--tag", "none"]).code(5).stderr();
     assert!(error.contains("no session passes the filters"), "{error}");
-    // In a directory without sessions, a user gets a note with the directories around, and a script gets nothing.
+    // In a directory without sessions, a user gets a note on the nearest directories, and a script gets nothing.
     let nearby = world.dir("desk/drawer");
     assert_eq!(world.from(&nearby).rejoin(["list", "--here"]).code(0).stderr(), "");
 }

@@ -13,16 +13,16 @@ use crate::terminal::Seat;
 use crate::undo::{assert_same, other_file_system};
 use crate::world::{World, start_of, stride};
 
-/// A directory that exists on every machine, so that worlds do not differ in it.
+/// A directory that exists on every machine, so that worlds have the same paths.
 const APP: &str = "/usr/bin";
 
-/// A home with each finding that can be repaired, and one that needs a decision.
+/// Creates a home with each finding that can be repaired, and one that needs a decision.
 fn world() -> World {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
-    // It has no session-info.json.
+    // The session has no session-info.json.
     world.add(Amplifier::session(id(1)).in_dir(APP).turn("x", "y"));
-    // A resume from elsewhere left a directory with newer events, and another one with known events.
+    // A resume in another directory left a directory with newer events, and another one with known events.
     let own = event("2026-02-01T10:00:00.000+00:00", "start");
     let session = Amplifier::session(id(2)).in_dir(APP).session_info(APP).turn("x", "y");
     world.add(session.file("events.jsonl", &own));
@@ -61,7 +61,7 @@ fn findings(world: &World) -> Vec<Finding> {
     world.rejoin(["doctor", "--json"]).json::<DoctorReport>().findings
 }
 
-/// The stores after a fix, without the time of a file that it created.
+/// Returns the stores after a fix, without the time of a file that it created.
 fn fixed(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-usr-bin/sessions").join(id(1)).join("session-info.json");
@@ -122,7 +122,7 @@ fn fix_repairs_stale_records_and_registrations() {
         findings(world).into_iter().map(|finding| finding.code).filter(|code| codes.contains(&code.as_str())).collect()
     };
     assert_eq!(of_codes(&world).len(), 3);
-    // Each remedy by itself removes its finding.
+    // Each remedy alone removes its finding.
     for finding in findings(&world).iter().filter(|finding| finding.repair.is_some()) {
         let remedy: Vec<&str> = finding.remedy.split(' ').skip(1).collect();
         world.rejoin(&remedy).code(0);
@@ -246,12 +246,12 @@ fn confirmation_shows_both_copies_and_the_loss() {
             seat.sees(seen);
             seat.types(key);
         }
-        let (status, said) = seat.ends();
-        (status, said.replace("\r\n", "\n"))
+        let (status, screen) = seat.ends();
+        (status, screen.replace("\r\n", "\n"))
     };
     let id = id(1);
-    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "n\r")]);
-    assert_eq!(status, Some(1), "{said}");
+    let (status, screen) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "n\r")]);
+    assert_eq!(status, Some(1), "{screen}");
     for line in [
         "keep    copy 2: ",
         "alpha, 4 messages, ",
@@ -259,13 +259,13 @@ fn confirmation_shows_both_copies_and_the_loss() {
         "beta, 6 messages, ",
         "only there: 4 messages, from \"went right\" to \"gone on\"",
     ] {
-        assert!(said.contains(line), "{line:?} in {said}");
+        assert!(screen.contains(line), "{line:?} in {screen}");
     }
     assert_same(&before, &stores(&world), "after a no");
 
-    let (status, said) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "y\r")]);
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("removed  a copy of claude"), "{said}");
+    let (status, screen) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "y\r")]);
+    assert_eq!(status, Some(0), "{screen}");
+    assert!(screen.contains("removed  a copy of claude"), "{screen}");
 }
 
 #[test]
@@ -277,26 +277,26 @@ fn fix_of_many_ends_with_counts() {
     for n in 31..=60 {
         world.add(Claude::session(id(n)).in_dir(format!("/gone/{n}")).turn("x", "y"));
     }
-    let said = world.rejoin(["doctor", "--fix"]).code(4).stdout();
-    assert_eq!(said.matches("\nrepaired  ").count(), 29, "{said}");
-    assert!(said.contains("\n30 problems repaired.\n"), "{said}");
-    assert!(said.ends_with("\n31 other problems need a decision; `rejoin doctor` names them.\n"), "{said}");
+    let stdout = world.rejoin(["doctor", "--fix"]).code(4).stdout();
+    assert_eq!(stdout.matches("\nrepaired  ").count(), 29, "{stdout}");
+    assert!(stdout.contains("\n30 problems repaired.\n"), "{stdout}");
+    assert!(stdout.ends_with("\n31 other problems need a decision; `rejoin doctor` names them.\n"), "{stdout}");
 }
 
 #[test]
 fn delete_refuses_unknown_copies_and_the_last_one() {
     let world = world();
     let before = stores(&world);
-    let said = world.rejoin(["delete", &id(5), "--copy", "3"]).code(5).stderr();
-    assert!(said.contains("--copy 2"), "{said}");
+    let stderr = world.rejoin(["delete", &id(5), "--copy", "3"]).code(5).stderr();
+    assert!(stderr.contains("--copy 2"), "{stderr}");
     world.rejoin(["delete", "5", "--copy", "1"]).code(2);
     world.rejoin(["delete", &id(5), &id(3), "--copy", "1"]).code(2);
     world.rejoin(["delete", &id(5), "--copy", "1", "--permanent", "--yes"]).code(2);
     world.rejoin(["delete", "ffffffff", "--copy", "1"]).code(5);
     world.rejoin(["delete", &id(5), "--copy", "2", "--apply", "000000000000"]).code(7);
     for (n, copies) in [(1, &["--copy", "1"][..]), (5, &["--copy", "1", "--copy", "2"])] {
-        let said = world.rejoin([&["delete", &id(n), "--yes"], copies].concat()).code(7).stderr();
-        assert!(said.contains("has no other copy, so this one stays"), "{said}");
+        let stderr = world.rejoin([&["delete", &id(n), "--yes"], copies].concat()).code(7).stderr();
+        assert!(stderr.contains("has no other copy, so this one stays"), "{stderr}");
     }
     assert_same(&before, &stores(&world), "after refusals");
 }
@@ -313,7 +313,7 @@ fn killed_at_any_moment_a_delete_of_a_copy_is_undone_or_completed() {
     let command = ["delete", &id(5), "--copy", "1", "--yes"];
     let world = world();
     world.rejoin(command).code(0);
-    // It may have been done already, and then there is no second copy.
+    // The copy may already be removed, and then there is no second one.
     killed_at_any_moment(&command, &fixed(&world), &[0, 7]);
 }
 
@@ -342,7 +342,7 @@ fn a_killed_fix_with_the_trash_elsewhere_is_recovered() {
             run(&["undo"], None).code_is_one_of(&[0, 5]);
             assert_same(&before, &stores(&world), &format!("undone after {fault}"));
         } else {
-            // It may have been done already.
+            // The command may already be done.
             run(&command, None).code_is_one_of(&[0, 5]);
             assert_same(&complete, &fixed(&world), &format!("completed after {fault}"));
         }
@@ -358,7 +358,7 @@ fn killed_at_any_moment(command: &[&str], complete: &Picture, codes: &[i32]) {
         if !world.with("REJOIN_FAULT", fault).rejoin(command).was_killed() {
             return false;
         }
-        // Every transcript is where it was, or in the trash; none is torn.
+        // Every transcript is in its place or in the trash, and none is torn.
         nothing_is_lost(&world, &before, fault);
         if point % 2 == 0 {
             world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
@@ -395,7 +395,7 @@ fn every_journalled_change_recovers_an_interrupted_run_first() {
 fn doctor_reports_interrupted_run_until_undo() {
     let world = world();
     let before = stores(&world);
-    // Killed in the middle.
+    // The process was killed during the change.
     assert!(world.with("REJOIN_FAULT", "kill:40").rejoin(["doctor", "--fix"]).was_killed());
     let found: Vec<Finding> =
         world.rejoin(["doctor", "--check", "interrupted-run", "--json"]).code(4).json::<DoctorReport>().findings;
@@ -439,7 +439,7 @@ fn fix_skips_session_continued_meanwhile() {
     let copy = world.home().join(".claude/projects/-somewhere-else").join(format!("{}.jsonl", id(4)));
     let plan: DoctorFix = world.rejoin(["doctor", "--fix", "--dry-run", "--json"]).code(4).json();
     assert!(plan.items.iter().any(|item| item.id.as_deref() == Some(&id(4))));
-    // A client that runs has registered itself for the session.
+    // A running client has registered itself for the session.
     let registration =
         json!({"pid": std::process::id(), "sessionId": id(4), "cwd": APP, "procStart": start_of(std::process::id())});
     put(&world.home().join(".claude/sessions").join(format!("{}.json", std::process::id())), registration.to_string());
@@ -467,13 +467,13 @@ fn fix_keeps_records_appended_meanwhile() {
                 let Ok(mut file) = std::fs::File::options().append(true).open(&copy) else { break };
                 writeln!(file, "{{\"type\":\"noted\",\"n\":{written}}}").expect("a line");
                 written += 1;
-                // Often enough to meet every step of a run, and not so often that most of the run is reading it.
+                // Often enough to hit every step of a run, but not so often that a run mostly reads.
                 std::thread::sleep(std::time::Duration::from_micros(100));
             }
             written
         })
     };
-    // A busy machine may keep the agent from writing during a whole run; then the copy is removed, complete.
+    // On a busy machine, the agent may not write during a run; then the copy is removed, complete.
     let went = (0..10)
         .any(|_| world.rejoin(["delete", &id(4), "--copy", "2", "--yes"]).code_is_one_of(&[0, 3, 7]).exit() == Some(0));
     stop.store(true, std::sync::atomic::Ordering::Relaxed);

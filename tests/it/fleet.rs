@@ -11,12 +11,12 @@ use crate::fixtures::{Claude, Pi, id};
 use crate::sample_home::{NOW, sample_home};
 use crate::world::{Answer, World};
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/rejoin-fleet");
 const MEASURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/fleet/measure.py");
 
-/// Returns whether a command works here; if not, the log says so.
+/// Returns whether a command exists on this machine; if not, the log says so.
 #[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
 fn has(what: &str, command: &mut Command) -> bool {
     let works = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -76,7 +76,7 @@ fn host_writes_each_file_completely_or_not() {
     let path = file(&to, "sessions").display().to_string();
     assert!(path.contains("/sessions/day=20") && path.contains("/host="), "{path}");
 
-    // Again on the same day: the file is replaced, and nothing else is left.
+    // On the same day, the file is replaced, and no other one is left.
     world.add(Pi::session(id(3)).in_dir(APP).turn("three", "ok"));
     fleet(&world, &to).code(0);
     assert_eq!(rows(&to, "sessions").len(), sessions.len() + 1);
@@ -102,10 +102,10 @@ fn clickhouse_and_duckdb_match_plain_counts() {
     let dir = dir.to_str().expect("a path in UTF-8");
     let words = [MEASURE, "--hosts", "20", "--sessions", "1000", "--dir", dir];
     let output = Command::new("python3").args(words).stdin(Stdio::null()).output().expect("python3");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    // A row a question, with both engines in it.
-    assert_eq!((said.matches(" MiB |").count(), said.matches(" s, ").count()), (12, 12), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    // One row per question, from both engines.
+    assert_eq!((stdout.matches(" MiB |").count(), stdout.matches(" s, ").count()), (12, 12), "{stdout}");
 }
 
 /// Returns the columns of an engine, each with the names inside its type.

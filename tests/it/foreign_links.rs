@@ -41,7 +41,7 @@ fn no_command_writes_through_link_of_another_user() {
         let victim = world.dir("victim");
         let place = match link.strip_prefix("OWN") {
             Some(rest) => {
-                // The machine has a directory in the archive already.
+                // The machine already has a directory in the archive.
                 world.add(Claude::session(id(2)).in_dir(&app).turn("x", "y"));
                 world.rejoin(["archive", "00000002"]).code(0);
                 let own = crate::archive::own_dir(&world);
@@ -54,8 +54,11 @@ fn no_command_writes_through_link_of_another_user() {
         link_of_ana(&victim, &place);
         let args: Vec<String> = args.iter().map(|arg| arg.replace("OUT", &output(&world))).collect();
         let answer = world.rejoin(&args);
-        let said = answer.stdout() + &answer.stderr();
-        assert!(said.contains("belongs to another user") || said.contains("not followed"), "{link}: {args:?}: {said}");
+        let output = answer.stdout() + &answer.stderr();
+        assert!(
+            output.contains("belongs to another user") || output.contains("not followed"),
+            "{link}: {args:?}: {output}"
+        );
         assert_eq!(std::fs::read_dir(&victim).expect("a directory").count(), 0, "{link}: {args:?}");
     }
 }
@@ -69,8 +72,8 @@ fn state_directory_of_another_user_is_refused() {
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let state = world.dir("home/.local/state/rejoin");
     lchown(&state, Some(ANA), Some(ANA)).expect("an owner");
-    let said = world.rejoin(["pin", "00000001"]).code(1).stderr();
-    assert!(said.contains("it belongs to another user, 4321"), "{said}");
+    let stderr = world.rejoin(["pin", "00000001"]).code(1).stderr();
+    assert!(stderr.contains("it belongs to another user, 4321"), "{stderr}");
     assert_eq!(std::fs::read_dir(&state).expect("a directory").count(), 0);
 }
 

@@ -10,12 +10,12 @@ use crate::fixtures::{Claude, id, put};
 use crate::ordinary;
 use crate::world::{World, is_tried};
 
-/// Agents whose files are in their directory, so that it cannot be a Windows directory here.
+/// Agents that store sessions in their directory, so that it cannot be a Windows directory here.
 const IN_PROJECTS: [&str; 2] = ["aider", "crush"];
 const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\server\share\shop"];
 
-/// Looks at sessions of an agent that record one of these directories.
-/// In a sample, each agent has one of the directories.
+/// Lists and shows sessions of an agent that record one of these directories. In a sample, each agent has one of the
+/// directories.
 fn look_at_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
     let number = names().iter().position(|name| *name == agent).unwrap_or_default();
     let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -72,7 +72,7 @@ fn relative_directory_of_every_agent_is_not_evidence() {
     });
 }
 
-/// A world with sessions of one directory in two spellings, and of one below it.
+/// Creates a world with sessions of one directory in two spellings, and of one below it.
 fn windows() -> World {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir(r"C:\Users\ana\shop").turn("one", "Yes."));
@@ -133,7 +133,7 @@ fn move_accepts_plan_of_detect() {
     assert_eq!(listed.len(), 2);
 }
 
-/// A home that is mounted into a container: `/workspaces/shop` there is one of two directories here.
+/// Tests a home that is mounted into a container: `/workspaces/shop` in it is one of two directories here.
 #[test]
 fn move_names_two_candidates_with_reasons() {
     let world = World::new();
@@ -169,7 +169,7 @@ fn move_names_two_candidates_with_reasons() {
     let detected = world.rejoin(["move", "--detect"]).code(0).stdout();
     let line = detected.lines().find(|line| line.contains(gone)).expect("a line");
     assert!(line.starts_with("# ") && line.contains("~/code/shop: ") && line.contains("~/old/x/Shop: "), "{line}");
-    // Each command that was printed works.
+    // Each printed command works.
     world.rejoin(["resume", &id(1), "--in", other.to_str().expect("a path"), "--print"]).code(0);
     world.rejoin(["move", gone, other.to_str().expect("a path"), "--yes"]).code(0);
     let moved = world.rejoin(["list", "--dir", other.to_str().expect("a path"), "--json"]).code(0).sessions();

@@ -40,8 +40,8 @@ fn is_refused(world: &World, named: &str) {
     let before = picture(&world.home());
     for args in [&["backfill", "--every"][..], &["undo", RUN, "--yes"], &["undo", RUN, "--dry-run"]] {
         let answer = world.rejoin(args).code_is_one_of(&[0, 1]);
-        let said = answer.stderr();
-        assert!(said.contains(named) && said.contains("in no store"), "{args:?}: {said}");
+        let stderr = answer.stderr();
+        assert!(stderr.contains(named) && stderr.contains("in no store"), "{args:?}: {stderr}");
         let changed = differences(&before, &picture(&world.home()));
         assert!(changed.iter().all(|line| line.contains("rejoin/lock differs")), "{args:?}: {changed:?}");
     }

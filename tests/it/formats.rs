@@ -61,7 +61,7 @@ fn piped_answer_without_list_is_text() {
     let world = world();
     for args in TEXTS {
         let text = world.rejoin(*args).code_is_one_of(&[0, 4]).stdout();
-        // A command that is printed has the options of this one.
+        // A printed command has the options of this one.
         assert_eq!(text, in_format(&world, args, "table").replace(" --format table", ""), "{args:?}");
         assert_ne!(text, in_format(&world, args, "tsv"), "{args:?}");
     }

@@ -1,7 +1,6 @@
-//! A fault in one session changes nothing about any other: files of every kind are changed by a seed, and the program
-//! must not fail badly, take long or much memory, or report other sessions differently.
-//!
-//! `REJOIN_FUZZ_SEEDS=N` tries more seeds, `REJOIN_FUZZ_SEED=S` only one.
+//! A fault in one session does not affect any other: files of every kind are changed by a seed. The program must not
+//! crash, use too much time or memory, or report other sessions differently. `REJOIN_FUZZ_SEEDS=N` tries N seeds,
+//! `REJOIN_FUZZ_SEED=S` only one.
 
 mod kept;
 mod mutate;
@@ -25,7 +24,7 @@ use mutate::Random;
 
 /// Default number of seeds.
 const SEEDS: u64 = 20;
-/// Each of these has a separate home and half a dozen runs of the program.
+/// Number of seeds for archives: each of them has a separate home and half a dozen runs of the program.
 const KEPT_SEEDS: u64 = 6;
 /// Maximum processor time of the program, in hundredths of a second.
 const MAX_TICKS: u64 = 100;
@@ -37,7 +36,7 @@ enum Owner {
     Session(&'static str, String),
     /// Every session of an agent.
     Agent(&'static str),
-    /// No session; at most, pins may change.
+    /// No session; only pins may change.
     Nobody,
 }
 
@@ -46,7 +45,7 @@ struct Target {
     owner: Owner,
 }
 
-/// Sessions of every agent, and the answers about them while nothing is damaged.
+/// Sessions of every agent, and the answers about them before anything is damaged.
 struct Arena {
     world: World,
     targets: Vec<Target>,
@@ -76,7 +75,7 @@ impl Arena {
         let new =
             new.filter(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         for path in new {
-            // A registry is created with the first session, and covers every other as well.
+            // A registry is created with the first session, and affects all others as well.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_shared = name.ends_with(".db")
                 || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");
@@ -90,60 +89,60 @@ impl Arena {
         for n in 1..=2_u32 {
             let dir = self.world.dir(&format!("work-{n}"));
             let (dir, one) = (dir.as_path(), id(n));
-            let said = ("find the needle", "found it");
+            let messages = ("find the needle", "found it");
             self.add("amplifier", &one, |home| {
                 let session = Amplifier::session(id(n)).in_dir(dir).session_info(dir).named("Needle");
-                session.turn(said.0, said.1).turn("more", "yes").write_to(home);
+                session.turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("claude", &one, |home| {
                 let session =
-                    Claude::session(id(n)).in_dir(dir).title("Needle").turn(said.0, said.1).turn("more", "yes");
+                    Claude::session(id(n)).in_dir(dir).title("Needle").turn(messages.0, messages.1).turn("more", "yes");
                 session.subagent(&format!("agent-a{n}"), "look", "ok").write_to(home);
             });
             self.add("codex", &one, |home| {
-                let session = Codex::session(id(n)).in_dir(dir).turn(said.0, said.1).tool("ls", "a b");
+                let session = Codex::session(id(n)).in_dir(dir).turn(messages.0, messages.1).tool("ls", "a b");
                 drop(if n == 1 { session.write_to(home) } else { session.packed().write_to(home) });
             });
             self.add("copilot", &one, |home| {
-                let session = Copilot::session(id(n)).in_dir(dir).named("Needle").turn(said.0, said.1);
+                let session = Copilot::session(id(n)).in_dir(dir).named("Needle").turn(messages.0, messages.1);
                 session.call("ls", "a b").write_to(home);
             });
             self.add("gemini", &one, |home| {
-                let session = Gemini::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes");
+                let session = Gemini::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes");
                 drop(if n == 1 { session.write_to(home) } else { session.document().write_to(home) });
             });
             self.add("gptme", &format!("2026-02-01-fox-{n}"), |home| {
                 let session = Gptme::session(format!("2026-02-01-fox-{n}")).in_dir(dir).named("Needle");
-                session.turn(said.0, said.1).turn("more", "yes").write_to(home);
+                session.turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("jido", &one, |home| drop(Jido::session(id(n)).in_dir(dir).write_to(home)));
             self.add("kimi", &one, |home| {
-                Kimi::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+                Kimi::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("openhands", &openhands_id(n), |home| {
-                let session = OpenHands::session(openhands_id(n)).in_dir(dir).turn(said.0, said.1);
+                let session = OpenHands::session(openhands_id(n)).in_dir(dir).turn(messages.0, messages.1);
                 session.call("ls", "answer").turn("more", "yes").write_to(home);
             });
             self.add("pi", &one, |home| {
-                let session = Pi::session(id(n)).in_dir(dir).named("Needle").turn(said.0, said.1);
+                let session = Pi::session(id(n)).in_dir(dir).named("Needle").turn(messages.0, messages.1);
                 session.turn("more", "yes").back_to(2).turn("or so", "no").write_to(home);
             });
             self.add("qwen", &one, |home| {
                 Qwen::session(id(n))
                     .in_dir(dir)
-                    .turn(said.0, said.1)
+                    .turn(messages.0, messages.1)
                     .title("Needle")
                     .turn("more", "yes")
                     .write_to(home);
             });
             self.add("vibe", &one, |home| {
-                Vibe::session(id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+                Vibe::session(id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
             });
             self.add("vibe", &id(n + 10), |home| {
-                OldVibe::session(id(n + 10)).in_dir(dir).named("Needle").turn(said.0, said.1).write_to(home);
+                OldVibe::session(id(n + 10)).in_dir(dir).named("Needle").turn(messages.0, messages.1).write_to(home);
             });
             self.add("claude", &one, |home| drop(Leo::pointer(dir, &id(n)).write_to(home)));
-            self.add("aider", "", |_| drop(Aider::history().turn(said.0, said.1).write_in_repository(dir)));
+            self.add("aider", "", |_| drop(Aider::history().turn(messages.0, messages.1).write_in_repository(dir)));
             self.add_samples(n);
             #[cfg(feature = "sqlite")]
             self.fill_databases(n, dir);
@@ -186,7 +185,7 @@ impl Arena {
             ["move", "--agent=codex", "--yes", dirs[1].to_str().expect("a path"), moved.to_str().expect("a path")];
         self.run(&words, b"").expect("what has moved");
         for path in files(&self.world).into_iter().filter(|path| !before.contains(path)) {
-            // The list of moves sets launch directories.
+            // The list of moves determines launch directories.
             let owner = if path.ends_with("moves.json") { Owner::Agent("codex") } else { Owner::Nobody };
             if !path.ends_with("lock") {
                 self.targets.push(Target { path, owner });
@@ -232,34 +231,42 @@ impl Arena {
     #[cfg(feature = "sqlite")]
     fn fill_databases(&mut self, n: u32, dir: &Path) {
         use crate::fixtures::{Crush, Goose, Hermes, OpenCode, hermes_id, opencode_id, register_crush};
-        let said = ("find the needle", "found it");
+        let messages = ("find the needle", "found it");
         self.add("opencode", &opencode_id(n), |home| {
-            OpenCode::session(opencode_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            OpenCode::session(opencode_id(n))
+                .in_dir(dir)
+                .turn(messages.0, messages.1)
+                .turn("more", "yes")
+                .write_to(home);
         });
         self.add("opencode", &opencode_id(n + 10), |home| {
-            OpenCode::session(opencode_id(n + 10)).in_dir(dir).turn(said.0, said.1).write_tree(home);
+            OpenCode::session(opencode_id(n + 10)).in_dir(dir).turn(messages.0, messages.1).write_tree(home);
         });
         self.add("kilo", &opencode_id(n + 20), |home| {
-            OpenCode::of_kilo(opencode_id(n + 20)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            OpenCode::of_kilo(opencode_id(n + 20))
+                .in_dir(dir)
+                .turn(messages.0, messages.1)
+                .turn("more", "yes")
+                .write_to(home);
         });
         self.add("hermes", &hermes_id(n), |home| {
-            Hermes::session(hermes_id(n)).in_dir(dir).turn(said.0, said.1).turn("more", "yes").write_to(home);
+            Hermes::session(hermes_id(n)).in_dir(dir).turn(messages.0, messages.1).turn("more", "yes").write_to(home);
         });
         self.add("goose", &format!("20260201_{n}"), |home| {
             Goose::session(&format!("20260201_{n}"))
                 .in_dir(dir)
-                .turn(said.0, said.1)
+                .turn(messages.0, messages.1)
                 .turn("more", "yes")
                 .write_to(home);
         });
         let work = self.world.dir("work-1");
         self.add("crush", &id(n), |home| {
-            Crush::session(id(n)).turn(said.0, said.1).turn("more", "yes").write_in(&work.join(".crush"));
+            Crush::session(id(n)).turn(messages.0, messages.1).turn("more", "yes").write_in(&work.join(".crush"));
             register_crush(home, &[(&work, &work.join(".crush"))]);
         });
     }
 
-    /// Runs the program, which must not fail badly, nor take long or much memory.
+    /// Runs the program, which must not crash, or use too much time or memory.
     fn run(&self, args: &[&str], input: &[u8]) -> Result<Ran, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.run_raw(&args, input)
@@ -273,7 +280,7 @@ impl Arena {
         let mut stdin = child.stdin.take().expect("a pipe");
         let (mut stdout, mut stderr) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let ran = std::thread::scope(|scope| {
-            // A program that does not read to the end may close the pipe.
+            // A program that does not read all input may close the pipe.
             scope.spawn(move || std::io::Write::write_all(&mut stdin, input));
             let read = |from: &mut dyn std::io::Read| {
                 let mut bytes = Vec::new();
@@ -283,7 +290,7 @@ impl Arena {
             let stdout = scope.spawn(move || read(&mut stdout));
             let stderr = scope.spawn(move || read(&mut stderr));
             let (mut peak_kib, mut waited) = (0, 0);
-            // The system forgets the peak when the program ends, and its time when it is waited for.
+            // The system drops the peak when the program ends, and the time when it is waited for.
             while !has_ended(pid) {
                 peak_kib = peak_kib.max(memory_of(pid));
                 std::thread::sleep(Duration::from_millis(1));
@@ -296,11 +303,11 @@ impl Arena {
             let status = child.wait().expect("an end");
             Ran { status, stdout: stdout.join().expect("text"), stderr: stderr.join().expect("text"), peak_kib, ticks }
         });
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let stderr = String::from_utf8_lossy(&ran.stderr);
         let told: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().chars().take(80).collect::<String>()).collect();
         match ran.status.code() {
             Some(0..=7 | 126 | 127) => {}
-            _ => return Err(format!("{told:?} ended with {}: {said}", ran.status)),
+            _ => return Err(format!("{told:?} ended with {}: {stderr}", ran.status)),
         }
         if ran.peak_kib > MAX_KIB {
             return Err(format!("{told:?} took {} KiB", ran.peak_kib));
@@ -399,7 +406,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Types odd selectors and times, and sends odd events.
+    /// Passes odd selectors and times, and sends odd events.
     fn type_something(&self, random: &mut Random) -> Result<(), String> {
         let mut word = mutate::word(random);
         word.retain(|byte| *byte != 0);
@@ -463,7 +470,7 @@ fn damage_row(path: &Path, owner: &Owner, random: &mut Random) -> Result<Owner, 
         };
     }
     Ok(match (owner, session) {
-        // Its messages may be another's by now.
+        // The message may belong to another session now.
         (Owner::Agent(_), _) if column == "session_id" || column == "id" || column == "message_id" => owner.clone(),
         (Owner::Agent(agent), Some(session)) => Owner::Session(agent, session),
         _ => owner.clone(),

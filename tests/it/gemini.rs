@@ -1,4 +1,4 @@
-//! Gemini CLI's sessions: both generations, the combination of lines, the directories of projects, copies, and resumes.
+//! Gemini CLI's sessions: both generations, the merging of lines, the directories of projects, copies, and resumes.
 
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ fn copies_in_old_and_new_format_are_compared() {
     let app = world.dir("app");
     world.install("gemini", "");
     let old = Gemini::session(id(1)).in_dir(&app).turn("one", "first").turn("two", "second");
-    // The newer client copies the project under its new name and continues in lines.
+    // The newer client copies the project under its new name, and continues in lines.
     world.add(old.clone().document().hashed());
     world.add(old.clone().document());
     world.add(old.clone().resumed());
@@ -269,14 +269,14 @@ fn project_marker_beats_other_evidence() {
 
 #[test]
 fn hashed_project_is_resolved_from_known_directories() {
-    // By the registry of the newer generation.
+    // Found through the registry of the newer generation.
     let world = World::new();
     world.add(Gemini::session(id(1)).document().hashed().turn("x", "y"));
     put(&world.home().join(".gemini/projects.json"), r#"{"projects":{"/home/ana/app":"app"}}"#);
     let session = all(&world).remove(0);
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/app"), Some("registry")));
 
-    // By another agent's session that worked below it, however the session is asked for.
+    // Found through another agent's session that worked below it, however the session is named.
     let world = World::new();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -372,7 +372,7 @@ fn ambiguous_ids_are_never_passed_to_the_client() {
         std::fs::remove_file(path).expect("an end");
     }
     let answer = world.rejoin(["list", "--all", "--json"]).code(0);
-    // The last one is not JSON, so it is unknown whether it has an id.
+    // The last file is not JSON, so it is unknown whether it has an id.
     let sessions = answer.sessions();
     assert!(sessions.len() == 1 && sessions[0].id == "session-4-odd" && !sessions[0].resumable, "{sessions:?}");
     assert_eq!(answer.json::<crate::contract::SessionList>().problems.len(), 4);
@@ -417,7 +417,7 @@ fn list_survives_lines_of_any_kind() {
         world.add(if is_document { session.document() } else { session });
         let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
         assert_eq!((sessions.len(), sessions[0].first_prompt.as_deref()), (1, Some("one")), "document: {is_document}");
-        // Among the odd ones, a prompt that is kept next to its content and a call of a tool count.
+        // Among the odd records, a prompt that is next to its content and a call of a tool count.
         assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(3), Some(2)), "document: {is_document}");
         assert!(texts(&world, &id(1)).contains(&"two".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! gptme's conversations: one directory each, a workspace that gptme changes to by itself, and prompts that the user
+//! gptme's conversations: one directory each, a workspace to which gptme changes by itself, and prompts that the user
 //! did not type.
 
 use std::path::Path;
@@ -71,7 +71,7 @@ fn kind_follows_from_settings_and_content() {
     world.add(Gptme::session("c-empty"));
     world.add(Gptme::session("d-fork").in_dir("/home/ana/origin").fork().turn("a", "b"));
     world.add(Gptme::session("subagent-x").made_by("a-main").turn("a", "b"));
-    // A name alone does not make a sub-agent.
+    // The name alone does not make a conversation a sub-agent.
     world.add(Gptme::session("subagent-y").turn("a", "b"));
     put(&world.home().join(".local/share/gptme/logs/no-conversation/config.toml"), "[chat]\n");
     let told: Vec<_> =
@@ -160,7 +160,7 @@ fn tilde_in_settings_is_current_or_recorded_home() {
     add("a-link", Some(&was));
     add("b-other-link", Some(Path::new("/somewhere/else")));
     let flat = add("c-file", None);
-    // As git stores a link on systems without links.
+    // The workspace as git stores a link on systems without links.
     put(&flat.join("workspace"), text(&was));
     add("d-none", None);
     let dirs = |args: &[&str]| {
@@ -172,7 +172,7 @@ fn tilde_in_settings_is_current_or_recorded_home() {
     for args in [&["--home", text(&home)][..], &[]] {
         assert_eq!(dirs(args), [there.clone(), own.clone(), there.clone(), own.clone()]);
     }
-    // gptme itself would look in this home.
+    // gptme itself would search in this home.
     std::fs::create_dir_all(&was).expect("a directory");
     let refused = world.rejoin(["resume", "a-link", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("it is not in this one"), "{refused}");
@@ -191,7 +191,7 @@ fn session_is_live_while_lock_is_held() {
     let file = std::fs::File::open(dir.join(".lock")).expect("a lock");
     file.lock().expect("a lock");
     assert_eq!(listed(&world)[0].liveness, Liveness::Live);
-    // A second process would write an error into it before it exits.
+    // A second process would write an error into the conversation before it exits.
     let refused = world.rejoin(["resume", ID, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("is in use by process"), "{refused}");
 }

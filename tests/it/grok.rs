@@ -11,7 +11,7 @@ use crate::world::World;
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 const START: u64 = 1_769_940_000;
 
-/// An update at this minute after ten o'clock.
+/// Writes a thread of three turns that was rewound to its first one and continued in a segment. Returns its rollouts.
 fn update(minute: u64, update: &Value) -> Value {
     json!({"timestamp": START + 60 * minute, "method": "session/update", "params": {"sessionId": ID, "update": update}})
 }

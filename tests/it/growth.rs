@@ -1,4 +1,4 @@
-//! Four times the sessions take about four times the processor time, which other programs hardly affect.
+//! With four times the sessions, commands use about four times the processor time, which other programs hardly affect.
 #![cfg(target_os = "linux")]
 
 use std::process::Stdio;
@@ -30,7 +30,7 @@ fn ticks(world: &World, args: &[&str]) -> u64 {
 fn grows_as_much(world: impl Fn(usize) -> World, count: usize, runs: &[&[&str]]) {
     let (small, large) = (world(count), world(4 * count));
     for args in runs {
-        // Quadratic work takes sixteen times as long, each time; a busy machine may make one time look like that.
+        // Quadratic work takes sixteen times as long in every try; a busy machine only in some.
         let times = || (ticks(&small, args).max(3), ticks(&large, args));
         let tries: Vec<_> = (0..3).map(|_| times()).take_while(|(few, many)| *many > 7 * few).collect();
         assert!(tries.len() < 3, "{args:?}: hundredths of a second for a quarter and for the whole: {tries:?}");

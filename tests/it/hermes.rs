@@ -35,8 +35,8 @@ fn show_reads_a_session_from_the_database() {
     // Only the messages have the time of the last use.
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00.125Z"));
     let texts: Vec<&str> = details.messages.iter().flatten().map(|message| message.text.as_str()).collect();
-    let said = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
-    assert_eq!(texts, [&said[..], &["thanks", "Welcome."]].concat());
+    let messages = ["fix the\n\"parser\"", "Looking.", "terminal {\"command\": \"ls\"}", "→ {\"output\": \"a b\"}"];
+    assert_eq!(texts, [&messages[..], &["thanks", "Welcome."]].concat());
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn each_profile_is_a_separate_store() {
         world.rejoin(["resume", &hermes_id(n), "--prompt", "x"]).code(0);
         assert_eq!(variable(&world), home);
     }
-    // A name without a home leads to the default one.
+    // A name without a home selects the default one.
     let active = world.home().join(".hermes/active_profile");
     for name in ["default\n", "", "../work"] {
         put(&active, name);
@@ -147,7 +147,7 @@ fn each_profile_is_a_separate_store() {
     assert!(refused.contains("the profile work is the active one"), "{refused}");
     world.rejoin(["resume", &hermes_id(2), "--prompt", "x"]).code(0);
     assert_eq!(variable(&world), home_of_profile);
-    // A variable that names the profile does not change that, and no session is listed twice.
+    // A variable that names the profile does not change the result, and no session is listed twice.
     let sessions = world.with("HERMES_HOME", &profile).rejoin(["list", "--all", "--json"]).code(0).sessions();
     assert!(sessions.len() == 2 && sessions.iter().all(|session| session.copies.len() == 1));
 }
@@ -167,7 +167,7 @@ fn environment_variable_moves_the_store() {
 fn list_reads_sessions_from_wal() {
     let world = World::new();
     let path = hermes_db(&world.home());
-    // Kept open, so that no data is moved from the log into the database.
+    // Kept open, so that the log is not moved into the database.
     let connection = open_hermes(&path);
     Hermes::session(hermes_id(1)).turn("a", "b").insert(&connection);
     assert_eq!(listed(&world)[0].liveness, Liveness::Idle);

@@ -50,12 +50,12 @@ fn hook_saves_growing_and_shrinking_transcript() {
     send(&world, event("orchestrator:complete", &dir, json!(messages)));
     assert_eq!(read().lines().count(), 4);
 
-    // A compaction makes the list shorter.
+    // A compaction shortens the list.
     let compacted = json!([{"role": "user", "content": "summary"}, messages[4]]);
     send(&world, event("tool:post", &dir, compacted));
     assert_eq!(read().lines().count(), 2);
 
-    // The same number of messages is not the same conversation.
+    // Equal numbers of messages do not mean equal conversations.
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}])));
     assert!(read().contains("\"b\""));
 
@@ -99,7 +99,7 @@ fn hook_never_stops_the_agent() {
     assert_eq!(send(&world, event("tool:post", &dir, json!(["x", good[0], null]))), "");
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before);
 
-    // A link is not written through.
+    // A link is not followed for writing.
     let target = world.root().join("target");
     std::fs::write(&target, "kept").expect("a file");
     std::fs::remove_file(&transcript).expect("a transcript to remove");
@@ -116,8 +116,8 @@ fn hook_keeps_mode_and_owner_of_transcript() {
     let mode = || dir.join("transcript.jsonl").metadata().expect("metadata").permissions().mode() & 0o777;
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "a"}])));
     assert_eq!(mode(), 0o600);
-    let wanted = PermissionsExt::from_mode(0o640);
-    std::fs::set_permissions(dir.join("transcript.jsonl"), wanted).expect("a mode");
+    let requested = PermissionsExt::from_mode(0o640);
+    std::fs::set_permissions(dir.join("transcript.jsonl"), requested).expect("a mode");
     send(&world, event("tool:post", &dir, json!([{"role": "user", "content": "b"}])));
     assert_eq!(mode(), 0o640);
 }

@@ -1,4 +1,4 @@
-//! The directory of a session of Claude Code is recorded, stated after a compaction, and forgotten.
+//! The directory of a session of Claude Code is recorded, repeated after a compaction, and removed at the end.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl<'a> Session<'a> {
         Self { world, id: id(1), project }
     }
 
-    /// Creates an event in the form of the real client, which works in `dir`.
+    /// Returns an event in the form of the real client, which works in `dir`.
     #[expect(clippy::needless_pass_by_value, reason = "fields are made where the event is")]
     fn event(&self, name: &str, dir: impl AsRef<Path>, fields: Value) -> Value {
         let slug = claude_slug(self.project.to_str().expect("a path in UTF-8"));
@@ -49,7 +49,7 @@ impl<'a> Session<'a> {
         self.event("PostToolUse", dir, fields)
     }
 
-    /// Sends an event as the client does: from the directory that the session works in, with its variables.
+    /// Sends an event as the client does: from the working directory of the session, with its variables.
     fn send(&self, event: &Value) -> Answer {
         let call = self.world.from(&self.project).with("CLAUDE_PROJECT_DIR", &self.project);
         call.with("CLAUDECODE", "1").fed(["hook", "claude"], event.to_string()).code(0)
@@ -314,7 +314,7 @@ fn hook_reports_bad_input_in_one_line() {
         assert!(stderr.starts_with("warning: ") && stderr.lines().count() == 1, "{shown}: {stderr}");
         assert_eq!(listing(world.root()), before, "{shown}");
     }
-    // These are not errors.
+    // These events cause no error.
     for event in [
         with_dir(json!("")),
         with_dir(json!(7)),
@@ -355,7 +355,7 @@ fn hook_tolerates_unwritable_project() {
         }
         assert!(!session.send(&event).stderr().is_empty());
     };
-    // A file is in the place of a directory.
+    // A file has the name of the directory.
     std::fs::write(session.project.join(".claude"), "mine").expect("a file");
     complains("ot a directory");
     assert_eq!(std::fs::read(session.project.join(".claude")).expect("a file"), b"mine");
@@ -377,7 +377,7 @@ fn hook_tolerates_unwritable_project() {
     assert_eq!(session.told_or_warned(), "");
     session.send(&session.event("SessionEnd", "", json!({"reason": "other"})));
     assert_eq!(std::fs::read(&target).expect("a file"), b"kept");
-    // The project itself is gone; it is not created again.
+    // The project is missing; it is not created again.
     std::fs::remove_dir_all(&session.project).expect("a project to remove");
     let call = world.with("CLAUDE_PROJECT_DIR", &session.project);
     let answer = call.fed(["hook", "claude"], event.to_string()).code(0);
@@ -386,7 +386,7 @@ fn hook_tolerates_unwritable_project() {
 }
 
 impl Session<'_> {
-    /// Returns the answer to a compaction if the record may be faulty.
+    /// Returns the answer to a compaction if the record may be invalid.
     fn told_or_warned(&self) -> String {
         self.send(&self.event("SessionStart", "", json!({"source": "compact"}))).stdout()
     }
@@ -437,7 +437,7 @@ fn concurrent_hook_calls_do_not_tear_record() {
     };
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // A concurrent reader sees one of the directories, complete.
+        // A concurrent reader sees a complete directory, the old or the new one.
         let reader = scope.spawn(|| {
             let mut seen = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -459,7 +459,7 @@ fn concurrent_hook_calls_do_not_tear_record() {
     assert_eq!(session.recorded().as_deref(), dirs[7].to_str());
     assert_eq!(session.record().parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // Concurrent ends and new directories leave one record or none, and no error.
+    // Concurrent ends and new directories leave one record or none, and cause no error.
     let end = session.event("SessionEnd", "", json!({"reason": "other"}));
     std::thread::scope(|scope| {
         let ends = scope.spawn(|| (0..30).for_each(|_| session.tell(&end)));

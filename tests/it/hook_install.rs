@@ -24,7 +24,7 @@ fn read(world: &World) -> String {
     std::fs::read_to_string(settings(world)).expect("settings")
 }
 
-/// Everything that a user may have in the file.
+/// Everything that users may have in the file.
 const OWN: &str = r#"{
 	"model" : "opus",
 	"cleanupPeriodDays":  30.0,
@@ -123,7 +123,7 @@ fn install_uses_bare_name_if_on_path() {
     world.rejoin(["hook", "install"]).code(0);
     assert_eq!(read(&world).matches("\"rejoin hook claude\"").count(), EVENTS.len(), "it is brought up to date");
     assert!(!read(&world).contains("/rejoin"));
-    // Shared settings have no path of this machine.
+    // Shared settings contain no path of this machine.
     let other = World::new();
     let project = other.dir("project");
     other.from(&project).rejoin(["hook", "install", "--scope", "project"]).code(0);
@@ -335,7 +335,7 @@ fn install_changes_no_settings_outside_project() {
         assert_eq!(std::fs::read_to_string(outside.join("settings.json")).expect("settings"), "{}");
         assert!(!outside.join("settings.local.json").exists());
     }
-    // The user's own settings are often a link, and are changed at its target.
+    // The user's own settings are often a link; its target is changed.
     std::fs::create_dir(world.home().join(".claude")).expect("a directory");
     std::os::unix::fs::symlink(outside.join("settings.json"), world.home().join(".claude/settings.json"))
         .expect("a link");

@@ -1,4 +1,4 @@
-//! Hosts that misbehave: they never answer, never end, or send more than fits into memory.
+//! Hosts that misbehave: they never answer, never end, or send more data than fits into memory.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::contract;
 use crate::fixtures::{Claude, Fixture as _, id};
 use crate::world::{Answer, World, memory_of};
 
-/// A program in place of ssh; the name of a host sets its behaviour.
+/// A program in place of ssh; the name of a host selects its behaviour.
 const SSH: &str = r#"
 while [ $# -gt 0 ]; do
   case $1 in -t|-T) shift;; -o) shift 2;; --) shift; break;; esac
@@ -47,7 +47,7 @@ fn hosts() -> World {
     world
 }
 
-/// Runs rejoin, but not for more than a minute.
+/// Runs rejoin for at most a minute.
 fn rejoin(world: &World, words: &str) -> Answer {
     world.from(world.root()).run("timeout", ["60", env!("CARGO_BIN_EXE_rejoin")].into_iter().chain(words.split(' ')))
 }
@@ -57,13 +57,13 @@ fn silent_host_ends_at_answer_timeout() {
     let world = hosts();
     for words in ["list", "list --json", "search quokka", "doctor", "stats --json", "show latest", "undo --list"] {
         let answer = rejoin(&world, &format!("{words} --host mute --answer-timeout 500ms")).code(3);
-        let said = answer.stderr();
+        let stderr = answer.stderr();
         assert!(
-            said.contains("mute: it was silent for 500ms; --answer-timeout sets how long it may be"),
-            "{words}: {said}"
+            stderr.contains("mute: it was silent for 500ms; --answer-timeout sets how long it may be"),
+            "{words}: {stderr}"
         );
     }
-    // The answers of other hosts are shown, and those before the silence.
+    // The answers of other hosts are shown, and the rows before a host stopped answering.
     let list = rejoin(&world, "list --host mute,stuck,good --answer-timeout 2s --fields host,id").code(3);
     let mut rows: Vec<String> = list.stdout().lines().map(str::to_owned).collect();
     rows.sort_unstable();
@@ -83,8 +83,8 @@ fn endless_host_is_stopped_after_its_answer() {
         let world = &world;
         for words in ["list --limit 5", "list --limit 5 --json", "search x --limit 5"] {
             scope.spawn(move || {
-                let said = rejoin(world, &format!("{words} --host endless")).code(3).stderr();
-                assert!(said.contains("endless: it answers more than was asked for"), "{words}: {said}");
+                let stderr = rejoin(world, &format!("{words} --host endless")).code(3).stderr();
+                assert!(stderr.contains("endless: it answers more than was asked for"), "{words}: {stderr}");
             });
         }
         for host in ["chatty", "lingering"] {
@@ -107,7 +107,7 @@ fn host_cannot_name_another_host_in_rows() {
     rejoin(&world, "list --host spoof --fields host,id").code(0).stdout_eq("spoof\tx\nspoof\ty\n");
 }
 
-/// Runs rejoin without keeping its answer, and returns its status, its standard error, and its peak memory in MiB.
+/// Runs rejoin, drops its answer, and returns its status, its standard error, and its peak memory in MiB.
 fn measured(world: &World, words: &str) -> (Option<i32>, String, u64) {
     let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(words.split(' ')).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -120,25 +120,25 @@ fn measured(world: &World, words: &str) -> (Option<i32>, String, u64) {
             None => std::thread::sleep(Duration::from_millis(1)),
         }
     };
-    let said = std::io::read_to_string(child.stderr.take().expect("a pipe")).expect("text");
-    (status.code(), said, peak / 1024)
+    let stderr = std::io::read_to_string(child.stderr.take().expect("a pipe")).expect("text");
+    (status.code(), stderr, peak / 1024)
 }
 
 #[test]
 fn large_answers_of_hosts_need_little_memory() {
     let world = hosts();
     for words in ["list", "list --json", "search x"] {
-        let (status, said, peak) = measured(&world, &format!("{words} --host fat1,fat2,fat3,fat4"));
-        assert_eq!(status, Some(3), "{said}");
-        assert_eq!(said.matches("a line of its answer is longer than 4.0 MiB").count(), 4, "{said}");
+        let (status, stderr, peak) = measured(&world, &format!("{words} --host fat1,fat2,fat3,fat4"));
+        assert_eq!(status, Some(3), "{stderr}");
+        assert_eq!(stderr.matches("a line of its answer is longer than 4.0 MiB").count(), 4, "{stderr}");
         assert!(peak < 100, "{words}: {peak} MiB");
     }
-    // A whole object may be large, and one is in memory at a time; text is streamed.
-    let (status, said, peak) = measured(&world, "show x --json --host large1,large2,large3,large4");
-    assert_eq!((status, &*said), (Some(0), ""));
+    // A large object is in memory, one at a time; text is streamed.
+    let (status, stderr, peak) = measured(&world, "show x --json --host large1,large2,large3,large4");
+    assert_eq!((status, &*stderr), (Some(0), ""));
     assert!(peak < 250, "{peak} MiB");
-    let (status, said, peak) = measured(&world, "show x --host large1,large2,large3,large4");
-    assert_eq!((status, &*said), (Some(0), ""));
+    let (status, stderr, peak) = measured(&world, "show x --host large1,large2,large3,large4");
+    assert_eq!((status, &*stderr), (Some(0), ""));
     assert!(peak < 100, "{peak} MiB");
     let one: serde_json::Value = contract::parse(&rejoin(&world, "show x --json --host large1").code(0).stdout());
     assert_eq!(one["hosts"][0]["answer"]["more"].as_str().map(str::len), Some(66_060_288));

@@ -1,4 +1,5 @@
-//! Hostile text in every field of every agent: no command passes it to a terminal, a pipe's lines or a shell.
+//! Hostile text in every field of every agent: no command passes it to a terminal, to the lines of a pipe or to a
+//! shell.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use crate::fixtures::{
 };
 use crate::world::{Answer, World};
 
-/// Escape codes in both encodings, marks that reorder and hide, other controls, and a line that pretends to be this
-/// program's.
+/// Escape codes in both encodings, characters that reorder or hide text, other control characters, and a line that
+/// imitates this program.
 const HOSTILE: &str =
     "nice\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[2J\u{9b}31m\u{85}\u{7f}\r\u{202e}txt.exe\u{200b}\u{feff}\u{e0041}\nFORGED\tx";
 /// The codes of the styles that answers have.
@@ -49,7 +50,7 @@ fn fill(world: &World) -> PathBuf {
     let dir = world.dir(&format!("h\u{1b}[31m{HOSTILE}"));
     let h = HOSTILE;
     world.add(Claude::session(id(1)).in_dir(&dir).branch(h).title(h).turn(h, h).subagent("agent-a1", h, h));
-    // Two copies that differ, so that they are compared and a choice is explained.
+    // Two different copies, so that they are compared and the choice is explained.
     world.add(Claude::session(id(2)).in_dir(&dir).ai_title(h).turn(h, h).turn("more", "ok"));
     world.add(Claude::session(id(2)).in_dir(&dir).filed_under("-elsewhere").turn(h, "other"));
     world.add(Claude::session(id(3)).in_dir(format!("/gone/{h}")).turn(h, h).torn());
@@ -71,7 +72,7 @@ fn fill(world: &World) -> PathBuf {
     world.add(Leo::pointer(world.dir("app"), &id(1)));
     fill_databases(world, &dir);
     let home = world.home();
-    // Obstructing file names, and a settings.json that cannot be read.
+    // Names of files that prevent others, and a settings.json that cannot be read.
     put(&home.join(".claude/projects").join(format!("-{}", h.replace('/', "-"))).join("bad\u{1b}[2J.jsonl"), "{");
     put(&dir.join(".claude/settings.json"), format!("{{\"{}\": [", h.replace('\n', " ")));
     put(&home.join(".claude/projects/-x/cat/sessions").join(format!("{}.cwd", id(1))), format!("/x/{h}"));
@@ -93,7 +94,7 @@ fn fill_databases(world: &World, dir: &Path) {
 #[cfg(not(feature = "sqlite"))]
 fn fill_databases(_world: &World, _dir: &Path) {}
 
-/// All commands that read, and those that change something and leave the sessions in place.
+/// All commands that read, and those that change something but keep the sessions.
 const VERBS: [&[&str]; 49] = [
     &["list"],
     &["list", "--all", "--counts"],
@@ -165,7 +166,7 @@ const CHANGES: [&[&str]; 11] = [
 fn no_command_prints_hostile_text_unescaped() {
     let world = World::new();
     let dir = fill(&world);
-    // As a launch of an earlier version noted it.
+    // A launch as an earlier version logged it.
     let launch = json!({"at": "2026-03-01T11:00:00Z", "agent": "claude", "id": HOSTILE, "path": HOSTILE, "dir": HOSTILE, "argv": ["claude", HOSTILE]});
     put(&world.home().join(".local/state/rejoin/launches.jsonl"), format!("{launch}\n"));
     for args in VERBS {
@@ -191,7 +192,7 @@ fn no_command_prints_hostile_text_unescaped() {
     }
     for args in CHANGES {
         assert_answer_is_tame(args, &world.on_terminal(100, args));
-        // The contents of a journal may come from anyone by now.
+        // Others may have written the contents of a journal.
         let runs = world.home().join(".local/state/rejoin/runs");
         for run in std::fs::read_dir(&runs).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
             let text = std::fs::read_to_string(&run).expect("a journal");
@@ -215,7 +216,7 @@ fn json_escapes_hostile_text_without_changing_it() {
     assert!(!lines.contains(is_hostile), "{lines:?}");
 }
 
-/// The shells that `--print` writes for, each with the options that run a line.
+/// The shells for which `--print` writes commands, each with the options that run a line.
 const SHELLS: [(&str, &[&str]); 6] = [
     ("sh", &["-c"]),
     ("dash", &["-c"]),
@@ -271,7 +272,8 @@ hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --js
     }
 }
 
-/// JavaScript writes half a character if a text is cut within one, and a killed agent may cut one in bytes.
+/// JavaScript writes half a character if a text is cut within one, and a killed agent may leave an incomplete sequence
+/// of bytes.
 #[test]
 fn message_with_lone_surrogate_is_read() {
     let world = World::new();

@@ -11,7 +11,7 @@ use crate::fixtures::{Claude, Fixture, Pi, id, put};
 use crate::terminal::{Seat, shell};
 use crate::world::{Answer, World};
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 /// The replacement for ssh. It joins the words with blanks, as ssh does, and passes them to a shell in the home of the
@@ -38,7 +38,7 @@ cd "$HOME" || exit 255
 exec sh -c "$*"
 "#;
 
-/// A world in which `rejoin` and a program in place of ssh are on the path.
+/// A world with `rejoin` and a replacement for ssh on PATH.
 struct Hosts(World);
 
 impl Hosts {
@@ -69,7 +69,7 @@ impl Hosts {
     }
 }
 
-/// Two hosts with three sessions, of which the second is on the other one.
+/// Creates two hosts with three sessions; the second one is on the other host.
 fn two() -> Hosts {
     let hosts = Hosts::new(&["one", "two"]);
     hosts.add("one", Claude::session(id(1)).in_dir(APP).at("2026-02-01T10:00:00Z").turn("first quokka", "ok"));
@@ -117,12 +117,12 @@ fn list_merges_sessions_of_several_hosts() {
 #[test]
 fn list_sorts_sessions_of_hosts_by_cost() {
     let hosts = two();
-    let said = |cost: f64| {
+    let with_cost = |cost: f64| {
         let usage = serde_json::json!({"input": 3, "output": 4, "cost": {"total": cost}});
         serde_json::json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "usage": usage})
     };
-    hosts.add("one", Pi::session(id(4)).in_dir(APP).prompt("x").message(&said(0.25)));
-    hosts.add("two", Pi::session(id(5)).in_dir(APP).prompt("x").message(&said(0.5)));
+    hosts.add("one", Pi::session(id(4)).in_dir(APP).prompt("x").message(&with_cost(0.25)));
+    hosts.add("two", Pi::session(id(5)).in_dir(APP).prompt("x").message(&with_cost(0.5)));
     let list = |more: &[&str]| {
         let words = ["list", "--hosts", "one,two", "--agent", "pi", "--format", "tsv", "--fields", "id,cost,tokens"];
         hosts.rejoin(&[&words, more].concat()).code(0).stdout()
@@ -148,7 +148,7 @@ fn json_of_several_hosts_names_the_hosts() {
     assert_eq!(named, [("one", &*id(3)), ("two", &*id(2))]);
     assert_eq!((&answer["kind"], &answer["beyond_limit"]), (&"session-list".into(), &1.into()));
     assert_eq!(answer["hosts"][1], serde_json::json!({ "host": "two", "status": 0, "fault": null }));
-    // Without the hosts it is the answer that scripts know.
+    // Without the hosts, the answer is the same as for one machine.
     let mut plain = answer.clone();
     plain.as_object_mut().expect("an object").remove("hosts");
     for list in ["sessions", "problems", "dangling_pointers"] {
@@ -188,10 +188,10 @@ fn failed_host_takes_one_line() {
         let json = hosts.json(3, &["list", "--host", host, "--host", "two", "--json"]);
         assert_eq!(json["hosts"][0]["host"], host);
         assert!(why.ends_with(json["hosts"][0]["fault"].as_str().expect("a fault")), "{json}");
-        // Answers that are not merged report the fault in the same place.
+        // Answers that are not merged report the failure in the same place.
         let shown = hosts.rejoin(&["show", &id(2), "--host", host, "--host", "two", "--json"]).code(3);
-        let said = shown.error().message;
-        assert_eq!(format!("error: {said}"), why, "{host}");
+        let message = shown.error().message;
+        assert_eq!(format!("error: {message}"), why, "{host}");
         let shown: Value = contract::parse(&shown.stdout());
         let [first, second] = [0, 1].map(|at| &shown["hosts"][at]["answer"]["kind"]);
         assert_eq!((first, second), (&Value::Null, &"session".into()), "{host}");
@@ -199,7 +199,7 @@ fn failed_host_takes_one_line() {
     let cut = hosts.rejoin(&["list", "--host", "cut,two"]).code(3);
     assert!(cut.stderr().contains("error: cut: the connection was lost"), "{}", cut.stderr());
     assert!(cut.stdout().contains("two\tpi"));
-    // The host reports wrong words, once.
+    // The error in the arguments is reported by the host, once.
     let usage = hosts.rejoin(&["list", "--host", "down"]).code(3);
     assert_eq!((usage.stdout(), usage.stderr().lines().count()), (String::new(), 1));
 }
@@ -242,7 +242,7 @@ fn host_output_is_escaped_for_the_terminal() {
 #[test]
 fn hostile_answer_of_host_is_escaped() {
     let hosts = two();
-    // Sequences that open the clipboard, clear the screen and reverse text.
+    // Sequences that write the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
     hosts.0.install("ssh", &format!("{script}; {script} >&2"));
     let changes = [
@@ -389,7 +389,7 @@ fn resume_runs_on_the_host_and_returns_its_status() {
     assert!(hosts.0.launched().is_none());
     hosts.0.from(APP).run("sh", ["-c", line.trim_end()]).code(42);
     assert!(hosts.0.launched().expect("a launch").argv.contains(&id(3)));
-    // No other host asks the commands that the agent starts.
+    // Commands that the agent starts do not run for another host.
     hosts.rejoin(&["resume", &name]).code(42);
     assert_eq!(hosts.0.launched().expect("a launch").variable("REJOIN_HOST"), None);
     // The name of an agent, or a similar one, is taken for an agent.
@@ -409,7 +409,7 @@ fn changes_on_hosts_are_planned_and_undone_there() {
     assert_eq!(columns(&hosts.rejoin(&["list", "--host", "one"]).code(0), [0, 2]), pairs(&[("one", 3)]));
     hosts.rejoin(&["--host", "one", "undo", "--yes"]).code(0);
     assert_eq!(hosts.rejoin(&["list", "--host", "one"]).code(0).stdout().lines().count(), 2);
-    // Without a terminal, no question can be asked.
+    // Without a terminal, no confirmation is possible.
     let refused = hosts.rejoin(&["delete", "--host", "one", &id(1)]).code(2);
     assert!(refused.stderr().contains("one: error: removing sessions needs confirmation"), "{}", refused.stderr());
 }
@@ -442,13 +442,13 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
             // Every second session has the same messages on each host, so that they share stored data.
-            let said =
+            let prompt =
                 if number % 2 == 0 { "the same everywhere".repeat(200) } else { format!("only {number} ").repeat(300) };
-            hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&said, "ok"));
+            hosts.add(name, Claude::session(id(number)).in_dir(APP).turn(&prompt, "ok"));
         }
     }
     let words = ["archive", "--every", "--archive-dir", shared, "--lock-timeout", "60s"];
-    // Each is killed at another moment, while the others continue.
+    // Each process is killed at another moment, while the others continue.
     for round in 0..6 {
         let mut running: Vec<_> = names
             .iter()
@@ -472,7 +472,7 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
     }
     let verified = hosts.json(0, &["archive", "--verify", "--archive-dir", shared, "--json"]);
     assert_eq!((&verified["sessions"], &verified["faults"]), (&48.into(), &serde_json::json!([])));
-    // Another machine restores each of them, byte for byte.
+    // Another machine restores each session, byte for byte.
     for (at, name) in names.iter().enumerate() {
         for number in numbers(at) {
             hosts.rejoin(&["restore", &id(number), "--archive-dir", shared, "--quiet"]).code(0);
@@ -493,13 +493,13 @@ fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
     let launch = hosts.0.launched().expect("a launch");
     assert!(launch.argv.contains(&id(1)) && launch.argv.contains(&"go on".to_owned()), "{launch:?}");
     assert!(launch.variable("HOME").expect("a home").ends_with("hosts/one"), "{launch:?}");
-    // The filters apply, and are passed on.
+    // The filters apply and are sent to the host.
     let line = hosts.rejoin(&["resume", "--host", "one,two", "latest", "--agent", "pi", "--print"]).code(0).stdout();
     assert!(line.starts_with("ssh -t -- two ") && line.contains("rejoin resume latest --agent pi"), "{line}");
-    // A host that does not answer is reported, and the others are asked.
+    // A host that does not answer is reported, and the others are used.
     let down = hosts.rejoin(&["resume", "--host", "down,two", &id(2), "--print"]).code(0);
     assert!(down.stderr().starts_with("error: down: ") && down.stdout().starts_with("ssh -t -- two "));
-    // Another session may match there, unless the id is whole.
+    // Another session may match on that host, unless the id is complete.
     let unknown = hosts.rejoin(&["resume", "--host", "down,two", "latest", "--agent", "pi", "--print"]).code(6);
     assert!(unknown.stdout().is_empty(), "{}", unknown.stdout());
     assert!(unknown.stderr().contains("1 host did not say"), "{}", unknown.stderr());
@@ -528,11 +528,11 @@ fn ambiguous_session_lists_its_hosts() {
         assert_eq!(words[..2], [agent, &format!("{host}:{}", id(number))], "{ambiguous}");
     }
     assert!(ambiguous.contains("first quokka") && !ambiguous.contains('\u{1b}'), "{ambiguous}");
-    // So it is in a terminal, and without a session.
+    // The same at a terminal and without a session.
     let mut command = hosts.0.from(hosts.0.root()).command(env!("CARGO_BIN_EXE_rejoin"));
     command.args(["resume", "--host", "one,two", "quokka"]);
-    let (status, said) = Seat::run(&command, 100, 30).ends();
-    assert!(status == Some(6) && said.contains("several sessions on 2 hosts"), "{said}");
+    let (status, screen) = Seat::run(&command, 100, 30).ends();
+    assert!(status == Some(6) && screen.contains("several sessions on 2 hosts"), "{screen}");
     hosts.rejoin(&["resume", "--host", "one,two"]).code(2).stderr_eq(
         "error: no SESSION was given, and 2 hosts were named\nhint: see them with `rejoin list --all --host one,two`\n",
     );

@@ -1,4 +1,4 @@
-//! JidoCode's sessions: the ones that it would load, their order, and their resume.
+//! JidoCode's sessions: those that it would load, their order, and their resume.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::contract::{Agent, Details, ResumePlan, Session};
 use crate::fixtures::{Jido, id, put};
 use crate::world::World;
 
-/// The size that JidoCode loads at most.
+/// The maximum size that JidoCode loads.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 fn shown(session: Jido) -> Details {
@@ -48,7 +48,7 @@ fn edited_session_fails_signature_check() {
     let table = world.on_terminal(120, ["list"]).code(0).stdout();
     assert!(table.contains("signature"), "{table}");
 
-    // Spaces and the order of keys are not signed.
+    // The signature covers neither blanks nor the order of keys.
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     put(&path, value.to_string());
     let details: Details = world.rejoin(["show", "latest", "--json"]).code(0).json();
@@ -160,7 +160,7 @@ fn resume_names_the_command_to_type_in_jidocode() {
     assert_eq!(plan.resume.dir.as_deref(), app.to_str());
     let printed = world.rejoin(["resume", &id(1), "--print"]).code(0);
     assert!(printed.stderr().contains(&format!("/resume {}", id(1))), "{}", printed.stderr());
-    // Without a terminal, that line cannot be typed; `terminal` tests the launch.
+    // Without a terminal, that line cannot be typed; the module `terminal` tests the launch.
     let answer = world.rejoin(["resume", &id(1)]).code(7);
     assert!(answer.stderr().contains("there is no terminal"), "{}", answer.stderr());
     assert!(world.launched().is_none());

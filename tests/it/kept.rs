@@ -1,4 +1,4 @@
-//! Sessions in databases: archived with all of their rows, read in the archive, and restored by their agents.
+//! Sessions in databases: archived with all of their rows, shown from the archive, and restored by their agents.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn with_databases(world: &World) -> Vec<(&'static str, String)> {
     ["opencode", "crush", "goose", "hermes"].into_iter().zip(ids).collect()
 }
 
-/// Every manifest of a session.
+/// Returns every manifest of a session.
 fn manifests(world: &World, agent: &str, id: &str) -> Vec<serde_json::Value> {
     let dir = own_dir(world).join("sessions").join(agent).join(id);
     let entries = std::fs::read_dir(dir).expect("a session").map(|entry| entry.expect("an entry").path());
@@ -54,7 +54,7 @@ fn archive_keeps_rows_of_database_session() {
         let item = &archived.items[0];
         assert_eq!((item.result, item.details.files), (ChangeResult::Done, 1), "{agent}");
         assert!(item.size_bytes > 0, "{agent}");
-        // An older program must not take the rows for a file that it may write into the store.
+        // An older program must not mistake the rows for a file that it may write into the store.
         let manifest = &manifests(&world, agent, id)[0];
         assert_eq!((&manifest["format_version"], &manifest["entries"][0]["type"]), (&"2.0".into(), &"rows".into()));
         assert!(manifest["facts"]["size_bytes"].as_u64() > Some(0), "{agent}");
@@ -147,7 +147,8 @@ fn damage(path: &Path) {
     std::fs::write(path, bytes).expect("damage");
 }
 
-/// An OpenCode that imports a session by restoring a database that has it, and prints text that is not for users.
+/// Installs an OpenCode that imports a session by restoring a database that has it, and prints text that is not for
+/// users.
 fn installed(world: &World, with: &Path) {
     let import = "cp \"$2\" taken.json && cp PREPARED DATABASE && rm -f DATABASE-wal DATABASE-shm && echo Imported";
     let database = opencode_db(&world.home());
@@ -156,7 +157,8 @@ fn installed(world: &World, with: &Path) {
     world.install("opencode", &format!("case $1 in import) {import};; *) exit 9;; esac\n"));
 }
 
-/// A world whose archive has a session of OpenCode that its database has lost, and a copy of the database from before.
+/// Creates a world whose archive has a session of OpenCode that its database has lost, and a copy of the database from
+/// before.
 fn with_one_gone(id: &str) -> (World, PathBuf, PathBuf) {
     let world = World::new();
     let app = world.dir("app");
@@ -209,16 +211,16 @@ opencode session [..] already exists with the same content.
 fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     let id = opencode_id(1);
     let left = |world: &World, why: &str| {
-        // A plan knows it too, unless only the import itself shows it.
+        // A plan reports it too, unless only the import itself can show it.
         let plan: Change = world.rejoin(["restore", &id, "--dry-run", "--json"]).code_is_one_of(&[0, 3]).json();
         let planned = plan.items[0].error.clone().unwrap_or_default();
         assert_eq!(planned.starts_with(why), !why.to_lowercase().starts_with("opencode ") || why.ends_with("PATH"));
         assert_eq!((plan.planned == 0, plan.refused), (!planned.is_empty(), u64::from(!planned.is_empty())));
         let done: Change = world.rejoin(["restore", &id, "--json"]).code(3).json();
-        let said = done.items[0].error.clone().expect("a reason");
-        assert!(said.starts_with(why) && said.contains("run `opencode import "), "{said}");
+        let error = done.items[0].error.clone().expect("a reason");
+        assert!(error.starts_with(why) && error.contains("run `opencode import "), "{error}");
         let file = world.home().join(format!(".local/share/rejoin/restored/opencode-{id}.json"));
-        assert!(said.contains(file.to_str().expect("a path")), "{said}");
+        assert!(error.contains(file.to_str().expect("a path")), "{error}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().expect("a file").permissions());
         assert_eq!(mode & 0o777, 0o600);
     };
@@ -231,7 +233,7 @@ fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
     std::fs::remove_dir(&app).expect("no directory");
     installed(&world, &before);
     left(&world, "its directory ");
-    // A directory that the user names is then the new one.
+    // A directory that the user names becomes the new one.
     let moved = world.dir("moved");
     let map = format!("{}={}", app.display(), moved.display());
     let printed = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
@@ -264,11 +266,11 @@ fn restore_writes_sql_for_agents_without_an_import() {
             .expect("a loss");
         let planned = world.rejoin(["restore", &name, "--dry-run"]).code(3).stdout();
         assert!(planned.contains("takes no session in by itself"), "{planned}");
-        let said = world.rejoin(["restore", &name]).code(3).stdout();
+        let stdout = world.rejoin(["restore", &name]).code(3).stdout();
         let file = world.home().join(format!(".local/share/rejoin/restored/{agent}-{id}.sql"));
         assert!(
-            said.contains(&format!("run `sqlite3 {} <{}`", path(&world.home()).display(), file.display())),
-            "{said}"
+            stdout.contains(&format!("run `sqlite3 {} <{}`", path(&world.home()).display(), file.display())),
+            "{stdout}"
         );
         world.rejoin(["show", &name, "--transcript"]).code(0);
         let script = std::fs::read_to_string(&file).expect("a script").replace(".bail on\n", "");
@@ -278,7 +280,8 @@ fn restore_writes_sql_for_agents_without_an_import() {
     }
 }
 
-/// A world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its arguments.
+/// Creates a world with two sessions of OpenCode, and an OpenCode that removes all sessions, regardless of its
+/// arguments.
 fn with_a_remover() -> (World, [String; 2]) {
     let world = World::new();
     let app = world.dir("app");
@@ -303,7 +306,7 @@ fn with_a_remover() -> (World, [String; 2]) {
     Connection::open(&empty).expect("a database").execute_batch(all).expect("no session");
     let (empty, database) = (empty.to_str().expect("a path"), database.to_str().expect("a path"));
     let root = world.root().to_str().expect("a path");
-    // It reads what it is given, as one does that asks. The second session that it removes is the last one.
+    // The program reads its input, like one that asks. The second session that it removes is the last one.
     let remove = format!(
         "if [ -e {root}/one-gone ]; then cp {empty} {database}; else cp \"{root}/without-$3.db\" {database} && touch {root}/one-gone; fi"
     );
@@ -385,10 +388,10 @@ fn manifest_cannot_redirect_import_to_other_database() {
         installed(&world, &before);
         let store = world.root().join(elsewhere);
         edit_manifest(&world, |manifest| manifest["stores"][0] = serde_json::json!(store));
-        let said = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
+        let answer = world.rejoin(["restore", &id]).code_is_one_of(&[0, 1, 3, 5]);
         if let Some(launch) = world.launched() {
             assert_eq!(launch.variable("OPENCODE_DB"), None, "{elsewhere}");
-            assert!(said.stderr().contains("is not a database of OpenCode here"), "{}", said.stderr());
+            assert!(answer.stderr().contains("is not a database of OpenCode here"), "{}", answer.stderr());
         }
         assert_eq!(std::fs::read_dir(world.root().join("elsewhere")).expect("a directory").count(), 0);
     }
@@ -403,8 +406,8 @@ fn manifest_cannot_choose_start_directory() {
     edit_manifest(&world, |manifest| manifest["facts"]["launch_dir"] = serde_json::json!(evil));
     let planned = world.rejoin(["restore", &id, "--dry-run"]).code(3).stdout();
     assert!(planned.contains("only the archive names its directory"), "{planned}");
-    let said = world.rejoin(["restore", &id]).code(3).stdout();
-    assert!(said.contains("only the archive names its directory"), "{said}");
+    let stdout = world.rejoin(["restore", &id]).code(3).stdout();
+    assert!(stdout.contains("only the archive names its directory"), "{stdout}");
     // A mapping of other directories does not name this one.
     world.rejoin(["restore", &id, "--map", "/old=/new"]).code(3);
     assert!(world.launched().is_none());
@@ -445,8 +448,8 @@ fn restore_imports_session_into_its_channel_database() {
     world.rejoin(["archive", "--every"]).code(0);
     let connection = Connection::open(&channel).expect("a database");
     connection.execute_batch("DELETE FROM part; DELETE FROM message; DELETE FROM session").expect("a loss");
-    let said = world.rejoin(["restore", &id, "--trust"]).code(3).stdout();
-    assert!(said.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{said}");
+    let stdout = world.rejoin(["restore", &id, "--trust"]).code(3).stdout();
+    assert!(stdout.contains(&format!("run `env OPENCODE_DB={} opencode import", channel.display())), "{stdout}");
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.variable("OPENCODE_DB"), channel.to_str());
 }

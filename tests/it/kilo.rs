@@ -67,11 +67,11 @@ fn resume_uses_the_full_id_and_only_its_own_directory() {
         assert_eq!(launch.argv, [&["kilo", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
     }
-    // It would still continue in the first one.
+    // Kilo would still continue in the first directory.
     let refused = world.from(&other).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains(&format!("Kilo continues in {}, wherever it is started", app.display())), "{refused}");
     assert!(refused.contains(&format!("kilo export {id} > ~/{id}.json")), "{refused}");
-    // A link to its directory is that directory.
+    // A link to the directory is accepted as the directory.
     let link = world.root().join("link");
     std::os::unix::fs::symlink(&app, &link).expect("a link");
     world.rejoin(["resume", &id, "--in", link.to_str().expect("a path"), "--prompt", "x"]).code(0);
@@ -86,15 +86,15 @@ fn resume_refuses_missing_directory_and_move_advises() {
     world.add(OpenCode::of_kilo(&id).in_dir(&gone).turn("a", "b"));
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
     assert!(refused.contains("does not exist"), "{refused}");
-    // Kilo continues, but there.
+    // Kilo continues, but in the new directory.
     let answer = world.from(&new).rejoin(["resume", &id, "--in", ".", "--prompt", "x"]).code(0).stderr();
     assert!(answer.contains(&format!("Kilo continues in {}, which is gone", gone.display())), "{answer}");
     let paths = [&gone, &new].map(|path| path.to_str().expect("a path"));
     let plan: Move = world.rejoin(["move", paths[0], paths[1], "--dry-run", "--json"]).json();
     assert_eq!(plan.planned, 0);
     let answer = world.rejoin(["move", paths[0], paths[1], "--dry-run"]);
-    let said = answer.stdout() + &answer.stderr();
-    assert!(said.contains(&format!("kilo export {id} > ~/{id}.json")), "{said}");
+    let output = answer.stdout() + &answer.stderr();
+    assert!(output.contains(&format!("kilo export {id} > ~/{id}.json")), "{output}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn resume_passes_channel_database_to_program() {
         world.rejoin(["resume", &opencode_id(n), "--prompt", "x"]).code(0);
         assert_eq!(world.launched().expect("a launch").variable("KILO_DB"), path);
     }
-    // Its variable names another one, which must not lead it away from the default one.
+    // The variable names another database, which must not replace the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::of_kilo(opencode_id(5)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     for (n, path) in [(5, other.to_str()), (1, None)] {
@@ -144,7 +144,7 @@ fn damaged_page_hides_only_its_rows() {
     let long = "x".repeat(1500);
     (1..=40).for_each(|n| OpenCode::of_kilo(opencode_id(n)).turn(&long, "b").insert(&connection));
     drop(connection);
-    // A page with the messages of one session's user, and perhaps of a neighbour's.
+    // Damages a page with the messages of one session, and perhaps of a neighbour.
     let bytes = std::fs::read(&path).expect("a database");
     let holds = |page: &[u8], text: &str| memchr::memmem::find(page, text.as_bytes()).is_some();
     let is_meant = |page: &[u8]| holds(page, &opencode_id(20)[4..]) && holds(page, &long[..1000]);

@@ -174,7 +174,7 @@ fn resume_warns_about_unknown_program() {
     world.install("kimi", "");
     let answer = world.rejoin(["resume", &id(1)]).code(0).stderr();
     assert!(answer.contains("`kimi` may be Kimi Code, or Kimi CLI 1.52 or later"), "{answer}");
-    // The program of Kimi CLI 1.52 ends like this.
+    // The program of Kimi CLI 1.52 exits like this.
     let answer = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(1).stderr();
     assert!(world.launched().is_some());
     assert!(answer.contains("added nothing to session"), "{answer}");
@@ -239,7 +239,7 @@ fn resume_is_refused_if_the_agent_would_start_a_new_session() {
     put_kimi_json(&world.home(), &[&app]);
     std::fs::remove_file(path.join("context.jsonl")).expect("a file to remove");
     assert_eq!(refused(&[]), ["would-start-anew"], "what the model is sent is gone");
-    // An id that is nowhere never reaches the agent.
+    // An unknown id is never passed to the agent.
     world.rejoin(["resume", "kimi:nosuch"]).code(5);
     assert!(world.launched().is_none());
 }
@@ -284,7 +284,7 @@ fn unlisted_directory_is_read_from_context() {
     let details: Details = world.rejoin(["show", &id(2), "--json"]).code(0).json();
     assert_eq!((details.session.launch_path(), details.session.launch_source()), (app.to_str(), Some("project")));
 
-    // The directory in the context counts only if it hashes to the project.
+    // The directory in the context counts only if its hash is the project's name.
     std::fs::rename(&path, path.with_file_name(id(3))).expect("a move");
     let project = path.parent().expect("a project");
     let planted = project.with_file_name(kimi_project("/elsewhere"));
@@ -307,7 +307,7 @@ fn unlisted_session_has_no_directory() {
         let plan: ResumePlan = world.from(dir).rejoin(["resume", &id(1), "--json"]).plan();
         assert_eq!((plan.resume.dir.as_deref(), codes(&plan)), (None, vec!["unknown-directory".to_owned()]));
     }
-    // The directory is right, but the agent would not know it.
+    // The directory is right, but the agent would not know the session.
     let plan: ResumePlan = world.from(&app).rejoin(["resume", &id(1), "--in", ".", "--json"]).plan();
     assert_eq!(codes(&plan), ["would-start-anew"]);
 }
@@ -336,7 +336,7 @@ fn id_in_two_directories_is_two_copies() {
     world.add(Kimi::session(id(1)).in_dir(&other).at("2026-02-10T10:00:00Z").turn("strayed", "s"));
     let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 2));
-    // The newer one is smaller, as after a resume in the wrong place.
+    // The newer copy is smaller, as after a resume in the wrong place.
     let answer = world.rejoin(["resume", &id(1)]).code(6);
     assert!(world.launched().is_none());
     assert!(answer.stderr().contains(app.to_str().expect("a path")), "{}", answer.stderr());

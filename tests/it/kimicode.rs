@@ -12,7 +12,7 @@ const ID: &str = "session_00000001-aaaa-4aaa-8aaa-000000000001";
 /// The time of the first record, in milliseconds.
 const START: i64 = 1_769_940_000_000;
 
-/// A record of the log, `minute` minutes after the first.
+/// Returns a record of the log, `minute` minutes after the first.
 fn record(minute: i64, kind: &str, key: &str, value: &Value) -> Value {
     json!({"type": kind, "agentId": "main", key: value, "time": START + minute * 60_000})
 }
@@ -89,7 +89,7 @@ fn list_distinguishes_killed_archived_and_unused_sessions() {
     write(&world.home(), ids[2], &app, &json!({}), &[]);
     let torn = write(&world.home(), ids[3], &app, &json!({}), &asked).join("agents/main/wire.jsonl");
     put(&torn, [lines(&asked), "{\"type\":\"cont".to_owned()].concat());
-    // Files of its index are not sessions.
+    // Files of the agent's index are not sessions.
     put(&world.home().join(".kimi-code/sessions/.index-dirty/session_a.1"), "");
     let mut listed = world.rejoin(["list", "--all", "--json"]).code(0).stderr_eq("").sessions();
     listed.sort_by(|a, b| a.id.cmp(&b.id));
@@ -145,7 +145,7 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
     let id = format!("ses_{old}");
     let custom = json!({"imported_from_kimi_cli": true, "kimi_cli_session_id": old, "imported_at": "2026-02-20T10:00:00.000Z",
         "kimi_cli_source_path": format!("/home/ana/.kimi/sessions/0b66e4fcb1074b0cf2a0e42c410f3efb/{old}")});
-    let said = |role: &str, text: &str, calls: Value| {
+    let message = |role: &str, text: &str, calls: Value| {
         let content = json!([{"type": "text", "text": text}]);
         json!({"type": "context.append_message", "message": {"role": role, "content": content, "toolCalls": calls}})
     };
@@ -153,12 +153,12 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
     let log = [
         json!({"type": "metadata", "protocol_version": "1.0", "created_at": START}),
         record(0, "turn.prompt", "input", &json!([{"type": "text", "text": "look"}])),
-        said("user", "look", json!([])),
-        said("user", "<system>put in</system>", json!([])),
-        said("assistant", "I will.", call),
-        said("tool", "a b", json!([])),
-        said("assistant", "Done.", json!([])),
-        said("assistant", "Done.", json!([])),
+        message("user", "look", json!([])),
+        message("user", "<system>put in</system>", json!([])),
+        message("assistant", "I will.", call),
+        message("tool", "a b", json!([])),
+        message("assistant", "Done.", json!([])),
+        message("assistant", "Done.", json!([])),
         record(0, "turn.ended", "reason", &json!("completed")),
     ];
     write(&world.home(), &id, dir, &json!({"title": "Looking", "custom": custom}), &log);
@@ -178,7 +178,7 @@ fn an_imported_session_is_a_separate_session() {
         assert_eq!((session.kind, session.title.as_deref(), session.id.as_str()), (Kind::Main, Some("Looking"), &*id));
         assert_eq!((session.prompts, session.replies, session.parent_id.as_deref()), (Some(1), Some(3), None));
         assert_eq!((session.launch_path(), session.first_prompt.as_deref()), (app.to_str(), Some("look")));
-        // Its times are those of the old file.
+        // The times are those of the old file.
         let old_time = Some("2026-02-01T10:00:00Z");
         assert_eq!((session.created_at.as_deref(), session.active_at.as_deref()), (old_time, old_time));
         let texts: Vec<String> = details.messages.expect("messages").into_iter().map(|message| message.text).collect();

@@ -1,4 +1,4 @@
-//! Sessions of Kiro CLI in both layouts. Read in the code of others, never measured.
+//! Sessions of Kiro CLI in both layouts. Known from other programs' code, never measured.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Tests of refusals and records of `resume` beyond one launch.
+//! Tests of refusals and records of `resume` over several launches.
 
 use std::process::Stdio;
 
@@ -37,12 +37,12 @@ fn five_of_forty_concurrent_resumes_start() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
-    // Each start adds a line, so that none hides another.
+    // Each start adds a line, so that none overwrites another.
     let starts = world.root().join("starts");
     world.install("claude", &format!("echo x >> '{}'\n", starts.display()));
     let resume = || {
         let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-        // Their clocks are the real one, and show different times.
+        // Their clocks are real, and show different times.
         command.args(["resume", &id(1)]).env_remove("REJOIN_NOW").stdin(Stdio::null()).stderr(Stdio::null());
         command.spawn().expect("a running program")
     };
@@ -102,11 +102,11 @@ fn resume_in_contradicting_directory_needs_trust() {
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).session_info(&other).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&app).filed_under("-no-such-place").turn("x", "y"));
     let before = std::fs::read(session.join("session-info.json")).expect("a file");
-    // Amplifier's is launched where metadata.json and its place agree.
+    // Amplifier's session is launched where metadata.json and its place agree.
     world.rejoin(["resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, app);
     assert_eq!(std::fs::read(session.join("session-info.json")).expect("a file"), before);
-    // Nothing agrees with Claude's.
+    // No evidence agrees with the place of Claude's session.
     let answer = world.rejoin(["resume", &id(2)]).code(7);
     assert!(answer.stderr().contains("--trust"), "{}", answer.stderr());
     assert!(world.launched().is_none());

@@ -1,4 +1,4 @@
-//! Letta Code's conversations: numbered in each home, with invented times, and directories that only a text mentions.
+//! Letta Code's conversations: numbered in each home, with invented times, and directories that are only in a text.
 
 use std::path::PathBuf;
 
@@ -156,7 +156,7 @@ fn archived_is_shown_and_an_empty_default_is_not_listed() {
     assert_eq!((sessions.len(), sessions[0].kind), (1, Kind::Archived));
 }
 
-/// Wraps messages in Pi's entries, as schema 2 does; the first is written at ten, the next each a minute later.
+/// Wraps messages in Pi's entries, as schema 2 does; the first is written at ten, each next one a minute later.
 fn entries(n: u32, header_dir: &str, messages: &[Value]) -> Vec<Value> {
     let id = format!("local-conv-{n}");
     let header =
@@ -169,7 +169,7 @@ fn entries(n: u32, header_dir: &str, messages: &[Value]) -> Vec<Value> {
     std::iter::once(header).chain(messages.iter().enumerate().map(entry)).collect()
 }
 
-/// Writes a conversation of schema 2, with more in its manifest.
+/// Writes a conversation of schema 2, with additional fields in its manifest.
 fn add_entries(world: &World, n: u32, manifest: &Value, records: &[Value]) -> PathBuf {
     let folder = add(world, n, &json!({}), records);
     let mut own = json!({"schema_version": 2, "message_format": "pi-session-entry-jsonl", "provider_stack": "pi-ai",
@@ -179,7 +179,7 @@ fn add_entries(world: &World, n: u32, manifest: &Value, records: &[Value]) -> Pa
     folder
 }
 
-/// The manifest after `letta local-backend migrate-transcripts`.
+/// Returns the manifest after `letta local-backend migrate-transcripts`.
 fn migrated() -> Value {
     let at = "2026-02-20T09:00:00.000Z";
     json!({"created_at": at, "migrated_at": at, "migrated_from": "versioned-pi-ai-message-jsonl"})
@@ -223,7 +223,7 @@ fn header_directory_is_only_a_fallback() {
     let world = World::new();
     let messages = [typed(&["look"]), reply("ok")];
     add_entries(&world, 1, &json!({}), &entries(1, APP, &messages));
-    // A migration writes the directory that it runs in.
+    // A migration writes the directory in which it runs.
     add_entries(&world, 2, &migrated(), &entries(2, "/usr/lib", &messages));
     add_entries(
         &world,
@@ -245,10 +245,10 @@ fn header_directory_is_only_a_fallback() {
 #[test]
 fn migrated_session_uses_provider_timestamp() {
     let world = World::new();
-    let mut said = reply("ok");
-    // 2026-02-10T10:00:00Z; the entry has an invented time.
-    said["timestamp"] = json!(1_770_717_600_000_u64);
-    let before = [typed(&[&reminder(APP, None), "look"]), said, typed(&["more"])];
+    let mut reply_entry = reply("ok");
+    // The time is 2026-02-10T10:00:00Z; the entry has an invented one.
+    reply_entry["timestamp"] = json!(1_770_717_600_000_u64);
+    let before = [typed(&[&reminder(APP, None), "look"]), reply_entry, typed(&["more"])];
     let mut records = entries(1, "/usr/lib", &before);
     for (second, record) in records.iter_mut().enumerate() {
         record["timestamp"] = json!(format!("2026-01-01T00:00:0{second}.000Z"));
@@ -298,7 +298,7 @@ fn session_of_unknown_format_is_not_empty() {
     let world = World::new();
     let unknown = json!({"schema_version": 3, "message_format": "next-jsonl"});
     let folder = add_entries(&world, 1, &unknown, &[json!({"kind": "said", "who": "user", "text": "look"})]);
-    // The ends of its lines are unknown, too.
+    // The first and last lines are in an unknown format.
     put(&folder.join("messages.jsonl"), "said: look");
     add(&world, 2, &json!({}), &[json!({"id": "a", "role": "user", "parts": [{"type": "text", "text": "look"}]})]);
     for n in [1, 2] {

@@ -12,8 +12,8 @@ fn answering(world: &World, keys: &str, args: &[&str]) -> (Option<i32>, String) 
     let mut seat = Seat::run(&command, 100, 40);
     seat.sees("[y/N] ");
     seat.types(keys);
-    let (status, said) = seat.ends();
-    (status, said.replace("\r\n", "\n"))
+    let (status, screen) = seat.ends();
+    (status, screen.replace("\r\n", "\n"))
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn doctor_report_of_ten_agents_fits_50_lines() {
 fn fix_shows_plan_and_asks_on_terminal() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
-    let (status, said) = answering(&world, "n\n", &["doctor", "--fix"]);
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("would repair  amplifier") && said.contains("session-info.json"), "{said}");
-    assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
+    let (status, screen) = answering(&world, "n\n", &["doctor", "--fix"]);
+    assert_eq!(status, Some(1), "{screen}");
+    assert!(screen.contains("would repair  amplifier") && screen.contains("session-info.json"), "{screen}");
+    assert!(screen.contains("Nothing was changed.") && !screen.contains("error:"), "{screen}");
     assert!(!session.join("session-info.json").exists());
-    let (status, said) = answering(&world, "y\n", &["doctor", "--fix"]);
-    assert_eq!(status, Some(0), "{said}");
+    let (status, screen) = answering(&world, "y\n", &["doctor", "--fix"]);
+    assert_eq!(status, Some(0), "{screen}");
     assert!(session.join("session-info.json").exists());
 }
 
@@ -95,16 +95,16 @@ fn delete_names_the_sessions_before_it_asks() {
     for n in 1..=12 {
         world.add(Claude::session(id(n)).in_dir(&app).title(&format!("Number {n}")).turn("x", "y"));
     }
-    let (status, said) = answering(&world, "n\n", &["delete", &id(3)]);
-    assert_eq!(status, Some(1), "{said}");
+    let (status, screen) = answering(&world, "n\n", &["delete", &id(3)]);
+    assert_eq!(status, Some(1), "{screen}");
     for part in ["claude", "Number 3", "/app", "2026-02-01", "Remove 1 session"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(screen.contains(part), "{part}: {screen}");
     }
-    assert!(said.contains("Nothing was changed.") && !said.contains("error:"), "{said}");
-    let (_, said) = answering(&world, "n\n", &["cleanup", "--any-age", "--allow-all"]);
-    assert_eq!(said.matches("Number ").count(), 10, "{said}");
+    assert!(screen.contains("Nothing was changed.") && !screen.contains("error:"), "{screen}");
+    let (_, screen) = answering(&world, "n\n", &["cleanup", "--any-age", "--allow-all"]);
+    assert_eq!(screen.matches("Number ").count(), 10, "{screen}");
     for part in ["and 2 more", "By agent: claude 12 (", "By project: ", "Remove 12 sessions"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(screen.contains(part), "{part}: {screen}");
     }
     let refused = world.rejoin(["delete", "latest", "--yes"]).code(2).stderr();
     assert!(refused.contains("`rejoin show latest`"), "{refused}");
@@ -115,11 +115,11 @@ fn undo_without_a_run_names_the_newest_one_and_asks() {
     let world = World::new();
     let session = world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
-    let (status, said) = answering(&world, "n\n", &["undo"]);
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("(rejoin delete)") && said.contains(&id(1)[..8]), "{said}");
+    let (status, screen) = answering(&world, "n\n", &["undo"]);
+    assert_eq!(status, Some(1), "{screen}");
+    assert!(screen.contains("(rejoin delete)") && screen.contains(&id(1)[..8]), "{screen}");
     assert!(!session.exists());
-    let (status, said) = answering(&world, "y\n", &["undo"]);
-    assert_eq!(status, Some(0), "{said}");
+    let (status, screen) = answering(&world, "y\n", &["undo"]);
+    assert_eq!(status, Some(0), "{screen}");
     assert!(session.exists());
 }

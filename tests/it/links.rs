@@ -1,5 +1,5 @@
 //! Homes with symbolic links: the target of a link is read once, as if it were in place of the link, and changed as a
-//! dry run announces.
+//! dry run shows.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{lchown, symlink};
@@ -34,7 +34,7 @@ fn list(world: &World) -> BTreeSet<String> {
     listed(&world.rejoin(["list", "--all", "--json"]).code(0))
 }
 
-/// Moves everything at a depth below the home elsewhere and leaves links; returns how many.
+/// Moves everything at a depth below the home elsewhere and leaves links; returns the number of links.
 fn link_at(world: &World, depth: usize) -> usize {
     let home = world.home();
     let found: Vec<PathBuf> = walkdir::WalkDir::new(&home)
@@ -57,7 +57,7 @@ fn link_at(world: &World, depth: usize) -> usize {
 /// The arguments for a dry run, and those for the change.
 type Pair<'a> = (Vec<&'a str>, Vec<&'a str>);
 
-/// Carries out a dry run's plan, and compares the result: the same items, or the same refusal.
+/// Runs a dry run and the change, and compares them: the same items, or the same refusal.
 fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String> {
     let name = format!("{agent}:{session}");
     let pairs: [Pair<'_>; 3] = [
@@ -71,7 +71,7 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
     let mut faults = Vec::new();
     for (dry, run) in pairs {
         let (dry, run) = (world.rejoin(&dry), world.rejoin(&run));
-        // A dry run that leaves something has done all that it was to do.
+        // If a dry run leaves items alone, the change leaves the same ones.
         let is_refused = |answer: &Answer| answer.exit() != Some(0) || answer.stdout().contains("left  ");
         if is_refused(&dry) != is_refused(&run) || run.stdout().contains("skipped") {
             faults.push(format!("{agent}\n{}{}\n{}{}", dry.stdout(), dry.stderr(), run.stdout(), run.stderr()));
@@ -115,7 +115,7 @@ fn links_at_any_level_do_not_change_list_or_dry_runs() {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The variables that lead agents to their stores, each with the default path.
+/// The variables that select the stores of agents, each with the default path.
 const STORES: [(&str, &str); 15] = [
     ("CLAUDE_CONFIG_DIR", ".claude"),
     ("CLINE_DIR", ".cline"),
@@ -154,7 +154,7 @@ fn store_with_two_paths_has_no_duplicate_copies() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Two accounts that share one directory of projects, and another one that shares one project.
+/// Creates two accounts that share one directory of projects, and another one that shares one project.
 fn shared_projects() -> (World, PathBuf) {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
@@ -180,8 +180,8 @@ fn accounts_with_shared_projects_have_one_copy() {
     assert!(path.is_file());
     let agents = world.on_terminal(160, ["agents"]).code(0).stdout();
     for account in [".claude-third", ".claude-work"] {
-        let said = format!("claude shares sessions in ~/.claude with ~/{account} through links");
-        assert!(agents.contains(&said), "{agents}");
+        let note = format!("claude shares sessions in ~/.claude with ~/{account} through links");
+        assert!(agents.contains(&note), "{agents}");
     }
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("1 session archived"));
     world.rejoin(["rename", &session, "Another title"]).code(0);
@@ -221,7 +221,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
     }
     assert!(world.rejoin(["doctor", "--all-findings"]).code(0).stdout().contains("No problems found"));
     assert!(world.rejoin(["archive", "--every"]).code(0).stdout().contains("3 sessions archived"));
-    // The target of a link is not changed through the link, and a dry run says so.
+    // The target of a link is not changed through the link, and a dry run reports that.
     for (n, link) in [(1, &projects.join(slug("shop"))), (3, &cart)] {
         let session = id(n);
         let refusal = format!("{} is a link that leads out of the store", link.display());
@@ -251,8 +251,8 @@ fn backfill_through_link_is_refused() {
     symlink(world.root().join("shared"), project).expect("a link");
     for args in [&["backfill", "--every", "--dry-run"][..], &["backfill", "--every"], &["doctor", "--fix"]] {
         let refused = world.rejoin(args);
-        let said = refused.stdout() + &refused.stderr();
-        assert!(said.contains("is a link that leads out of the store"), "{args:?}: {said}");
+        let output = refused.stdout() + &refused.stderr();
+        assert!(output.contains("is a link that leads out of the store"), "{args:?}: {output}");
         assert!(!session.join("session-info.json").exists());
     }
 }
@@ -287,10 +287,10 @@ fn agents_and_doctor_name_unfollowed_links() {
         not_followed.push("-others");
     }
     for args in [&["agents"][..], &["doctor"], &["list"]] {
-        let said = world.rejoin(args).code_is_one_of(&[0, 3, 4]);
-        let said = said.stdout() + &said.stderr();
+        let answer = world.rejoin(args).code_is_one_of(&[0, 3, 4]);
+        let output = answer.stdout() + &answer.stderr();
         for name in &not_followed {
-            assert!(said.contains(&format!(".claude/projects/{name}: it is a link to ")), "{args:?}: {said}");
+            assert!(output.contains(&format!(".claude/projects/{name}: it is a link to ")), "{args:?}: {output}");
         }
     }
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
@@ -298,9 +298,9 @@ fn agents_and_doctor_name_unfollowed_links() {
     std::fs::create_dir(world.home().join(".claude-work")).expect("a directory");
     symlink("../.claude/projects", world.home().join(".claude-work/projects")).expect("a link");
     for args in [&["agents"][..], &["doctor", "--all-findings"], &["list"]] {
-        let said = world.rejoin(args);
-        let said = said.stdout() + &said.stderr();
-        assert_eq!(said.matches("unplugged/history, which does not exist").count(), 1, "{args:?}: {said}");
+        let answer = world.rejoin(args);
+        let output = answer.stdout() + &answer.stderr();
+        assert_eq!(output.matches("unplugged/history, which does not exist").count(), 1, "{args:?}: {output}");
     }
 }
 

@@ -11,7 +11,7 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
     world.rejoin(args).code(0).sessions().into_iter().map(|session| session.id).collect()
 }
 
-/// Four sessions of two agents, one per day, the first the oldest.
+/// Creates four sessions of two agents, one per day, the first the oldest.
 fn four_sessions() -> World {
     let world = World::new();
     let (app, state_dir) = (world.dir("app"), world.dir("app/shop"));
@@ -45,7 +45,7 @@ fn piped_list_has_one_line_per_session() {
 #[test]
 fn terminal_list_has_short_ids_and_ages() {
     let world = World::new().keeping();
-    // Directories that every machine has, because the sizes depend on their names.
+    // Directories that exist on every machine, because the sizes depend on their names.
     world.add(Amplifier::session(id(1)).in_dir("/usr").at("2026-02-01T12:00:00Z").turn("delta", "x"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").at("2026-02-27T12:00:00Z").turn("alpha", "x").torn());
     world.add(Amplifier::session(id(3)).in_dir("/gone").session_info("/gone").turn("charlie", "x"));
@@ -158,14 +158,14 @@ fn list_filters_by_age() {
     assert_eq!(ids(&world, &["--since", "1min"]), [""; 0]);
     assert_eq!(ids(&world, &["--since", "yesterday"]), ids(&world, &["--since", "2026-02-28"]));
     assert_eq!(ids(&world, &["--since", "2026-02"]).len(), 4);
-    // A day is one of the local time zone.
+    // A day begins at midnight in the local time zone.
     let here = |at: &str| {
         let call = world.with("TZ", "EST5").rejoin(["list", "--json", "--older-than", at]);
         call.code(0).sessions().len()
     };
     assert_eq!([here("2026-02-28 07:10"), here("2026-02-28T07:10:00Z")], [3, 2]);
-    let said = world.rejoin(["list", "--since", "3m"]).code(2).stderr();
-    assert!(said.contains("m may mean minutes or months; use 3min or 3mo"), "{said}");
+    let stderr = world.rejoin(["list", "--since", "3m"]).code(2).stderr();
+    assert!(stderr.contains("m may mean minutes or months; use 3min or 3mo"), "{stderr}");
     world.rejoin(["cleanup", "--older-than", "3M", "--dry-run"]).code(2);
 }
 
@@ -248,7 +248,7 @@ fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
 #[test]
 fn list_is_deterministic() {
     let world = World::new();
-    // Equal times leave the order to agent and id.
+    // Sessions with equal times are sorted by agent and id.
     (1..40).rev().for_each(|n| drop(world.add(Claude::session(id(n)).turn("x", "y"))));
     (1..40).for_each(|n| drop(world.add(Amplifier::session(id(n)).turn("x", "y"))));
     let first = world.rejoin(["list", "--json"]).code(0).stdout();
@@ -288,7 +288,7 @@ fn list_distinguishes_directories_with_long_common_prefix() {
     assert_ne!(claude_slug(&first), claude_slug(&second));
     world.add(Claude::session(id(1)).in_dir(&first).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&second).turn("x", "y"));
-    // Filed under the slug of the other directory.
+    // The session is filed under the slug of the other directory.
     world.add(Claude::session(id(3)).in_dir(&second).filed_under(claude_slug(&first)).turn("x", "y"));
     for session in world.rejoin(["list", "--json"]).code(0).sessions() {
         let is_misfiled = session.health.contains(&"misfiled-session".to_owned());

@@ -1,4 +1,4 @@
-//! `list` and `agents` for users: tables that fit, marks, the screen; and the output for a pipe that requests more.
+//! `list` and `agents` for users: tables that fit, marks, the screen; and the output to a pipe, which has more.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::world::World;
 
 const DEEP: &str = "/srv/clients/acme/website/frontend/components";
 
-/// Sessions whose titles, directories and marks are too long for any table.
+/// Creates sessions whose titles, directories and marks are too long for any table.
 fn wide_sessions() -> World {
     let world = World::new().keeping();
     world
@@ -36,7 +36,7 @@ fn table_rows_fit_the_terminal() {
         ] {
             let printed = world.on_terminal(columns, args.iter().copied().chain(["--color", "never"])).code(0).stdout();
             for line in printed.lines() {
-                // A sentence is not a row, and agents lists the missing stores in sentences.
+                // A sentence is not a row; `agents` lists the missing stores in sentences.
                 let is_sentence = line.ends_with('.') || (args == ["agents"] && columns < 47);
                 assert!(line.width() <= columns.into() || is_sentence, "{columns} columns: {line:?}");
             }
@@ -162,7 +162,7 @@ fn notes_wrap_and_keep_header_on_screen() {
         assert!(screen.trim_end().lines().count() < rows.into(), "{columns} columns, no line for the prompt: {screen}");
         assert_eq!(seat.ends().0, Some(0));
     }
-    // A file gets each note in a line.
+    // In a file, each note is one line.
     let notes = world.on_terminal(60, ["list", "--color", "never"]).stderr();
     assert_eq!(notes.lines().filter(|line| line.ends_with("which cannot be found.")).count(), 1, "{notes}");
 }
@@ -265,25 +265,25 @@ fn every_command_explains_empty_home() {
         assert!(!answer.stdout().contains("problems found"), "{args:?}");
     }
     for args in [&["resume", "latest"][..], &["resume", "."], &["show", "abc"], &["show", "--path", "a title"]] {
-        let said = world.rejoin(args).code(5).stderr();
+        let stderr = world.rejoin(args).code(5).stderr();
         let error = "error: no agent has sessions here\nhint: run `rejoin agents` to see where rejoin looked\n";
-        assert_eq!(said, error, "{args:?}");
+        assert_eq!(stderr, error, "{args:?}");
     }
 }
 
 #[test]
 fn an_unreadable_store_is_not_an_empty_home() {
     let world = World::new();
-    // A volume that is not mounted.
+    // A volume is not mounted.
     for link in [".claude", ".codex/sessions"] {
         let link = world.home().join(link);
         std::fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
         std::os::unix::fs::symlink("/volume/of/ana", &link).expect("a link");
         let warning = format!("cannot read {}: it is a link to /volume/of/ana, which does not exist", link.display());
-        let said = world.on_terminal(200, ["list"]).code(0).stderr();
-        assert!(said.contains(&warning) && !said.contains("No agent has sessions here"), "{said}");
-        let said = world.rejoin(["resume", "latest"]).code(5).stderr();
-        assert!(said.contains(&warning) && !said.contains("no agent has sessions here"), "{said}");
+        let stderr = world.on_terminal(200, ["list"]).code(0).stderr();
+        assert!(stderr.contains(&warning) && !stderr.contains("No agent has sessions here"), "{stderr}");
+        let stderr = world.rejoin(["resume", "latest"]).code(5).stderr();
+        assert!(stderr.contains(&warning) && !stderr.contains("no agent has sessions here"), "{stderr}");
         std::fs::remove_file(&link).expect("a link");
     }
 }
@@ -348,7 +348,7 @@ fn agents_shows_existing_and_missing_stores() {
     assert_eq!(last["stores"], list.stores.len());
 }
 
-/// A place of sessions of each agent that is not read.
+/// One path of sessions of each agent that rejoin does not read.
 const NOT_READ: [(&str, &str); 4] = [
     ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
@@ -451,7 +451,7 @@ fn is_closed_and_is_archived_are_synonyms() {
     assert!(shown.contains("kind          closed"), "{shown}");
     for columns in [60, 80, 120, 200] {
         let table = world.on_terminal(columns, ["list", "--all", "--color", "never"]).code(0);
-        let said = table.stdout() + &table.stderr();
-        assert!(!said.contains("archived") && said.contains("closed"), "{columns}: {said}");
+        let output = table.stdout() + &table.stderr();
+        assert!(!output.contains("archived") && output.contains("closed"), "{columns}: {output}");
     }
 }

@@ -11,7 +11,7 @@ use crate::fixtures::{Claude, age, id};
 use crate::ordinary;
 use crate::world::{MAX_KIB, World, tries_every_case};
 
-/// Length of the data in a long record, which is more than a line that is read as it is.
+/// Length of the data in a long record, longer than the longest line that is read unchanged.
 const DATA: usize = 9 << 20;
 /// Agents that refuse a whole log for a byte that is not UTF-8.
 const REFUSES_BYTES: [&str; 1] = ["amplifier"];
@@ -24,7 +24,7 @@ fn documented(row: &str) -> Vec<String> {
     agents.split(',').map(|name| name.trim().trim_matches('`').to_owned()).collect()
 }
 
-/// Returns the logs in a home that have a text.
+/// Returns the logs in a home that contain a text.
 fn logs(home: &Path, text: &str) -> Vec<PathBuf> {
     let files = walkdir::WalkDir::new(home).into_iter().filter_map(Result::ok).map(walkdir::DirEntry::into_path);
     let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
@@ -73,7 +73,7 @@ fn long_records_of_every_agent_are_read() {
                     std::fs::write(log, text).expect("a log");
                     age(log);
                 }
-                let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {case}: {what}: {said}"));
+                let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {case}: {what}: {detail}"));
                 let after = messages_of(&world, &session.id);
                 if after != before {
                     fault("show", format!("{after} is not {before}"));
@@ -82,7 +82,7 @@ fn long_records_of_every_agent_are_read() {
                 if listed
                     .first()
                     .and_then(|one| one.first_prompt.as_deref())
-                    .is_none_or(|said| !said.starts_with(&prompt))
+                    .is_none_or(|text| !text.starts_with(&prompt))
                 {
                     fault("list", format!("{listed:?}"));
                 }
@@ -104,7 +104,7 @@ fn long_records_of_every_agent_are_read() {
     );
 }
 
-/// Adds a prompt with a result of a tool, which is some MB of a text and a word at its end.
+/// Adds a prompt with a result of a tool: some MB of a text with a word at its end.
 fn append_result(path: &Path, part: &str, megabytes: usize) {
     let text = std::fs::read_to_string(path).expect("a transcript");
     let mut record: Value = text.lines().last().expect("a record").parse().expect("JSON");

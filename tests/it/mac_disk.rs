@@ -1,5 +1,5 @@
-//! A file system like that of most Macs, simulated if Linux lets a test mount one: names keep their spelling, but
-//! capitals and the two forms of an accent do not make another name. It is in memory, and the kernel uses FUSE
+//! A file system like that of most Macs, simulated if Linux lets a test mount one: names keep their spelling, but case
+//! and the two forms of an accent do not distinguish names. It is in memory; the kernel accesses it through FUSE
 //! (protocol 7.31, as in linux/fuse.h).
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const KIND: u32 = 0o170_000;
 /// Maximum bytes per write request.
 const MOST: u32 = 128 * 1024;
 
-/// Mounts an empty one for the lifetime of this process.
+/// Mounts an empty file system for the lifetime of this process.
 pub(crate) fn mount_at(dir: &Path) -> std::io::Result<()> {
     let device = File::options().read(true).write(true).open("/dev/fuse")?;
     let options = "fd=0,rootmode=40000,user_id=0,group_id=0,default_permissions";
@@ -51,7 +51,7 @@ fn serve(mut device: File) {
         let mut message = Fields::default();
         message.u32(u32::try_from(payload.len() + 16).unwrap_or(0)).u32(error.cast_unsigned()).u64(unique);
         message.0.extend(payload);
-        // A request that was interrupted wants no answer any more.
+        // An interrupted request needs no answer.
         let _ = device.write(&message.0);
     }
 }
@@ -95,7 +95,7 @@ impl Fields {
     }
 }
 
-/// Seconds and nanoseconds.
+/// Seconds and nanoseconds of a time.
 type Time = (u64, u32);
 
 fn now() -> Time {
@@ -126,7 +126,7 @@ impl Node {
 }
 
 struct Volume {
-    /// By their numbers; 1 is the root. Removed ones stay, because they may be open.
+    /// Nodes by their numbers; 1 is the root. Removed ones are kept, because they may be open.
     nodes: Vec<Node>,
 }
 

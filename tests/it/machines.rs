@@ -1,5 +1,5 @@
-//! Three machines that share an archive through copies of it: random schedules of agents, syncs, kills, undos, deletions,
-//! clocks and partial copies. No turn is lost, and every session is forwarded or named.
+//! Three machines that share an archive through copies of it: random schedules of agents, syncs, kills, undos,
+//! deletions, clocks and partial copies. No turn is lost, and every session is forwarded or named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use crate::world::Answer;
 
 /// Number of schedules between two lines of progress.
 const PROGRESS: u64 = 500;
-/// Number of schedules that are played if REJOIN_SYNC_SCHEDULES does not set another one; REJOIN_SYNC_FIRST is the first.
+/// Default number of schedules; REJOIN_SYNC_SCHEDULES sets another one, and REJOIN_SYNC_FIRST the first.
 const SCHEDULES: u64 = 40;
 const NAMES: [&str; 3] = ["ana", "bob", "cat"];
-/// Sessions are numbered from 1.
+/// Number of sessions, counted from 1.
 const SESSIONS: u32 = 3;
-/// Clocks, of which one is far behind and one far ahead.
+/// Clocks: one is far behind, one far ahead.
 const CLOCKS: [&str; 4] =
     ["2026-03-01T12:00:00Z", "2020-01-01T00:00:00Z", "2031-01-01T00:00:00Z", "2026-06-01T12:00:00Z"];
 
-/// Pseudorandom numbers from a seed.
+/// A generator of pseudorandom numbers from a seed.
 struct Draw(u64);
 
 impl Draw {
@@ -59,7 +59,7 @@ impl Schedule {
             turns: 0,
             log: vec![format!("seed {seed}")],
         };
-        // The session that every test of two machines begins with is not a part of the schedule.
+        // The session that other tests of two machines begin with is not part of the schedule.
         std::fs::remove_file(schedule.machines.transcript("ana")).expect("a removal");
         for name in NAMES {
             std::fs::create_dir_all(schedule.machines.home(name).join(".claude/projects")).expect("a store");
@@ -112,7 +112,7 @@ impl Schedule {
                 let old = std::fs::read(&path).expect("a transcript");
                 std::fs::write(path, [old, lines].concat()).expect("a longer transcript");
             }
-            // A session begins once, and is brought to the other machines.
+            // A session begins once, and is copied to the other machines.
             None if self.written.keys().all(|(_, begun)| *begun != session) => drop(new.write_to(&home)),
             None => return,
         }
@@ -120,8 +120,8 @@ impl Schedule {
         self.written.entry((name, session)).or_default().push(turn);
     }
 
-    /// Copies files of one machine's directory to another machine's copy of the archive: each with this chance in percent,
-    /// some of them cut off.
+    /// Copies files of one machine's directory to another machine's copy of the archive: each with this probability in
+    /// percent, some of them truncated.
     fn deliver(&mut self, from: &'static str, to: &'static str, chance: usize) {
         let Ok(identity) = std::fs::read(self.machines.home(from).join(".local/state/rejoin/machine.json")) else {
             return;
@@ -152,7 +152,7 @@ impl Schedule {
             0..=2 => self.say(name, session),
             3 | 4 => drop(self.run(name, "", &["sync"])),
             5 | 6 => {
-                // Every later call fails too, as after a kill.
+                // Every later call also fails, as after a kill.
                 let at = 1 + self.draw.below(140);
                 self.run(name, &format!("5:{at}+"), &["sync"]);
             }
@@ -163,7 +163,7 @@ impl Schedule {
             8 => {
                 let answer = self.run(name, "", &["delete", &id(session), "--yes"]);
                 if answer.exit() == Some(0) {
-                    // Its turns are in the trash now.
+                    // The turns are in the trash now.
                     self.written.entry((name, session)).or_default().clear();
                 }
             }
@@ -182,12 +182,12 @@ impl Schedule {
         self.check_own_turns();
     }
 
-    /// No turn that a machine wrote is missing there.
+    /// Checks that no turn of a machine is missing on it.
     fn check_own_turns(&self) {
         for ((name, session), turns) in &self.written {
             let have = self.turns_of(name, *session).unwrap_or_default();
             let missing: Vec<&String> = turns.iter().filter(|turn| !have.contains(turn)).collect();
-            // An interrupted run may have a file in its trash until the next change recovers it.
+            // Until the next change recovers it, an interrupted run may have a file in its trash.
             let is_interrupted = || self.machines.on(name, &["undo", "--list"]).stdout().contains("interrupted");
             assert!(
                 missing.is_empty() || is_interrupted(),
@@ -197,7 +197,7 @@ impl Schedule {
         }
     }
 
-    /// Lets everything arrive, and checks that each session is forwarded or named.
+    /// Copies all files, and checks that each session is forwarded or named.
     fn settle(&mut self) {
         for _ in 0..3 {
             for name in NAMES {
@@ -265,7 +265,7 @@ fn no_schedule_of_machines_loses_a_turn() {
                         break;
                     }
                     play(seed);
-                    // A run that is stopped has played all schedules before this one.
+                    // Before a run is stopped, it has played all earlier schedules.
                     if seed.is_multiple_of(PROGRESS) && seed > first {
                         println!("schedule {seed} is played");
                     }

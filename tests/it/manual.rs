@@ -19,7 +19,7 @@ fn sections(page: &str) -> Vec<(String, String)> {
     sections
 }
 
-/// Returns a man page; a unit test of the command line holds it fresh.
+/// Returns a man page; a unit test of the command line keeps it up to date.
 pub(crate) fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("man").join(format!("{name}.1"));
     std::fs::read_to_string(path).expect("a page")
@@ -111,14 +111,14 @@ fn every_example_of_a_page_works_as_described() {
             std::fs::create_dir_all(world.home().join("sessions/a")).expect("a directory");
             let session = world.home().join(".jido_code/sessions/b1a2c3d4-e5f6-4789-8abc-def012345678.json");
             std::fs::rename(session, world.home().join("session.json")).expect("a session");
-            // It would need a terminal for the picker.
+            // This example would need a terminal for the picker.
             if example == "rejoin resume" {
                 continue;
             }
             let program = Path::new(env!("CARGO_BIN_EXE_rejoin")).parent().expect("a directory").display();
             let line = format!("PATH={program}:$PATH; {example}");
             let answer = world.from(world.home()).with("REJOIN_NOW", NOW).run("/bin/sh", ["-c", &line]);
-            // Placeholders that cannot be filled in, and findings, are answers, too.
+            // Placeholders that cannot be filled in, and findings, also have exit codes.
             let expected: &[i32] = match example.as_str() {
                 _ if example.starts_with("rejoin doctor") => &[0, 4],
                 _ if example.starts_with("rejoin backfill") => &[0, 3],

@@ -1,4 +1,4 @@
-//! Marks of sessions that need attention: those that their agent deletes soon.
+//! Marks of sessions that need attention: those that their agent will soon delete.
 
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ fn session_that_expires_soon_is_marked() {
     put(&settings, r#"{"cleanupPeriodDays": 10}"#);
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
     assert!(shown.contains("claude deletes it when it next starts"), "{shown}");
-    // With settings that it cannot read, the client deletes nothing.
+    // If the client cannot read its settings, it deletes nothing.
     put(&settings, "{");
     assert!(ids(&world, &["list", "is:expiring", "--json"]).is_empty());
 }

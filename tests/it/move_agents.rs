@@ -15,7 +15,7 @@ use crate::terminal::Seat;
 use crate::undo::assert_same;
 use crate::world::{World, start_of};
 
-/// A session of every agent in a directory, each with its id.
+/// Creates a session of every agent in a directory, and returns their ids.
 pub(crate) fn everyone(world: &World, dir: &Path) -> Vec<(&'static str, String)> {
     world.add(Amplifier::session(id(1)).in_dir(dir).session_info(dir).turn("x", "y"));
     let claude = Claude::session(id(2)).in_dir(dir).turn("x", "y");
@@ -104,7 +104,7 @@ fn move_and_undo_work_for_every_agents_sessions() {
         let shown = world.rejoin(["show", &selector]).code(0).stdout();
         assert!(shown.contains(&text(&new)), "{shown}");
         if *agent == "jido" {
-            // It is resumed by typing in a terminal.
+            // This agent is resumed by typing in a terminal.
             continue;
         }
         world.install(agent, "");
@@ -117,8 +117,8 @@ fn move_and_undo_work_for_every_agents_sessions() {
     assert!(dirs.contains(&("claude".to_owned(), id(30), text(&new.join("src")))), "{dirs:?}");
     assert!(dirs.contains(&("claude".to_owned(), id(31), text(&neighbour))), "{dirs:?}");
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
-    let said: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
-    assert!(said.is_empty(), "{said:?}");
+    let serious: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
+    assert!(serious.is_empty(), "{serious:?}");
 
     world.rejoin(["undo"]).code(0);
     assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
@@ -274,7 +274,7 @@ fn move_skips_session_with_copy_elsewhere() {
     assert!(done.not_planned[0].reason.contains("rejoin delete claude:"), "{:?}", done.not_planned);
     assert!(launch_dirs(&world).contains(&("claude".to_owned(), id(2), new.display().to_string())));
 
-    // Copies in two stores go both.
+    // Copies in two stores both move.
     let second = world.home().join(".claude-work");
     let session = || Claude::session(id(3)).in_dir(&old).turn("x", "y");
     world.add(session());
@@ -295,10 +295,10 @@ fn move_skips_session_in_use() {
     let registration = json!({"pid": pid, "sessionId": id(1), "cwd": old});
     put(&world.home().join(".claude/sessions").join(format!("{pid}.json")), registration.to_string());
     let answer = world.rejoin(args(&old, &new, &["--yes"])).code(3);
-    let said = answer.stdout();
+    let stdout = answer.stdout();
     assert!(
-        said.contains(&format!("left  claude {}", id(1))) && said.contains("1 session moved, 1 left as it is."),
-        "{said}"
+        stdout.contains(&format!("left  claude {}", id(1))) && stdout.contains("1 session moved, 1 left as it is."),
+        "{stdout}"
     );
     let dirs = launch_dirs(&world);
     assert_eq!(dirs[0].2, old.display().to_string());
@@ -307,7 +307,7 @@ fn move_skips_session_in_use() {
 
 #[test]
 fn move_handles_nested_linked_and_unusual_directories() {
-    // If the worlds are in memory, this is another file system.
+    // If the worlds are in memory, this directory is on another file system.
     let on_disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let on_disk = on_disk.path().canonicalize().expect("a directory").join("app");
     for (old, new) in [
@@ -328,7 +328,7 @@ fn move_handles_nested_linked_and_unusual_directories() {
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
     }
-    // The typed path leads through a link, and so does the new one.
+    // The typed old path contains a link, and so does the new one.
     let world = World::new();
     let real = world.dir("real");
     std::os::unix::fs::symlink(&real, world.root().join("link")).expect("a link");
@@ -415,9 +415,9 @@ fn mistyped_directory_suggests_closest() {
     let (plain, new) = (world.dir("work/plain"), world.dir("new place"));
     world.add(Claude::session(id(1)).in_dir(&plain).turn("x", "y"));
     let typed = world.root().join("work/plian");
-    let said = world.rejoin(["move".as_ref(), typed.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(5).stderr();
+    let stderr = world.rejoin(["move".as_ref(), typed.as_os_str(), new.as_os_str(), "--yes".as_ref()]).code(5).stderr();
     let closest = format!("`rejoin move {} '{}'`  (1 session)", plain.display(), new.display());
-    assert!(said.contains("the closest directories are:\n      ") && said.contains(&closest), "{said}");
+    assert!(stderr.contains("the closest directories are:\n      ") && stderr.contains(&closest), "{stderr}");
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn move_refuses_invalid_arguments() {
         assert!(answer.stderr().contains(words), "{args:?} {}", answer.stderr());
     }
     assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
-    // A directory that does not exist yet is named, and the sessions wait for it.
+    // A directory that does not exist yet is named; the sessions are not moved until it does.
     let answer = world.rejoin(args(&dir, &new, &["--yes"])).code(0);
     assert!(answer.stderr().contains("does not exist yet"), "{}", answer.stderr());
 }
@@ -468,7 +468,7 @@ fn move_refuses_two_new_paths_for_one_directory() {
     let refused = world.rejoin(["move", "--apply", file]).code(2).stderr();
     assert!(refused.contains("/new/a, and "), "{refused}");
     assert_same(&before, &picture_of_stores(&world.home()), "nothing was changed");
-    // The same pair twice is not a contradiction.
+    // A repeated pair is not a contradiction.
     put(Path::new(file), format!("\"{dir}\" -> \"/new/a\"\n\"{dir}/\" -> \"/new/a/\"\n"));
     world.rejoin(["move", "--apply", file]).code(0);
 }
@@ -560,7 +560,7 @@ fn detect_finds_renamed_checkout_by_commits() {
     world.add(tool.turn("x", "y"));
     let git = json!({"repository_url": "git@h:ana/lib"});
     world.add(Codex::session(id(3)).in_dir(root.join("work/lib")).meta("git", git).turn("x", "y"));
-    // There is no evidence for this one, although it is a checkout nearby.
+    // The other checkout nearby is not evidence for this directory.
     has("work/other", &commit("ef"));
     has("work/market", &commit("ab"));
     has("work/forge", &commit("cd"));
@@ -590,7 +590,7 @@ fn detect_finds_renamed_checkout_by_commits() {
     let ready = format!("rejoin move {0}/work/shop {0}/work/market", root.display());
     assert!(remedies.contains(&ready.as_str()), "{remedies:#?}");
 
-    // The repository recorded at the start of a session is not evidence for another one that it worked in later.
+    // The repository that a session recorded at its start is not evidence for a directory in which it worked later.
     let git = json!({"commit_hash": commit("ab"), "branch": "main"});
     let strayed = Codex::session(id(5)).in_dir(root.join("work/market")).meta("git", git).turn("x", "y");
     world.add(strayed.cd(root.join("work/never")).turn("x", "y"));
@@ -598,7 +598,7 @@ fn detect_finds_renamed_checkout_by_commits() {
     let never = plan.directories.iter().find(|directory| directory.from.ends_with("never")).expect("a directory");
     assert_eq!(never.to, None, "{}", never.why);
 
-    // A second checkout with that commit leaves two, so neither is proposed.
+    // With a second checkout of that commit, neither is proposed.
     has("clone", &commit("ab"));
     world.add(Claude::session(id(4)).in_dir(world.dir("clone")).turn("x", "y"));
     let plan: MoveMap = world.rejoin(["move", "--detect", "--json"]).code(0).json();
@@ -637,9 +637,9 @@ fn confirmation_of_large_move_counts_sessions() {
     seat.sees(&format!("Staying: claude {}", id(21)));
     seat.sees("[y/N] ");
     seat.types("y\r");
-    let (status, said) = seat.ends();
-    assert_eq!(status, Some(3), "{said}");
-    assert!(said.contains("20 sessions moved, 1 left as it is.") && !said.contains(&id(2)), "{said}");
+    let (status, screen) = seat.ends();
+    assert_eq!(status, Some(3), "{screen}");
+    assert!(screen.contains("20 sessions moved, 1 left as it is.") && !screen.contains(&id(2)), "{screen}");
 }
 
 #[test]
@@ -659,7 +659,7 @@ fn move_keeps_records_of_other_sessions() {
         world.rejoin(args(&old, &new, &[option, &value, "--yes"])).code(0);
         assert_eq!(std::fs::read_to_string(&record).expect("a record"), old.join("src").display().to_string());
         assert_eq!(std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer"), pointer);
-        // An agent without sessions there is not every agent.
+        // Other agents still have sessions in the directory.
         world.rejoin(args(&old, &new, &["--agent", "qwen", "--yes"])).code(5);
         assert_eq!(std::fs::read_to_string(old.join(".agent_session.json")).expect("a pointer"), pointer);
     }

@@ -10,7 +10,7 @@ use crate::picture::{Picture, picture};
 use crate::undo::assert_same;
 use crate::world::{Call, World};
 
-/// Long after the last of these sessions, so that none of them may be in use.
+/// Returns a time long after the last of these sessions, so that none of them counts as in use.
 fn later(world: &World) -> Call<'_> {
     world.with("REJOIN_NOW", "2027-01-01T00:00:00Z")
 }
@@ -46,8 +46,8 @@ fn move_and_undo_carry_every_real_session_byte_for_byte() {
         let args = [Path::new("move"), &old, &new, Path::new("--yes"), Path::new("--json")];
         let done: Move = later(&world).rejoin(args).code_is_one_of(&[0, 3]).json();
         assert_eq!(done.failed, 0, "{agent}");
-        // Kilo would continue in the directory in its database, and the user must first choose between copies in two
-        // directories: these are left alone, and the answer names the remedy.
+        // Kilo would continue in the directory in its database, and between copies in two directories the user must
+        // first choose: these sessions are not moved, and the answer names the remedy.
         let stays = |id: &str| done.not_planned.iter().any(|left| left.about.ends_with(id));
         for left in &done.not_planned {
             assert!(left.reason.contains("kilo import") || left.reason.contains("--copy 2"), "{agent}: {left:?}");

@@ -9,7 +9,7 @@ use crate::picture::{Picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// Sessions of one directory that need each kind of step.
+/// Creates sessions of one directory that need each kind of step.
 fn world() -> (World, [PathBuf; 2]) {
     let world = World::new();
     let (old, new) = (world.root().join("work/app"), world.dir("work/new"));
@@ -79,7 +79,7 @@ fn move_on_full_or_broken_disk_loses_nothing() {
     }
 }
 
-/// Returns how many sessions are launched in a directory.
+/// Returns the number of sessions that are launched in a directory.
 fn moved(world: &World, dir: &Path) -> usize {
     let listed = world.rejoin(["list"]).code(0).stdout();
     listed.lines().filter(|line| line.contains(&*dir.to_string_lossy())).count()
@@ -99,10 +99,10 @@ fn move_from_read_only_file_system_fails_cleanly() {
         println!("skipped: nothing can be mounted here: {}", answer.stderr());
         return;
     }
-    let said = answer.code(3).stdout();
-    assert!(said.contains("read-only file system") && !said.contains("and it could not be"), "{said}");
+    let stdout = answer.code(3).stdout();
+    assert!(stdout.contains("read-only file system") && !stdout.contains("and it could not be"), "{stdout}");
     let copies = stores(&world).into_keys().filter(|path| path.ends_with(format!("{}.jsonl", id(1))));
-    assert_eq!(copies.count(), 1, "{said}");
+    assert_eq!(copies.count(), 1, "{stdout}");
     let runs: RunList = world.rejoin(["undo", "--list", "--json"]).code(0).json();
     assert!(runs.runs.iter().all(|run| run.stuck == 0), "{runs:?}");
     world.rejoin(["undo"]).code(0);

@@ -14,7 +14,7 @@ fn path(world: &World, id: &str) -> PathBuf {
     world.home().join(".local/share/nanocoder/sessions").join(format!("{id}.json"))
 }
 
-/// A document in the order of the program's own.
+/// Returns a document in the field order of the program.
 fn document(id: &str, title: &str, messages: &Value) -> String {
     let (made, used) = (json!("2026-02-01T10:00:00.000Z"), json!("2026-02-01T10:01:00.000Z"));
     ordered(&[
@@ -105,7 +105,7 @@ fn resume_passes_id_to_versions_that_accept_it() {
     assert_eq!((launch.argv[1..].to_vec(), launch.cwd), (vec!["--resume".to_owned(), id(1)], APP.into()));
     let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
     assert!(refused.stderr().contains("resume it without --prompt"), "{}", refused.stderr());
-    // A program of that name from another package is not known to take it.
+    // A program of that name from another package may not accept the command.
     world.install_npm("nanocoder", "nanocoder-fork", "9.0.0", "");
     assert_eq!(plan().argv, ["nanocoder"]);
 }
@@ -129,7 +129,7 @@ fn expiry_follows_from_last_resume_and_settings() {
             world.rejoin(["doctor", "--check", "expires-soon", "--json"]).code_is_one_of(&[0, 4]).json();
         report.findings.into_iter().map(|finding| finding.evidence).collect()
     };
-    // It was resumed four weeks ago, and is kept for 30 days.
+    // The session was resumed four weeks ago, and is kept for 30 days.
     let found = evidence(&world);
     assert!(found.len() == 1 && found[0].contains("for 30 days"), "{found:?}");
     put(

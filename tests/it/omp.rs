@@ -1,4 +1,5 @@
-//! oh-my-pi's sessions: the title before the header, sub-agents in a folder, forks by id, and files packed by `omp gc`.
+//! oh-my-pi's sessions: the title before the header, sub-agents in a folder, forks by id, and files compressed by `omp
+//! gc`.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ pub(crate) fn reply(n: u32, text: &str) -> Value {
     )
 }
 
-/// A session without a title, with one prompt and its reply.
+/// Returns a session without a title, with one prompt and its reply.
 pub(crate) fn turn(id: &str, dir: &str) -> Vec<Value> {
     vec![title(""), header(id, dir), prompt(1, "look"), reply(2, "ok")]
 }
@@ -46,7 +47,7 @@ fn project(world: &World, project: &str) -> PathBuf {
     world.home().join(".omp/agent/sessions").join(project)
 }
 
-/// Writes a session in its place, and returns its file.
+/// Writes a session to its file, and returns the file.
 pub(crate) fn add(world: &World, name: &str, id: &str, records: &[Value]) -> PathBuf {
     let path = project(world, name).join(format!("{STAMP}_{id}.jsonl"));
     put(&path, lines(records));

@@ -8,8 +8,8 @@ use crate::sample_home::sample_home;
 /// The exit code, standard output and standard error of a run.
 type Given = (Option<i32>, String, String);
 
-/// Runs every command in this order and in the opposite one, so that each comes before and after every other one.
-/// Returns the commands that gave two answers.
+/// Runs every command in this order and in the opposite one, so that each runs before and after every other one.
+/// Returns the commands whose answers differ.
 fn changed_by_order<'c>(commands: &'c [Vec<&'static str>], run: &dyn Fn(&[&str]) -> Given) -> Vec<&'c [&'static str]> {
     let forward: Vec<Given> = commands.iter().map(|words| run(words)).collect();
     let mut backward: Vec<Given> = commands.iter().rev().map(|words| run(words)).collect();

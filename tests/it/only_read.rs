@@ -8,7 +8,7 @@ use crate::ordinary;
 use crate::picture::picture_of_stores;
 use crate::world::World;
 
-/// The words of every refusal.
+/// The text in every refusal.
 const WHY: &str = "were never measured, so rejoin only reads its sessions";
 
 /// Writes the ordinary session of an agent; `None` if this build cannot read it.
@@ -34,8 +34,8 @@ fn every_agent_that_is_only_read_stays_unchanged() {
         let elsewhere = elsewhere.to_str().expect("a path in UTF-8");
         let refused = |args: &[&str], code: i32| {
             let answer = world.rejoin(args).code(code);
-            let said = answer.stdout() + &answer.stderr();
-            assert!(said.contains(WHY), "{args:?}: {said}");
+            let output = answer.stdout() + &answer.stderr();
+            assert!(output.contains(WHY), "{args:?}: {output}");
         };
         refused(&["delete", id, "--yes"], 7);
         refused(&["delete", id, "--yes", "--via-agent"], 7);
@@ -47,12 +47,12 @@ fn every_agent_that_is_only_read_stays_unchanged() {
         {
             let args = [&["cleanup", "--agent", agent, "--allow-all", "--yes", "--json"], policy].concat();
             let done: Cleanup = world.rejoin(args).code(0).json();
-            // The size of rows in a database is not known, so they never exceed a limit.
+            // The size of rows in a database is unknown, so they never exceed a limit.
             let kept = u64::from(policy[0] != "--max-total" || !NEEDS_SQLITE.contains(&agent));
             assert!(done.items.is_empty() && done.kept(KeptFor::OnlyRead) >= kept, "{policy:?}: {done:#?}");
         }
-        let said = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
-        assert!(said.contains("1 of an agent whose files were never measured"), "{said}");
+        let stdout = world.rejoin(["cleanup", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+        assert!(stdout.contains("1 of an agent whose files were never measured"), "{stdout}");
         let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
         let changing =
             |command: &String| ["--fix", "delete", "cleanup", "move"].iter().any(|verb| command.contains(verb));

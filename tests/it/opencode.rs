@@ -1,4 +1,5 @@
-//! OpenCode's sessions: its database while it is written, damaged, older and newer, and the tree of files before it.
+//! OpenCode's sessions: its database while it is written, damaged, older and newer, and the directory of files before
+//! it.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt as _;
@@ -50,7 +51,7 @@ fn show_reads_a_session_from_the_database() {
     assert_eq!(session.created_at.as_deref(), Some("2026-02-01T10:00:00Z"));
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:06:00Z"));
     assert!(session.size_bytes > Some(200), "{:?}", session.size_bytes);
-    // A list does not count the messages, and unknown is not 0.
+    // A list does not count the messages; unknown is not 0.
     let listed = world.rejoin(["list", "--json"]).code(0).sessions().remove(0);
     assert_eq!((listed.size_bytes, listed.copies[0].size_bytes), (None, None));
     world.rejoin(["list", "--fields", "size_bytes"]).code(0).stdout_eq("\n");
@@ -67,7 +68,7 @@ fn kind_follows_from_parent_archive_title_and_content() {
     world.add(session(3).archived());
     world.add(session(4).title("Parser (fork #1)"));
     world.add(OpenCode::session(opencode_id(5)));
-    // Killed before the reply.
+    // The program was killed before the reply.
     world.add(OpenCode::session(opencode_id(6)).prompt("c").message(json!({"role": "assistant"}), vec![]));
     let mut kinds: Vec<_> =
         listed(&world).into_iter().map(|session| (session.id, session.kind, session.parent_id)).collect();
@@ -118,7 +119,7 @@ fn resume_passes_full_id_in_recorded_directory() {
         let launch = world.launched().expect("a launch");
         assert_eq!(launch.argv, [&["opencode", "run", "--session", &id], last].concat());
         assert_eq!(launch.cwd, app);
-        // An unchanged variable makes `run --session` hang.
+        // With an unchanged PWD, `run --session` hangs.
         assert_eq!(launch.variable("PWD"), app.to_str());
     }
 }
@@ -132,7 +133,7 @@ fn resume_passes_channel_database_to_program() {
     world.rejoin(["resume", &opencode_id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), path.to_str());
 
-    // The program's own variable names one elsewhere, and must not lead the program away from the default one.
+    // The program's own variable names another database, which must not replace the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::session(opencode_id(2)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
     world.add(OpenCode::session(opencode_id(3)).in_dir(&app).turn("e", "f"));
@@ -166,7 +167,7 @@ fn list_reads_sessions_from_wal_unchanged() {
     let before = names_beside(&path);
     assert_eq!(before.len(), 3, "{before:?}");
     assert_eq!(listed(&world).len(), 1);
-    // As after a killed process, and as in a backup without the shared memory.
+    // Like after a killed process, and like a backup without the shared memory.
     let other = World::new();
     let copy = opencode_db(&other.home());
     for suffix in ["", "-wal"] {
@@ -195,13 +196,13 @@ fn list_does_not_block_a_constant_writer() {
     let path = world.add(OpenCode::session(opencode_id(0)).turn("a", "b"));
     let is_done = AtomicBool::new(false);
     let write = |n: u32| {
-        // Opened again each time, so that log and shared memory come and go.
+        // Opened again each time, so that the log and the shared memory appear and disappear.
         let connection = open_opencode(&path);
         connection.busy_timeout(Duration::ZERO).expect("no patience");
         OpenCode::session(opencode_id(n % 40)).turn("a", &"b".repeat(3000)).insert(&connection);
     };
     std::thread::scope(|scope| {
-        // A failure must end the writer, too, or the test would hang.
+        // A failure must stop the writer, too, or the test would hang.
         let stop = StopOnDrop(&is_done);
         let writer = scope.spawn(|| {
             let mut rounds = 0;
@@ -231,14 +232,14 @@ fn list_waits_for_unfinished_shared_memory() {
     let connection = open_opencode(&path);
     OpenCode::session(opencode_id(0)).turn("a", "b").insert(&connection);
     let memory = path.with_file_name("opencode.db-shm");
-    // Kept open: closing it would release the writer's lock.
+    // Kept open: closing the file would release the writer's lock.
     let file = std::fs::File::options().read(true).write(true).open(&memory).expect("shared memory");
     let mut whole = [0; 136];
     file.read_exact_at(&mut whole, 0).expect("shared memory");
     file.write_all_at(&[0; 96], 0).expect("no header yet");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // The amount moved from the log changes all the time, so that rejoin finally reads under locks.
+            // The amount that was moved from the log changes all the time, so that rejoin finally reads under locks.
             let begin = Instant::now();
             for n in (0_u32..).take_while(|_| begin.elapsed() < Duration::from_millis(200)) {
                 file.write_all_at(&n.to_ne_bytes(), 128).expect("a change");
@@ -535,7 +536,7 @@ fn prompt_runs_only_in_recorded_directory() {
     world.rejoin(["resume", &id, "--in", link.to_str().expect("a path"), "--prompt", "x"]).code(0);
     let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
     world.rejoin(["move", paths[0], paths[1], "--yes"]).code(0);
-    // Its terminal interface continues in the new one; one prompt would be answered, and never end.
+    // The terminal interface continues in the new directory; a single prompt would be answered but never end.
     world.rejoin(["resume", &id]).code(0);
     assert_eq!(world.launched().expect("a launch").cwd, new);
     let refused = world.rejoin(["resume", &id, "--prompt", "x"]).code(7).stderr();
@@ -544,7 +545,7 @@ fn prompt_runs_only_in_recorded_directory() {
     {
         assert!(refused.contains(words), "{refused}");
     }
-    // In a named home, the commands search there, too.
+    // In a named home, the commands search in that home, too.
     let home = world.home();
     let home = home.to_str().expect("a path");
     let answer = world.rejoin(["--home", home, "resume", &id, "--prompt", "x"]).code(7).stderr();

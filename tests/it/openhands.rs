@@ -1,4 +1,4 @@
-//! OpenHands's conversations: a state and one file per event, and an id with which it would otherwise start a new one.
+//! OpenHands's conversations: a state and one file per event, and an id with which it may otherwise start a new one.
 
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn show_reads_the_files_of_a_conversation() {
     let session = &details.session;
     assert_eq!((session.agent, session.kind, session.liveness), (Agent::OPENHANDS, Kind::Main, Liveness::Idle));
     assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (None, Some("fix the\n\"parser\"")));
-    // Two calls of one answer of the model are one reply.
+    // Two calls in one answer of the model are one reply.
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));
     assert_eq!(session.model.as_deref(), Some("maker/model-h"));
     assert_eq!(
@@ -92,7 +92,7 @@ fn resume_passes_full_id_in_last_directory() {
     let plan: ResumePlan = world.rejoin(["resume", "00000001", "--json"]).plan();
     assert_eq!(plan.resume.argv, ["openhands", "--resume", &id]);
     for (prompt, last) in [("go on", &["-t", "go on"][..]), ("-v", &["--task=-v"])] {
-        // The variable would replace the directory, and OpenHands would store that.
+        // The variable would replace the directory, which OpenHands would then store.
         let call = world.with("OPENHANDS_WORK_DIR", "/usr");
         call.rejoin(["resume", &id, &format!("--prompt={prompt}")]).code(0);
         let launch = world.launched().expect("a launch");
@@ -116,7 +116,7 @@ fn resume_is_refused_if_the_agent_would_end_or_start_over() {
         assert!(refused.contains(why), "{refused}");
     }
     assert!(world.launched().is_none());
-    // Their directory is known all the same.
+    // Their directory is known anyway.
     assert!(listed(&world).iter().all(|session| session.launch_path() == app.to_str()));
 }
 

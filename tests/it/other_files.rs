@@ -1,4 +1,4 @@
-//! Facts that an agent keeps apart from the files of its sessions: names, archive marks, lists of prompts, indexes.
+//! Facts that an agent stores apart from its session files: names, archive marks, lists of prompts, indexes.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use crate::world::World;
 
 const DIR: &str = "/usr/bin";
 
-/// The file in which each agent names sessions, with an entry of a session without files, as in the table of agents.md.
+/// Returns the files in which each agent names sessions, with an entry of a session without files, as in the table of
+/// agents.md.
 fn lists(agent: &str) -> Vec<(&'static str, Value)> {
     let (gone, text, seconds) = (id(99), "look for the carousel", 1_769_940_000_u64);
     match agent {
@@ -77,7 +78,7 @@ fn deleted_session_of_every_agent_is_found() {
                 let contents = if is_log { lines(&[entry.clone(), there]) } else { json!([entry, there]).to_string() };
                 put(&world.home().join(path), contents);
                 age_tree(&world.home());
-                let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {path}: {what}: {said}"));
+                let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {path}: {what}: {detail}"));
                 let report: DoctorReport = world.rejoin(["doctor", "--check", "gone-session", "--json"]).code(0).json();
                 let evidence: Vec<&str> = report.findings.iter().map(|finding| finding.evidence.as_str()).collect();
                 let is_named = |text: &&&str| text.contains("names 1 session without files") && text.contains(&id(99));

@@ -1,4 +1,5 @@
-//! As root: the home of another user stays as it is, and a new file in a directory of another user belongs to that user.
+//! As root: the home of another user is not changed, and a new file in a directory of another user belongs to that
+//! user.
 
 use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::Path;
@@ -8,7 +9,7 @@ use crate::forged_journal::forge;
 use crate::picture::{differences, picture};
 use crate::world::World;
 
-/// The other user.
+/// The id of the other user.
 pub(crate) const ANA: u32 = 4321;
 
 fn entries(dir: &Path) -> impl Iterator<Item = walkdir::DirEntry> {

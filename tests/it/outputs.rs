@@ -10,7 +10,7 @@ use crate::fixtures::{Claude, age_tree, id, put};
 use crate::picture::picture;
 use crate::world::{Call, World};
 
-/// A world with two old sessions, the first of which has output of a background task.
+/// A world with two old sessions; the first one has output of a background task.
 struct Tasks {
     world: World,
     temporary: PathBuf,
@@ -44,7 +44,7 @@ impl Tasks {
         self.world.with("CLAUDE_CODE_TMPDIR", &self.temporary)
     }
 
-    /// Makes a file so large that its directory counts as large; it takes no room on the disk.
+    /// Makes a file so large that its directory counts as large, as a hole that uses no disk space.
     fn grow(&self) -> PathBuf {
         let path = self.dir().join("tasks/b1.output");
         let file = std::fs::File::create(&path).expect("a file");
@@ -132,7 +132,7 @@ fn restore_brings_output_of_one_session() {
 #[test]
 fn output_stays_with_a_session_that_could_not_be_removed() {
     let tasks = Tasks::new();
-    // The archive cannot be written, so the session stays.
+    // The archive cannot be written, so the session is kept.
     let archive = tasks.world.root().join("file");
     put(&archive, "");
     let args = ["--archive", "--archive-dir", archive.to_str().expect("a path"), "--yes"];

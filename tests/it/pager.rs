@@ -1,5 +1,5 @@
 //! The pager at a terminal: output longer than the screen, line breaks between words, distinct speakers, and every way
-//! out.
+//! to quit.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::fixtures::{Claude, id};
 use crate::terminal::{Seat, settings_are_as_before, shell_at, signal};
 use crate::world::World;
 
-/// A world with a long conversation, and a pager that stores its input and its flags.
+/// Creates a world with a long conversation, and a pager that stores its input and its flags.
 fn with_pager() -> (World, PathBuf) {
     let world = World::new();
     let long = "When the relay is back, flush the queue and look at the mails that are missing since Sunday.";
@@ -87,7 +87,7 @@ fn without_a_pager_everything_is_printed() {
     command.args(["show", "-t", &id(1)]);
     let (status, sent) = Seat::run(&command, 60, 8).ends();
     assert!(status == Some(0) && sent.contains("19 is done."), "{sent}");
-    // A program that does not exist, without an alternative.
+    // The pager is a program that does not exist, and there is no other one.
     let mut command = world.with("PAGER", "nowhere").command(env!("CARGO_BIN_EXE_rejoin"));
     command.env("PATH", "/no/such/place").args(["show", "-t", &id(1)]);
     let (status, sent) = Seat::run(&command, 60, 8).ends();
@@ -119,7 +119,7 @@ fn closing_the_pager_early_is_not_an_error() {
 #[test]
 fn interrupt_reaches_pager_and_rejoin_waits() {
     let (world, _) = with_pager();
-    // The shell looks at a signal when `read` is interrupted, and not before it.
+    // The shell handles a signal only when `read` is interrupted.
     world.install("wait", "trap 'echo INTERRUPTED' INT\ncat > /dev/null\n(sleep 0.3; echo READY) &\nuntil [ -n \"$line\" ]; do read -r line < /dev/tty; done\necho \"GOT $line\"");
     let show = || shell_at(&world, &[("PAGER", "wait")], &format!("show -t {}", id(1)), (80, 8));
     let mut seat = show();

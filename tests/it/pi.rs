@@ -47,7 +47,7 @@ fn records_of_pi_1_5_other_than_messages_are_skipped() {
         .record("message", &json!({"thinkingLevel": "high", "message": {"role": "user", "content": "more"}}));
     let session = listed(session);
     assert_eq!((session.kind, session.prompts, session.replies), (Kind::Main, Some(2), Some(1)));
-    // The file is made at the first prompt.
+    // The file is created at the first prompt.
     let asked =
         listed(Pi::session(id(1)).record("message", &json!({"message": {"role": "user", "content": "fix it"}})));
     assert_eq!((asked.kind, asked.first_prompt.as_deref()), (Kind::Main, Some("fix it")));
@@ -329,7 +329,7 @@ fn environment_variables_select_stores_for_resume() {
     assert_eq!(flat_one.health, [] as [&str; 0]);
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1, "without the variables");
 
-    // The settings can name it, too, for every project or for none.
+    // The settings can name the directory, too, for every project or for none.
     let settings = world.home().join(".pi/agent/settings.json");
     put(&settings, json!({"sessionDir": flat}).to_string());
     assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 2);
@@ -383,7 +383,7 @@ fn list_survives_values_of_any_type() {
         assert_eq!((listed[0].prompts, listed[0].replies), (Some(2), Some(2)), "{value}");
         world.rejoin(["show", &id(1), "--transcript"]).code(0);
         world.rejoin(["resume", &id(1), "--json"]).plan();
-        // The same for the header.
+        // The header also loses these keys.
         for key in ["cwd", "timestamp", "version", "parentSession"] {
             let world = World::new();
             let value = serde_json::from_str(value).expect("JSON");

@@ -1,4 +1,4 @@
-//! The picker at a terminal: finding, looking, acting, and every way out.
+//! The picker at a terminal: searching, previews, actions, and every way to quit.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn typed_words_find_session_and_enter_resumes() {
     settings_are_as_before(&world);
 }
 
-/// A world with many sessions of two agents, one of which is about a basket, in the project `shop`.
+/// Creates a world with many sessions of two agents; one of them is about a basket, in the project `shop`.
 pub(crate) fn many_sessions() -> World {
     let world = World::with_agents().keeping();
     let (shop, site) = (world.dir("shop"), world.dir("site"));
@@ -173,7 +173,7 @@ fn picker_matches_word_forms_and_explains_no_match() {
     seat.types("relays squeak");
     let screen = seat.shows("1 of 2 sessions (1 by its messages)");
     assert!(screen.contains("> claude  Oil the hinge"), "{screen}");
-    // The title contains the word, so the line with it is not shown.
+    // The title contains the word, so the message with it is not shown.
     seat.types("\x15gates");
     let screen = seat.shows("2 of 2 sessions (1 by its messages)");
     assert!(screen.contains("> claude  All about gates"), "{screen}");
@@ -396,7 +396,7 @@ fn ten_thousand_random_bytes_do_nothing() {
     let before = picture_of_stores(&world.home());
     let mut seat = open(&world, 80, 24);
     seat.shows("2 of 2 sessions");
-    // Enter, the keys of the footer, and those that leave.
+    // Enter, the keys of the footer, and those that quit.
     let keys = [b'\r', 0x19, 0x18, 0x14, 0x0f, 0x12, 0x03, 0x1b];
     let mut number = 1_u32;
     let mut bytes = Vec::new();
@@ -470,7 +470,7 @@ fn the_picker_continues_after_a_pager() {
     let mut seat = Seat::run(&command, 80, 24);
     seat.shows("2 of 2 sessions");
     seat.types("docs\x0f");
-    // The screen is entered again.
+    // The picker enters the alternate screen again.
     seat.sees("\x1b[?1049l");
     seat.sees("\x1b[?1049h");
     seat.shows("> docs");
@@ -781,7 +781,7 @@ fn words_without_a_command_are_typed_into_the_picker() {
         assert!(screen.contains(typed), "{args}: {screen}");
         leaves(seat, "\x1b", 130);
     }
-    // A mistyped command is not searched for.
+    // Sessions are not searched for a mistyped command.
     for (args, tip) in [
         ("lst", "a similar subcommand exists"),
         ("dleete 0000", "a similar subcommand"),
@@ -791,7 +791,7 @@ fn words_without_a_command_are_typed_into_the_picker() {
         assert_eq!(status, Some(2), "{args}: {screen}");
         assert!(screen.contains(tip), "{args}: {screen}");
     }
-    let said = world.rejoin(["cron", "it's"]).code(2).stderr();
-    assert!(said.contains("tip: `rejoin search cron \"it's\" --pick` looks for it in every session"), "{said}");
+    let stderr = world.rejoin(["cron", "it's"]).code(2).stderr();
+    assert!(stderr.contains("tip: `rejoin search cron \"it's\" --pick` looks for it in every session"), "{stderr}");
     assert!(world.launched().is_none());
 }

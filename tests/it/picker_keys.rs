@@ -12,7 +12,7 @@ use crate::picture::{differences, picture_of_stores};
 use crate::terminal::{Seat, settings_are_as_before, shell_at, two_sessions};
 use crate::world::World;
 
-/// The sizes that pictures are checked in of.
+/// The terminal sizes of the stored pictures.
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 30), (200, 50)];
 
 /// Opens the picker over many sessions, with a pager that leaves nothing on the screen.
@@ -23,7 +23,7 @@ fn open(world: &World, size: (u16, u16)) -> Seat {
     seat
 }
 
-/// Returns the characters of a line that are shown as found.
+/// Returns the highlighted characters of a line.
 fn found(screen: &vt100::Screen, row: u16) -> String {
     let cells = (0..screen.size().1.get()).filter_map(|column| screen.cell(row, column));
     cells.filter(|cell| cell.fgcolor() == vt100::Color::Idx(163)).map(vt100::Cell::contents).collect()
@@ -43,7 +43,7 @@ fn footer_keys_and_search_work_at_every_width() {
         seat.types("\x15cookie lost");
         let screen = seat.shows("1 by its messages");
         assert!(screen.contains("    assistant: The cookie was lost."), "{screen}");
-        // Another size and back again.
+        // The terminal is resized, and back again.
         seat.resize(40, 10);
         seat.shows_what(|screen| {
             screen.lines().all(|line| line.chars().count() <= 40) && screen.contains("assistant: The cookie")
@@ -126,7 +126,7 @@ fn keys_work_on_screen_of_two_lines() {
         seat.types(keys);
         seat.shows(shown);
     }
-    // The message is visible when there is room again.
+    // The message is visible when there is enough space again.
     for said in ["1 session pinned.", "1 session unpinned."] {
         seat.types("\x14");
         seat.resize(80, 24);
@@ -169,7 +169,7 @@ fn hangup_of_terminal_ends_picker() {
     }
 }
 
-/// A world with a session of many messages, so that its preview scrolls, and many others.
+/// Returns a world with a session of many messages, so that its preview scrolls, and many others.
 fn long_talk() -> World {
     let world = many_sessions();
     let long = Claude::session(id(2)).in_dir(world.dir("shop")).at("2026-02-25T10:00:00Z").title("A long talk");
@@ -220,7 +220,7 @@ fn every_documented_key_works() {
         "esc ^C",
     ];
     assert_eq!(keys, expected.map(|key| &key[..key.len().min(24)]), "a new key needs a line below");
-    // Keys that act are pressed at every width above; these are the others. Each line: the keys, and the expected
+    // Keys with an action are pressed at every width above; these are the others. Each line: the keys, and the expected
     // screen.
     for (keys, shown) in [
         ("?", "> claude     A long talk"),

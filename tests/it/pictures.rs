@@ -19,7 +19,7 @@ pub(crate) struct Size {
     pub rows: u16,
 }
 
-/// Colours that are readable on a dark ground, which the pictures include for light and dark pages.
+/// Colours that are readable on a dark background, which the pictures include for light and dark pages.
 const PALETTE: Palette = Palette([
     RgbColor(0x1c, 0x21, 0x28),
     RgbColor(0xf4, 0x70, 0x67),
@@ -76,7 +76,7 @@ pub(crate) fn assert_picture(name: &str, picture: &str) {
         .eq(picture, snapbox::Data::read_from(&path, Some(snapbox::data::DataFormat::Text)).raw());
 }
 
-/// Checks that text has no colour but the highlight, whose contrast on light and dark grounds `cli::colors` tests.
+/// Checks that text has no colour but the highlight, whose contrast on light and dark backgrounds `cli::colors` tests.
 #[track_caller]
 fn assert_only_highlight(screen: &vt100::Screen) {
     let (rows, columns) = screen.size();
@@ -180,8 +180,7 @@ fn screens_of_every_width_are_unchanged() {
 }
 
 /// Opens the picker in the sample home, presses keys, and compares a picture with the screen that then has these texts.
-/// The picker draws background results as they arrive, so a screen counts if it is stable, or if it is the expected
-/// one.
+/// Results of threads are drawn as they arrive, so the screen must be stable, or be the expected one.
 #[track_caller]
 fn assert_picker(name: &str, size: Size, keys: &str, texts: &[&str]) {
     let world = sample_home();
@@ -208,8 +207,8 @@ fn pictures_of_picker_match_screens() {
     let wide = &["> lic re", "1 of 15 sessions", "report is in /tmp", "user: collect the"];
     draw("picker-wide", Size { columns: 176, rows: 22 }, "lic re", wide);
     draw("picker-widest", Size { columns: 200, rows: 22 }, "\x07", &["/var/log", "queue is empty again"]);
-    let said = &["> shopping list", "by its messages", "user: Add a shopping list", "by shelf"];
-    draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", said);
+    let texts = &["> shopping list", "by its messages", "user: Add a shopping list", "by shelf"];
+    draw("picker-said", Size { columns: 80, rows: 20 }, "shopping list", texts);
     draw("picker-refused", Size { columns: 100, rows: 14 }, "misfiled\r", &["--trust", "rejoin show"]);
     let question = &["Delete 2 sessions", "cron mails"];
     draw("picker-delete", Size { columns: 80, rows: 12 }, "\t\t\x18", question);

@@ -1,4 +1,4 @@
-//! Scripts: their input is complete, and a reader may leave early.
+//! Scripts: their input is complete, and a reader may stop early.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -50,9 +50,9 @@ pub(crate) fn leaves_early(world: &World, args: &[&str]) {
     let mut stdout = child.stdout.take().expect("a pipe");
     stdout.read_exact(&mut first).expect("the beginning of an answer");
     drop(stdout);
-    let mut said = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(said, "", "{args:?}");
+    let mut text = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut text).expect("text");
+    assert_eq!(text, "", "{args:?}");
     assert_eq!(child.wait().expect("an end").code(), Some(0), "{args:?}");
 }
 

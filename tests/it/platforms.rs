@@ -1,4 +1,4 @@
-//! Tests for systems with less information about processes, or fewer distinct file names, than the usual Linux machine.
+//! Tests for systems with less information about processes, or less strict file names, than the usual Linux machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::contract::{Liveness, Session};
 use crate::fixtures::{Claude, Codex, age_tree, claude_slug, id, put};
 use crate::world::{Answer, World, start_of};
 
-/// Runs the program with nothing mounted at `/proc`; process ids are the usual ones.
+/// Runs the program with nothing mounted at `/proc`; process ids are unchanged.
 fn without_proc(world: &World, args: &[&str]) -> Answer {
     let empty = world.dir("empty");
     let script = "mount --bind \"$0\" /proc && exec \"$@\"";
@@ -78,7 +78,7 @@ fn session_is_never_idle_without_proc() {
     }
     assert!(!is_doubted(2) && !is_doubted(3));
 
-    // An older Codex takes no lock; only the table of open files shows it.
+    // An older Codex takes no lock; only the table of open files shows its use.
     lock.unlock().expect("no lock");
     let rollout = world.add(Codex::session(id(5)).in_old_words().in_dir(&app).turn("x", "y"));
     assert!(is_doubted(5), "nothing rules it out");
@@ -93,7 +93,7 @@ fn session_is_never_idle_without_proc() {
     assert!(rollout.exists());
 }
 
-/// Tests that must also pass on a disk like a Mac's: those that name files, move them, or depend on their paths.
+/// Names of tests that must also pass on a disk like that of a Mac: those about names of files, moves, and paths.
 #[cfg(target_os = "linux")]
 const ON_A_MAC: [&str; 5] =
     ["platforms::", "undo::undo_restores", "undo::undo_keeps_file_changed", "delete::", "kimi::"];
@@ -109,20 +109,20 @@ fn changes_work_on_case_insensitive_disk() {
     let Some(volume) = std::env::var_os(VOLUME) else {
         let volume = tempfile::tempdir().expect("a directory");
         let mut inside = Command::new("unshare");
-        // The agents that other tests start now must not be seen: the environment of a process outside of the namespace
+        // The agents that other tests start now must be hidden: the environment of a process outside of the namespace
         // cannot be read, so each of them may use any session.
         let can_hide = Command::new("unshare").args(["-rmpf", "--mount-proc", "true"]).status();
         let hides: &[&str] =
             if can_hide.is_ok_and(|status| status.success()) { &["-rmpf", "--mount-proc"] } else { &["-rm"] };
         inside.args(hides).arg(program).args(["--exact", THIS, "--nocapture"]).env(VOLUME, volume.path());
         let output = inside.output().expect("unshare");
-        let said = String::from_utf8_lossy(&output.stdout);
-        let summary: Vec<_> = said.lines().filter(|line| line.starts_with("on a disk like a Mac's: ")).collect();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let summary: Vec<_> = stdout.lines().filter(|line| line.starts_with("on a disk like a Mac's: ")).collect();
         println!("{}", summary.join("\n"));
         if summary.is_empty() {
             println!("skipped: no mount namespace can be made here: {}", String::from_utf8_lossy(&output.stderr));
         } else {
-            assert!(output.status.success(), "{said}");
+            assert!(output.status.success(), "{stdout}");
         }
         return;
     };
@@ -132,15 +132,15 @@ fn changes_work_on_case_insensitive_disk() {
     }
     let output = Command::new(program)
         .args(ON_A_MAC)
-        // Times on a disk that exchanges messages with another process do not show linear growth.
+        // On a disk that exchanges messages with another process, times do not grow linearly.
         .args(["--skip", THIS, "--skip", "time_grows_linearly"])
         .env("TMPDIR", &volume)
         .env_remove(VOLUME)
         .output()
         .expect("this program");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let result = said.lines().find(|line| line.starts_with("test result: ")).unwrap_or("no result");
-    println!("{said}on a disk like a Mac's: {result}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let result = stdout.lines().find(|line| line.starts_with("test result: ")).unwrap_or("no result");
+    println!("{stdout}on a disk like a Mac's: {result}");
     assert!(output.status.success());
 }
 
@@ -177,7 +177,7 @@ fn directory_matches_in_any_case_on_mac_disk() {
     let found = sessions_in(&world, &app);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(sessions_in(&world, &root.join("OTHER")).len(), 1);
-    // The client may have recorded the typed path, and filed it under the name on disk.
+    // The client may have recorded the typed path, and filed the session under the name on disk.
     world.add(Claude::session(id(4)).in_dir(&spelled).filed_under(claude_slug(&app)).turn("x", "y"));
     assert!(world.rejoin(["resume", &id(4), "--json"]).plan().refusals.is_empty());
 }
@@ -209,7 +209,7 @@ fn project_matches_decomposed_accents() {
     world.rejoin(["doctor", "--check", "misfiled-session"]).code(0);
     let plan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");
-    // The notes of the project follow its sessions.
+    // The notes of the project move with its sessions.
     put(&world.home().join(".claude/projects").join(claude_slug(&apart)).join("memory/MEMORY.md"), "note");
     let moved = world.dir("moved");
     let dirs = [&dir, &moved].map(|dir| dir.to_str().expect("a path"));

@@ -9,7 +9,7 @@ use crate::survival::{CHANGES, has_strace, prepared};
 use crate::undo::other_file_system;
 use crate::world::World;
 
-/// A call that succeeded: its name, and its arguments with the path of each handle in angle brackets.
+/// A successful call: its name, and its arguments with the path of each handle in angle brackets.
 #[derive(Debug)]
 struct Call {
     name: String,
@@ -22,13 +22,13 @@ impl Call {
         self.name == "fsync" && self.arguments.contains(&format!("{end}>"))
     }
 
-    /// Returns whether the call renames or removes a name.
+    /// Returns whether the call renames or removes an entry.
     fn renames(&self) -> bool {
         self.name.starts_with("rename") || self.name.starts_with("link")
     }
 }
 
-/// A world with a session that has files next to it and below, and one that lacks its record.
+/// Creates a world with a session that has files next to it and below, and one without a session-info.json.
 fn world() -> World {
     let world = World::new();
     let app = world.dir("app");
@@ -83,12 +83,12 @@ fn journal_is_synced_before_first_change() {
         assert!(synced < change, "{what} came on the disk after the first change: {calls:#?}");
     }
     let last = calls.iter().rposition(|call| call.renames() && call.arguments.contains("/.claude/")).expect("a change");
-    let said = first(&calls, last, "the answer", |call| call.name == "write" && call.arguments.starts_with("1<"));
+    let answer_at = first(&calls, last, "the answer", |call| call.name == "write" && call.arguments.starts_with("1<"));
     let is_trash = |call: &Call| {
         call.name == "fsync" && call.arguments.contains("/rejoin/trash/") && !call.arguments.contains("/0-")
     };
-    assert!(first(&calls, last, "the trash", is_trash) < said, "{calls:#?}");
-    assert!(first(&calls, last, "the place that it left", |call| call.syncs("-app")) < said, "{calls:#?}");
+    assert!(first(&calls, last, "the trash", is_trash) < answer_at, "{calls:#?}");
+    assert!(first(&calls, last, "the place that it left", |call| call.syncs("-app")) < answer_at, "{calls:#?}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn copy_is_synced_before_original_is_removed() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
-    // Only the original is removed from then on, deepest first.
+    // After that, only the original is removed, deepest entries first.
     let removes = |call: &Call| ["unlinkat", "unlink", "rmdir"].contains(&&*call.name);
     let gone = first(&calls, 0, "a removal", |call| {
         removes(call) && call.arguments.contains("tool-results") && !call.arguments.contains("/rejoin/trash/")

@@ -1,4 +1,4 @@
-//! Prime Agent's sessions: Pi's records in files without projects, and sub-agents. Read in its code, never measured.
+//! Prime Agent's sessions: Pi's records in files without projects, and sub-agents. Known from its code, never measured.
 
 use serde_json::json;
 

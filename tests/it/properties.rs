@@ -8,8 +8,8 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
-/// Returns a runner of few cases, because each runs the program: one in `part` of the default number. The parts of names
-/// are chosen so that every trap occurs often.
+/// Returns a runner of few cases, because each runs the program: the default number divided by `part`. The parts of
+/// names are chosen so that every special case occurs often.
 fn cases(part: u32) -> TestRunner {
     let default = Config::default();
     TestRunner::new(Config { cases: default.cases / part, failure_persistence: None, ..default })
@@ -136,7 +136,8 @@ fn list_survives_arbitrary_bytes() {
     outcome.expect("every listing ends well");
 }
 
-/// A record of Claude Code that follows the record `back` before it, or a line that is not a record of a conversation.
+/// A record of Claude Code whose parent is the record `back` before it, or a line that is not a record of a
+/// conversation.
 #[derive(Clone, Debug)]
 enum Line {
     Prompt { back: usize, text: String },

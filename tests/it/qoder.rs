@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ID: &str = "00000001-aaaa-4aaa-8aaa-000000000001";
 
-/// A message at this minute after ten o'clock.
+/// Returns a message at this minute after ten o'clock.
 fn message(dir: &Path, minute: u32, kind: &str, content: &Value) -> Value {
     json!({
         "type": kind, "message": {"id": format!("m-{minute}"), "role": kind, "model": "sample", "content": content},

@@ -36,9 +36,9 @@ fn a_quiet_change_prints_at_most_one_line() {
         (&["export", "licence", "--output", out], ""),
     ] {
         let answer = run(&world, args).code_is_one_of(&[0, 3]).stderr_eq("");
-        let said = answer.stdout();
-        assert!(said.lines().count() == usize::from(!says.is_empty()), "{args:?}:\n{said}");
-        assert!(said.starts_with(says), "{args:?}:\n{said}");
+        let stdout = answer.stdout();
+        assert!(stdout.lines().count() == usize::from(!says.is_empty()), "{args:?}:\n{stdout}");
+        assert!(stdout.starts_with(says), "{args:?}:\n{stdout}");
     }
 }
 

@@ -134,14 +134,14 @@ fn resume_needs_torn_line_to_be_ended() {
     std::fs::write(&path, &cut_off).expect("a torn transcript");
     age(&path);
     let command = "rejoin doctor --fix --check torn-transcript";
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(said.contains(command), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(stderr.contains(command), "{stderr}");
     assert!(world.rejoin(["doctor"]).code(4).stdout().contains(command));
     world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
     let ended = std::fs::read_to_string(&path).expect("a transcript");
     assert_eq!(ended, format!("{cut_off}\n"), "what was there is there");
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(!said.contains(command), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(!stderr.contains(command), "{stderr}");
     world.rejoin(["undo"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), cut_off);
 }
@@ -168,7 +168,7 @@ fn archived_sessions_forks_and_sub_agents_are_distinguished() {
     world.add(Qwen::session("agent-look-1").subagent_of(id(1)).turn("x", "y"));
     let sessions = all(&world);
     let of = |id: &str| sessions.iter().find(|session| session.id == id).expect("a session");
-    // Their directory is gone, so none would start now.
+    // Their directory is missing, so none can be started now.
     let what = |id: &str| (of(id).kind, of(id).parent_id.clone(), of(id).resume.is_some());
     assert_eq!(sessions.len(), 5);
     assert_eq!(what(&id(1)), (Kind::Main, None, true));
@@ -234,7 +234,7 @@ fn registration_counts_only_while_its_process_runs() {
     register(&world, &id(1), pid, &start, namespace);
     assert_eq!(liveness(), Liveness::Live);
     assert_eq!(world.rejoin(["resume", &id(1), "--json"]).plan().refusals[0].code, "live");
-    // The id went to another process; the machine was restarted; the other container is unknown.
+    // The id is that of another process now; the machine was restarted; the other container is unknown.
     register(&world, &id(1), pid, &format!("{}0", &start), namespace);
     assert_eq!(liveness(), Liveness::Idle);
     register(&world, &id(1), pid, &format!("00000000-{}", &start[9..]), namespace);
@@ -335,9 +335,9 @@ fn list_survives_lines_of_any_kind() {
         (session.kind, session.first_prompt.as_deref(), session.launch_path()),
         (Kind::Main, Some("one"), Some("/home/ana/app"))
     );
-    // The last turn names the last odd line as its parent, which has no id.
+    // The last turn names the last odd line, which has no id, as its parent.
     assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
-    // Among the odd ones, the parts that are neither text nor a result could be an image, and a single part is one.
+    // Among the odd records, parts that are neither text nor a result may be images.
     let shown: Details = world.rejoin(["show", &id(1), "--counts", "--json"]).code(0).json();
     assert!(shown.notes.iter().any(|note| note.starts_with("4 more messages are before")), "{:?}", shown.notes);
     assert!(session.health.contains(&"bad-lines".to_owned()));

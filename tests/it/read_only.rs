@@ -7,7 +7,7 @@ use crate::picture::picture;
 use crate::sample;
 use crate::world::{World, stride};
 
-/// Commands that only read and are about one session.
+/// Returns the commands that only read one session.
 pub(crate) fn commands_on(session: &str) -> Vec<Vec<&str>> {
     vec![
         vec!["show", session],
@@ -25,7 +25,7 @@ pub(crate) fn commands_on(session: &str) -> Vec<Vec<&str>> {
     ]
 }
 
-/// Commands that only read and are about all sessions.
+/// Returns the commands that only read all sessions.
 pub(crate) fn commands_on_all() -> Vec<Vec<&'static str>> {
     let in_format = |format| {
         [

@@ -1,4 +1,4 @@
-//! The purpose of rejoin: a session resumed from anywhere starts in its own directory.
+//! The purpose of rejoin: a session starts in its own directory, wherever it is resumed.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn an_amplifier_session_starts_in_its_creation_directory() {
 fn an_amplifier_session_with_changed_metadata_starts_at_home() {
     let world = World::with_agents();
     let [x, y] = ["work/x", "work/y"].map(|name| world.dir(name));
-    // The client wrote Y into metadata.json when the session was resumed from there.
+    // A resume in Y wrote that directory into metadata.json.
     world.add(
         Amplifier::session(id(1)).in_dir(&x).session_info(&x).metadata("working_dir", y.to_str().into()).turn("a", "b"),
     );
@@ -54,7 +54,7 @@ fn an_amplifier_session_with_changed_metadata_starts_at_home() {
     assert_eq!(world.launched().expect("a launch").cwd, x);
 }
 
-/// A world with an app whose session Claude Code filed under the directory that Leo ran in.
+/// Creates a world with an app whose session Claude Code filed under the directory in which Leo ran.
 fn with_app() -> (World, PathBuf, PathBuf) {
     let world = World::with_agents();
     let (app, server) = (world.dir("apps/demo"), world.dir("srv"));
@@ -107,8 +107,8 @@ fn dangling_pointer_falls_back_to_newest_session() {
     let launch = world.launched().expect("a launch");
     assert_eq!(launch.argv, ["claude", "--resume", &id(3)]);
     assert_eq!(launch.cwd, app);
-    let said = answer.stderr();
-    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words} is not said:\n{said}"));
+    let stderr = answer.stderr();
+    let at = |words: &str| stderr.find(words).unwrap_or_else(|| panic!("{words} is not said:\n{stderr}"));
     assert!(at(&format!("points to {}", id(9))) < at(&format!("Taking the newest session of {}", app.display())));
 }
 

@@ -11,7 +11,7 @@ use crate::sample_home::{NOW, sample_home};
 use crate::terminal::Seat;
 use crate::world::{World, is_tried};
 
-/// The programs that the fixtures' sessions are resumed with.
+/// The programs that resume the fixtures' sessions.
 const PROGRAMS: [&str; 15] = [
     "amplifier",
     "claude",
@@ -30,7 +30,7 @@ const PROGRAMS: [&str; 15] = [
     "vibe",
 ];
 
-/// A home with every kind of problem that the other fixtures lack.
+/// Creates a home with every kind of problem that the other fixtures lack.
 fn damaged_home() -> World {
     let world = World::new();
     let app = world.dir("app");
@@ -57,7 +57,7 @@ fn one_of_everything() -> World {
     world
 }
 
-/// A home with archived, trashed, pinned and undone sessions, and a few settings in the config file.
+/// Creates a home with archived, trashed, pinned and undone sessions, and a few settings in the config file.
 fn used_home() -> World {
     let world = sample_home();
     for args in [
@@ -127,7 +127,7 @@ fn printed_by_verbs(world: &World, now: &str) -> BTreeMap<String, Vec<String>> {
         let about: [&[&str]; 3] =
             [&["show", id], &["resume", id, "--print"], &["resume", id, "--print", "--prompt", "go on"]];
         texts.extend(about.map(run));
-        // A removal prints equal notes for the sessions of one agent.
+        // Removals print equal notes for all sessions of one agent.
         let seen = removed.entry(id.split(':').next().unwrap_or_default()).or_default();
         *seen += 1;
         if *seen <= 2 {
@@ -170,7 +170,7 @@ fn printed<S: AsRef<std::ffi::OsStr>>(world: &World, now: &str, args: &[S]) -> S
     format!("{}\n{}", answer.stdout(), answer.stderr())
 }
 
-/// Finds commands of rejoin in a text: between backticks, or in the parentheses that name the rest.
+/// Finds commands of rejoin in a text: between backticks, or in the parentheses that name omitted items.
 fn commands_in(text: &str) -> BTreeSet<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let named = text.split("(rejoin ").skip(1).filter_map(|rest| Some(format!("rejoin {}", rest.split_once(')')?.0)));
@@ -178,7 +178,7 @@ fn commands_in(text: &str) -> BTreeSet<String> {
     quoted.map(str::to_owned).chain(named).filter(own).collect()
 }
 
-/// Returns whether a command writes outside of the world of the test; then it is not run.
+/// Returns whether a command writes outside of the world of the test; it is then not run.
 fn writes_outside(command: &str, world: &World) -> bool {
     let root = world.root().to_str().expect("a path in UTF-8");
     command.strip_prefix("mkdir -p ").is_some_and(|dir| !dir.trim_start_matches(['\'', '"']).starts_with(root))
@@ -197,13 +197,13 @@ fn put_back(world: &World, kept: &Path) {
     copy(kept, world.root());
 }
 
-/// Copies the contents of a directory with their times, by which sessions are recognised.
+/// Copies the contents of a directory with their times, which identify sessions.
 fn copy(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status();
     assert!(copied.expect("cp").success());
 }
 
-/// Makes a copy of a database without each of its sessions and its sub-agents, for a program that removes them.
+/// Makes a copy of a database without each of its sessions and their sub-agents, for a program that removes them.
 #[cfg(feature = "sqlite")]
 fn prepare_removals(world: &World, program: &str, database: &Path) {
     if !database.is_file() {
@@ -248,7 +248,7 @@ fn paste_all(world: &World, now: &str) -> usize {
         if !is_tried(at, 2) {
             continue;
         }
-        // The fingerprint of a plan is that of these files, and they were restored by copying.
+        // The fingerprint of a plan includes inodes and times, and the files were restored by copying.
         let again = |plan: &str| {
             let printed = commands_in(&printed(world, now, from)).into_iter().find(|command| command.starts_with(plan));
             printed.expect("the same plan")
@@ -267,8 +267,8 @@ fn paste_all(world: &World, now: &str) -> usize {
             seat.shows("> ");
         }
         seat.types(if is_picker { "\x1b" } else { "y\n" });
-        let (status, said) = seat.ends();
-        // A `doctor` that runs again finds the rest, and an archive lacks what cannot be read.
+        let (status, screen) = seat.ends();
+        // Another `doctor` finds the rest, and an archive lacks unreadable files.
         let is_fine = match status {
             Some(3) => command.contains(" archive "),
             Some(4) => command.contains(" doctor"),
@@ -276,7 +276,7 @@ fn paste_all(world: &World, now: &str) -> usize {
             status => status == Some(0),
         };
         if !is_fine {
-            failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{said}"));
+            failed.push(format!("{command} ends with {status:?}\nprinted by: {from:?}\n{screen}"));
         }
         if !is_reading(command) {
             put_back(world, kept.path());
@@ -319,7 +319,7 @@ fn every_command_printed_for_the_sample_home_works() {
     assert!(count >= 55, "{count} commands");
 }
 
-/// A command that is typed in the wrong home repairs, moves or deletes other sessions.
+/// A command that is typed for the wrong home repairs, moves or deletes other sessions.
 #[test]
 fn every_command_printed_for_a_named_home_names_it() {
     let world = damaged_home();
@@ -342,7 +342,7 @@ fn every_command_printed_for_a_named_home_names_it() {
         let args: Vec<&str> = ["--home", home].iter().chain(line).copied().collect();
         let text = printed(&world, crate::world::NOW, &args);
         for (at, _) in text.match_indices("rejoin ") {
-            // In a hint, in JSON, in the name of the rest, and in the letter.
+            // In a hint, in JSON, in the line about omitted items, and in the report.
             let is_command = ["`", "\"", "(", "    "].iter().any(|before| text[..at].ends_with(before));
             count += usize::from(is_command);
             let command = text[at..].lines().next().unwrap_or_default();

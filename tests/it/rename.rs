@@ -1,4 +1,4 @@
-//! `rename`: for agents that read a title again, and a refusal with the reason for all others.
+//! `rename`: for agents that read a new title, and a refusal with the reason for all others.
 
 use serde_json::Value;
 use snapbox::str;

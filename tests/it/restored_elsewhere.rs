@@ -87,10 +87,10 @@ fn restored_amplifier_session_keeps_directory_of_project() {
         world.add(without_dir(3).in_dir(&ops).file("session-info.json", "{\"working")).join("session-info.json");
     let pointers = json!([{"session_id": id(3), "working_dir": ops}]).to_string();
     put(&world.home().join(".amplifier/server/slack-sessions.json"), pointers);
-    // A valid file stays, even if it names a directory of another project.
+    // A valid file is kept, even if it names a directory of another project.
     let misfiled = without_dir(5).in_dir(&app).file("session-info.json", r#"{"working_dir": "~/other"}"#);
     let info_3 = world.add(misfiled).join("session-info.json");
-    // No directory is known.
+    // No evidence names a directory.
     let unknown = world.add(without_dir(4).in_dir(world.root().join("gone"))).join("session-info.json");
     let volume = world.dir("volume").to_str().expect("a path").to_owned();
     world.rejoin(["sync", "--archive-dir", &volume]).code(0);

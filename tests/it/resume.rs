@@ -39,9 +39,9 @@ fn sources_of_amplifier_directory_are_ranked() {
         )
     };
     let stray = |n| Amplifier::session(id(n)).in_dir(&other).filed_under(&slug).turn("x", "y");
-    // session-info.json is the session's own word, even against metadata.json.
+    // session-info.json is the strongest evidence, even against metadata.json.
     world.add(stray(1).session_info(&app));
-    // metadata.json counts while it encodes to the project.
+    // metadata.json counts if it encodes to the project.
     world.add(Amplifier::session(id(2)).in_dir(&app).turn("x", "y"));
     // The event log counts if metadata.json does not.
     world.add(stray(3).file("events.jsonl", event(&app)));
@@ -51,7 +51,7 @@ fn sources_of_amplifier_directory_are_ranked() {
         &world.home().join(".amplifier/server/slack-sessions.json"),
         json!([{"session_id": id(4), "working_dir": app}]).to_string(),
     );
-    // The project's other sessions speak last.
+    // The project's other sessions are the weakest evidence.
     world.add(stray(5));
     for (n, source) in [(1, "session-info"), (2, "metadata"), (3, "events"), (4, "pointer"), (5, "project")] {
         let plan = plan(&world, &[&id(n)]);
@@ -70,7 +70,7 @@ fn resume_takes_no_directory_from_the_caller() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
-    // Also not in its own directory, whose slug another directory may have.
+    // Also not in its own directory, because another directory may have the same slug.
     for dir in [&other, &app] {
         let answer = world.from(dir).rejoin(["resume", &id(1)]).code(7);
         let command = format!("`rejoin resume amplifier:{} --in .`", id(1));
@@ -155,7 +155,7 @@ fn id_that_looks_like_code_is_one_argument() {
         let answer = world.from(&app).rejoin(["resume", &format!("amplifier:{odd}")]);
         match world.launched() {
             Some(launch) => assert_eq!(launch.argv, ["amplifier", "session", "resume", odd]),
-            // A word that an agent could take for an option, or a line break, is refused instead.
+            // Otherwise the prompt is refused: it looks like an option, or contains a line break.
             None => {
                 assert!(odd.starts_with('-') || odd.contains('\n'), "{odd:?}: {}", answer.stderr());
                 answer.code(7);
@@ -238,7 +238,7 @@ fn missing_program_exits_127_and_unrunnable_126() {
     let answer = world.rejoin(["resume", &id(1)]).code(127);
     assert!(answer.stderr().contains("cannot find the program claude"), "{}", answer.stderr());
     assert_eq!(plan(&world, &[&id(1)]).program, None);
-    // A script whose interpreter is a directory.
+    // The interpreter of the script is a directory.
     put(&world.root().join("bin/claude"), "#!/\n");
     std::fs::set_permissions(world.root().join("bin/claude"), PermissionsExt::from_mode(0o755)).expect("a mode");
     let answer = world.rejoin(["resume", &id(1)]).code(126);
@@ -293,13 +293,13 @@ fn missing_directory_offers_only_accepted_remedies() {
         session(&old).write_to(&world.home());
         std::fs::remove_dir(&old).expect("an empty directory");
         let made = format!("`mkdir -p {}`", old.display());
-        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
-        assert!(said.contains(&made) && !said.contains(" --in "), "{agent}: {said}");
+        let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        assert!(stderr.contains(&made) && !stderr.contains(" --in "), "{agent}: {stderr}");
 
         std::fs::create_dir_all(&new).expect("a directory");
-        let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
         let moved = format!("`rejoin move {} {}`", old.display(), new.display());
-        assert!(said.contains(&made) && said.contains(&moved) && !said.contains(" --in "), "{agent}: {said}");
+        assert!(stderr.contains(&made) && stderr.contains(&moved) && !stderr.contains(" --in "), "{agent}: {stderr}");
         let found = world.rejoin(["doctor", "--check", "missing-directory", "--json"]).code(4).stdout();
         assert!(found.contains(moved.trim_matches('`')) && !found.contains(" --in "), "{agent}: {found}");
         world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
@@ -312,8 +312,8 @@ fn missing_directory_offers_only_accepted_remedies() {
     let project = gone.to_str().expect("a path").trim_start_matches('/').replace('/', "-");
     std::fs::rename(projects.join("usr-bin"), projects.join(project)).expect("its project");
     let session = &world.rejoin(["list", "--all", "--json"]).sessions()[0];
-    let said = world.rejoin(["resume", &session.id]).code(7).stderr();
-    assert!(said.contains(&format!("`mkdir -p {}`", gone.display())) && !said.contains(" --in "), "{said}");
+    let stderr = world.rejoin(["resume", &session.id]).code(7).stderr();
+    assert!(stderr.contains(&format!("`mkdir -p {}`", gone.display())) && !stderr.contains(" --in "), "{stderr}");
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn resume_refuses_an_unresumable_session() {
 fn resume_uses_the_copy_with_the_best_evidence() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
-    // The stray copy is newer; its records still name its own directory.
+    // The stray copy is newer; its records still name the original directory.
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(1)).in_dir(&app).filed_under(claude_slug(&other)).turn("x", "y").turn("more", "z"));
     let answer = world.rejoin(["resume", &id(1)]).code(0);
@@ -350,7 +350,7 @@ fn resume_uses_the_copy_with_the_best_evidence() {
 fn indistinguishable_copies_need_copy_option() {
     let world = World::with_agents();
     let (dash, dot) = (world.dir("a/b"), world.dir("a-b"));
-    // The same length at the same time, but not the same words.
+    // The copies have equal lengths and times, but different messages.
     let both = [(&dash, "yes"), (&dot, "no!")].map(|(dir, reply)| {
         let name = dir.file_name().and_then(|name| name.to_str()).expect("a name");
         world.add(Amplifier::session(id(1)).in_dir(dir).filed_under(name).turn("x", reply))
@@ -400,11 +400,11 @@ fn moved_project_suggests_move_first() {
     let new = world.home().join("code/plain");
     std::fs::create_dir_all(new.parent().expect("a parent")).expect("a directory");
     std::fs::rename(&old, &new).expect("a move");
-    let said = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    let line = |command: String| said.find(&command).unwrap_or_else(|| panic!("no {command} in {said}"));
+    let stderr = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    let line = |command: String| stderr.find(&command).unwrap_or_else(|| panic!("no {command} in {stderr}"));
     let moved = line(format!("`rejoin move {} {}`", old.display(), new.display()));
     let elsewhere = line(format!("`rejoin resume claude:{} --in {}`", id(1), new.display()));
-    assert!(moved < elsewhere, "{said}");
+    assert!(moved < elsewhere, "{stderr}");
     world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
     assert_eq!(plan(&world, &[&id(1)]).refusals.len(), 0);
 }
@@ -422,7 +422,7 @@ fn directory_matches_through_link() {
     assert_eq!(ids, [id(2), id(1)]);
     let plan = world.from(&link).with("PWD", &link).rejoin(["resume", ".", "--json"]).plan();
     assert_eq!(plan.id, Some(id(2)));
-    // A variable that names another directory says nothing.
+    // A variable that names another directory is ignored.
     let elsewhere = world.from(&real).with("PWD", world.dir("elsewhere"));
     assert_eq!(elsewhere.rejoin(["list", "--here", "--json"]).sessions().len(), 1);
 }

@@ -8,7 +8,7 @@ use crate::fixtures::{Claude, Codex, Copilot, Gptme, OpenCode, Pi, Qwen, id, ope
 use crate::picker::open;
 use crate::world::World;
 
-/// Adds a prompt and an error of the API in place of its reply, as Claude Code writes it.
+/// Adds a prompt and an error of the API in place of its reply, as Claude Code writes them.
 fn refused(session: Claude, prompt: &str, error: &str) -> Claude {
     let message =
         json!({"id": "e", "model": "<synthetic>", "role": "assistant", "content": [{"type": "text", "text": error}]});
@@ -100,7 +100,7 @@ fn doctor_names_the_causes_in_the_transcript() {
     put(&path, text);
     let evidence = report(&world).findings.remove(0).evidence;
     assert!(evidence.ends_with("a lone surrogate, which is half of a character (line 3)."), "{evidence}");
-    // The error names another part, the API accepted the part, or a record is not understood.
+    // The error names another part, the API accepted the part, or a record is unknown.
     let strange = json!({"type": "hologram"});
     for session in [
         refused(good().reply_block("m1", &call), "and?", "API Error: 400 prompt is too long"),
@@ -137,7 +137,7 @@ fn stuck_sessions_of_other_agents_are_detected() {
     let mut agents: Vec<_> = found.iter().map(|finding| finding.sessions[0].agent.to_string()).collect();
     agents.sort_unstable();
     assert_eq!(agents, ["codex", "copilot", "gptme", "opencode", "pi", "qwen"], "{found:?}");
-    // A reply that the user stopped is not an error, and an error before a good reply is over.
+    // A reply that the user stopped is not an error, and errors before a good reply do not count.
     let stopped =
         json!({"role": "assistant", "error": {"name": "MessageAbortedError", "data": {"message": "stopped"}}});
     for session in [session().message(stopped, Vec::new()), session().message(data, Vec::new()).turn("d", "e")] {
@@ -185,9 +185,9 @@ fn list_marks_a_stuck_session() {
     assert_eq!(shown.session.id, id(1), "the filter names a session for every command");
     let found = world.rejoin(["search", "is:stuck", "c", "-a", "pi"]).code(0).stdout();
     assert!(found.contains(&id(3)), "{found}");
-    let said = world.on_terminal(100, ["list", "is:stuck", "dir:nowhere"]).code(0).stderr();
-    assert!(!said.contains("mark stuck"), "sessions have that mark: {said}");
-    // A good reply ends it.
+    let stderr = world.on_terminal(100, ["list", "is:stuck", "dir:nowhere"]).code(0).stderr();
+    assert!(!stderr.contains("mark stuck"), "sessions have that mark: {stderr}");
+    // A good reply ends the stuck state.
     world.add(stuck().turn("and now?", "It works again."));
     assert_eq!(ids(&["list", "is:stuck", "-a", "claude", "--json"]), [""; 0]);
 }
@@ -202,8 +202,8 @@ fn resume_warns_of_a_stuck_session_and_starts_it() {
          `rejoin rewind claude:{}` makes a new session up to its last good reply",
         id(1)
     );
-    let said = answer.stderr();
-    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&expected), "{said}");
+    let stderr = answer.stderr();
+    assert!(stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(&expected), "{stderr}");
     assert_eq!(world.launched().expect("a launch").argv[2], id(1));
 
     let mut seat = open(&world, 120, 24);
@@ -250,7 +250,7 @@ fn rewind_copies_up_to_last_good_reply() {
     assert_eq!(shown.session.title.as_deref(), Some("Queues"));
     assert_eq!(std::fs::read(&path).expect("a transcript"), before, "the old session stays");
 
-    // Every record is that of the old session, but for the id of the session.
+    // Every record equals that of the old session, except for the id of the session.
     let written = std::fs::read_to_string(path.with_file_name(format!("{new}.jsonl"))).expect("a transcript");
     let old = String::from_utf8(before).expect("text");
     let replaced =
@@ -293,12 +293,12 @@ fn latest_prefers_rewound_to_stuck_session() {
     assert!(shown(new).contains(&format!("  continues     claude {}\n", id(1))), "{}", shown(new));
     assert!(shown(&id(1)).contains(&format!("  rewound as    claude {new}\n")), "{}", shown(&id(1)));
 
-    // `latest` means the old session again after a prompt in it, or after the undo of the rewind.
+    // `latest` selects the old session again after a prompt in it, or after the rewind is undone.
     world.add(refused(stuck().at("2026-03-01T13:00:00Z"), "and?", "API Error: 400 bad"));
     let later = world.from(world.home()).with("REJOIN_NOW", "2026-03-01T14:00:00Z");
     assert!(later.rejoin(["show", "--path", "latest"]).code(0).stdout().contains(&id(1)));
     world.add(stuck());
-    // The file of a later version is not understood, so it links nothing.
+    // The file of a later version is not parsed, so it is not a link.
     let links = world.home().join(".local/state/rejoin/links");
     let link = std::fs::read_dir(&links).expect("links").next().expect("a link").expect("an entry").path();
     let text = std::fs::read_to_string(&link).expect("a link");

@@ -1,4 +1,4 @@
-//! Tasks of Roo Code's extension and of its command line. Read in its code, never measured.
+//! Tasks of Roo Code's extension and of its command line. Known from its code, never measured.
 
 use crate::contract::{Details, Kind, ResumePlan, Session};
 use crate::fixtures::{Roo, id, put};
@@ -47,8 +47,8 @@ fn task_of_an_editor_is_opened_with_its_directory() {
     world.install("code", "");
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();
     assert_eq!((plan.resume.argv, plan.resume.dir.as_deref()), (vec!["code".into(), ".".into()], app.to_str()));
-    let said = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(said.contains("click History in Roo Code's panel, and then the task \"count the files\""), "{said}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
+    assert!(stderr.contains("click History in Roo Code's panel, and then the task \"count the files\""), "{stderr}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn odd_tasks_are_listed_with_their_oddity() {
     assert_eq!(facts(2), (Kind::Main, "unknown-directory".into()));
     assert_eq!(facts(3), (Kind::Main, "invalid-content".into()));
     assert_eq!(facts(4), (Kind::Main, "unknown-format".into()));
-    // The facts about it have its first prompt.
+    // The title is the first prompt in `history_item.json`.
     assert_eq!(facts(5), (Kind::Main, "cannot-open".into()));
     assert_eq!(facts(8).0, Kind::Empty);
     assert_eq!((facts(6), of(&id(6)).parent_id.clone()), ((Kind::Subagent, String::new()), Some(id(1))));

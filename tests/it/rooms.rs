@@ -98,7 +98,7 @@ fn changes_crate_has_no_cycle_and_no_agent() {
     let mut named = Vec::new();
     for (file, text) in &files {
         let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        // A word of the language.
+        // A keyword.
         let words = words.filter(|word| word != "continue" && agents.contains(word));
         named.extend(words.map(|word| format!("{}: {word}", file.display())));
     }
@@ -236,7 +236,7 @@ fn architecture_page_names_every_agent_method() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("a file");
     let page = read("docs/architecture.md");
-    // The rows of a trait, or with an empty name of all.
+    // The rows of a trait; with an empty name, all rows.
     let rows = |name: &str| {
         let start = format!("| `{name}");
         page.lines().filter(|line| line.starts_with(&start)).collect::<Vec<_>>().join("\n")

@@ -44,7 +44,7 @@ fn claude_status_separates_working_from_waiting() {
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("idle", "y"));
     assert!(running(&world).is_empty());
-    // The last message is an answer, so it decides only without a status.
+    // The last message is a reply, so it decides only if there is no status.
     for (more, expected) in [
         (json!({"status": "busy"}), State::Working),
         (json!({"status": "idle"}), State::Waiting),
@@ -101,7 +101,7 @@ fn qwen_code_waits_after_an_answer_and_works_after_a_prompt() {
     let pid = std::process::id();
     put(&world.home().join(".qwen/sessions/1.json"), json!({"pid": pid, "sessionId": id(1)}).to_string());
     world.add(Qwen::session(id(1)).turn("x", "y"));
-    // Without its start, the process cannot be proven to be that one.
+    // Without the start time, the process may be another one with the same id.
     assert_eq!((running(&world)[0].liveness, only(&world).state), (Liveness::Maybe, State::Unknown));
     if cfg!(target_os = "linux") {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot");
@@ -123,7 +123,7 @@ fn copilot_cli_waits_after_an_answer_and_works_after_a_prompt() {
     let hold = File::open(dir.join(format!("inuse.{pid}.hold"))).expect("a file");
     hold.lock().expect("a lock");
     assert_eq!(only(&world).state, State::Waiting);
-    // Only this file changes, and the lock stays as it is.
+    // Only this file changes; the lock does not.
     let other = World::new();
     let after = other.add(session().prompt("c")).join("events.jsonl");
     std::fs::copy(after, dir.join("events.jsonl")).expect("a file");
@@ -225,7 +225,7 @@ fn the_picker_and_show_describe_the_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
     register(&world, &id(1), &json!({"status": "idle"}));
-    // It started after the time of this world.
+    // The process started after the current time of this world.
     let holder = format!("process {}, started 2", std::process::id());
     let shown = world.rejoin(["show", &id(1)]).code(0).stdout();
     let line = shown.lines().find(|line| line.contains(&format!("yes, by {holder}")));

@@ -1,4 +1,4 @@
-//! Data that programs save through rejoin is whole, is read back, and fails as requested.
+//! Data that programs save through rejoin is complete and can be read back; failures are reported as requested.
 
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,7 +15,7 @@ use crate::contract::{Details, ResumePlan, SessionList};
 use crate::fixtures::{Amplifier, Claude, Leo, amplifier_slug, claude_slug, id, put};
 use crate::world::{Answer, World, memory_of, tries_every_case};
 
-/// Runs `save` with something on standard input.
+/// Runs `save` with this text on standard input.
 fn save<const N: usize>(world: &World, args: [&str; N], input: impl AsRef<[u8]> + Send) -> Answer {
     world.from(world.root()).fed(["save"].iter().chain(&args), input)
 }
@@ -93,7 +93,7 @@ fn saved_transcript_is_readable_by_show_and_amplifier() {
     assert_eq!((saved.items[0].result, path.metadata().expect("metadata").ino()), (ChangeResult::Unchanged, inode));
 }
 
-/// Feeds messages until the program ends or all are sent; returns how it ended and its peak of memory in KiB.
+/// Sends messages until the program ends or all are sent. Returns how the program ended and its peak memory in KiB.
 fn feed(mut command: Command, messages: impl Iterator<Item = String>) -> (std::process::Output, u64) {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a program");
@@ -141,7 +141,7 @@ fn save_memory_does_not_grow_with_messages() {
     let path = dir.join("transcript.jsonl");
     assert!(path.metadata().expect("metadata").len() > 700 * total as u64);
     assert!(few > 0 && many < few + 4096, "{few} KiB for a few, {many} KiB for many");
-    // Lines, and a change in the middle of the existing file, need no more memory, either.
+    // Lines, and a change in the middle of the existing file, need no more memory either.
     let lines = (0..total).map(|n| if n == total / 2 { "{\"role\":\"user\"}\n".to_owned() } else { message(n) + "\n" });
     let (output, changed) = feed(command(), lines);
     assert_eq!(count(output), total);
@@ -170,7 +170,7 @@ fn a_killed_save_leaves_the_old_or_the_new_transcript() {
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a program");
         let mut stdin = child.stdin.take().expect("a pipe");
         let messages = messages(generation);
-        // The first half of the kills hit it while it reads, the others while it finishes.
+        // The first half of the kills occur while the program reads, the others while it finishes.
         let sent = if generation < 30 { generation * 13 } else { messages.len() };
         for message in &messages[..sent] {
             stdin.write_all(message.as_bytes()).expect("a reader");
@@ -189,7 +189,7 @@ fn a_killed_save_leaves_the_old_or_the_new_transcript() {
         }
         assert!(generation >= 30 || old == 0, "half a list is none");
     }
-    // Some time after its end the program is through in any case.
+    // After some time, the program has ended in any case.
     save(&world, ["transcript", "--session-dir", text(&dir)], whole(99)).code(0);
     assert!(std::fs::read_to_string(&path).expect("a transcript") == whole(99), "{was_replaced} were replaced");
 }
@@ -224,7 +224,7 @@ fn invalid_input_leaves_the_transcript_and_fails_on_request() {
         assert!(answer.stderr().starts_with("warning: "), "{input}: {}", answer.stderr());
         assert_eq!(std::fs::read(&path).expect("a transcript"), before, "{input}");
     }
-    // An item that is not a message is skipped if failures are not wanted.
+    // With `--best-effort`, an item that is not a message is skipped.
     let answer = save(
         &world,
         ["transcript", "--session-dir", text(&dir), "--best-effort"],
@@ -241,7 +241,7 @@ fn invalid_input_leaves_the_transcript_and_fails_on_request() {
     save(&world, ["transcript", "--session-dir", ""], "[]").code(2);
     let error = save(&world, ["transcript", "--session-dir", text(&dir), "--json"], "[7]").code(1).error();
     assert!(error.message.contains("message 1 is not an object"), "{}", error.message);
-    // A caller that must not fail does not fail over its own words either.
+    // With `--best-effort`, wrong arguments are not an error either.
     save(&world, ["transcript", "--best-effort"], "[]").code(0);
     save(&world, ["transcript"], "[]").code(2);
     world
@@ -284,7 +284,7 @@ fn save_records_working_directory_like_amplifier() {
 fn leo_pointer_gives_the_directory() {
     let world = World::with_agents();
     let (output, app) = (world.dir("output"), world.dir("output/Demo/app"));
-    // The client filed the session under the directory that it ran in, and the transcript does not name that.
+    // The client filed the session under the directory in which it ran, which the transcript does not name.
     let session = world.add(Claude::session(id(1)).in_dir("/elsewhere").turn("build", "built"));
     let filed = world.home().join(".claude/projects").join(claude_slug(&output)).join(format!("{}.jsonl", id(1)));
     put(&filed, std::fs::read(&session).expect("a transcript"));
@@ -371,7 +371,7 @@ fn save_keeps_other_keys_of_leo_pointer() {
     assert_eq!(std::fs::read(&target).expect("a file"), b"{}");
 }
 
-/// A session as a program passes it, without version, closing time or signature.
+/// Returns a session as a program passes it, without version, closing time or signature.
 fn jido_session(id: &str) -> Value {
     json!({
         "id": id,
@@ -486,7 +486,7 @@ fn save_refuses_unresumable_jidocode_session() {
         session.to_string()
     };
     let large = with("more", json!("x".repeat(10 * 1024 * 1024)));
-    // Each `[]` of the list takes a separate line in the file, so that it grows beyond the limit.
+    // The file has each `[]` of the list on a separate line, so it exceeds the limit.
     let grows = with("more", Value::from(vec![json!([]); 2_000_000]));
     assert!(grows.len() < 10 * 1024 * 1024);
     for (input, expected) in [
@@ -537,7 +537,7 @@ fn save_never_overwrites_existing_id() {
     assert_eq!(std::fs::read(&path).expect("a session"), before);
     assert_eq!(path.parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // If many run at once, one is saved, and it is whole.
+    // If many run at once, one of the files is saved, completely.
     let other = "4f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
     let codes: Vec<bool> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)

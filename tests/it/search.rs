@@ -1,4 +1,4 @@
-//! `search`: messages are found for every speaker and in every place.
+//! `search`: messages of every role and in every place are found.
 
 use serde_json::json;
 use unicode_width::UnicodeWidthStr as _;
@@ -12,7 +12,7 @@ use crate::fixtures::{
 use crate::terminal::shell;
 use crate::world::World;
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 
 fn search(world: &World, args: &[&str]) -> Search {
@@ -26,21 +26,21 @@ fn ids(answer: &Search) -> Vec<&str> {
 #[test]
 fn search_finds_messages_of_every_agent() {
     let world = World::new();
-    let (asked, said) = ("where is the quokka", "the Quokka sleeps");
-    world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, said));
-    world.add(Claude::session(id(2)).in_dir(APP).turn(asked, said));
-    world.add(Codex::session(id(3)).in_dir(APP).turn(asked, said));
-    world.add(Copilot::session(id(4)).in_dir(APP).turn(asked, said));
-    world.add(Gemini::session(id(5)).in_dir(APP).turn(asked, said));
+    let (asked, reply) = ("where is the quokka", "the Quokka sleeps");
+    world.add(Amplifier::session(id(1)).in_dir(APP).turn(asked, reply));
+    world.add(Claude::session(id(2)).in_dir(APP).turn(asked, reply));
+    world.add(Codex::session(id(3)).in_dir(APP).turn(asked, reply));
+    world.add(Copilot::session(id(4)).in_dir(APP).turn(asked, reply));
+    world.add(Gemini::session(id(5)).in_dir(APP).turn(asked, reply));
     let said_by = |role: &str, text: &str| json!({"id": role, "role": role, "content": text, "timestamp": "2026-02-01T10:00:00Z"});
-    let conversation = json!([said_by("user", asked), said_by("assistant", said)]);
+    let conversation = json!([said_by("user", asked), said_by("assistant", reply)]);
     world.add(Jido::session(id(6)).key("conversation", conversation));
-    world.add(Kimi::session(id(7)).in_dir(APP).turn(asked, said));
-    world.add(Pi::session(id(8)).in_dir(APP).turn(asked, said));
-    world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, said));
-    world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, said));
-    world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, said));
-    world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, said));
+    world.add(Kimi::session(id(7)).in_dir(APP).turn(asked, reply));
+    world.add(Pi::session(id(8)).in_dir(APP).turn(asked, reply));
+    world.add(Qwen::session(id(9)).in_dir(APP).turn(asked, reply));
+    world.add(Vibe::session(id(10)).in_dir(APP).turn(asked, reply));
+    world.add(Gptme::session(id(12)).in_dir(APP).turn(asked, reply));
+    world.add(OpenHands::session(openhands_id(1)).in_dir(APP).turn(asked, reply));
     world.add(Claude::session(id(11)).in_dir(APP).turn("something else", "ok"));
     let answer = search(&world, &["QUOKKA", "--exact"]);
     assert_eq!((answer.sessions.len(), answer.case_sensitive, answer.searched), (0, true, 13));
@@ -54,7 +54,7 @@ fn search_finds_messages_of_every_agent() {
         assert_eq!((session.matches, session.messages.len()), (2, 2), "{session:?}");
         let [first, second] = [0, 1].map(|at| &session.messages[at]);
         assert_eq!((first.role, first.excerpt.as_str()), (Role::User, asked), "{session:?}");
-        assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, said), "{session:?}");
+        assert_eq!((second.role, second.excerpt.as_str()), (Role::Assistant, reply), "{session:?}");
         assert!(first.number < second.number);
     }
     assert_eq!((answer.searched, answer.hidden, answer.limit_reached), (13, 0, false));
@@ -75,7 +75,7 @@ fn search_covers_titles_and_optionally_sub_agents() {
     assert_eq!(all.sessions.len(), 2);
     let subagent = all.sessions.iter().find(|found| found.kind == Kind::Subagent).expect("the sub-agent");
     assert_eq!((subagent.agent, subagent.messages[0].excerpt.as_str()), (Agent::CLAUDE, "find the walrus"));
-    // A role is that of a message, so a title does not count.
+    // Only messages have a role, so a title does not match.
     assert_eq!(search(&world, &["walrus", "--role", "user"]).sessions.len(), 0);
 }
 
@@ -118,7 +118,7 @@ fn search_respects_roles_limits_and_filters() {
     assert_eq!(search(&world, &["Otter"]).sessions.len(), 2);
     assert_eq!(search(&world, &["Otter", "--case-sensitive"]).sessions.len(), 0);
     assert_eq!(search(&world, &["otter", "--case-sensitive"]).sessions.len(), 2);
-    // A text is not a pattern.
+    // A literal text is not a regular expression.
     assert_eq!(search(&world, &["o.ter"]).sessions.len(), 0);
 }
 
@@ -182,8 +182,8 @@ fn phrase_without_a_match_falls_back_to_its_words() {
             "{typed}"
         );
     }
-    let said = world.on_terminal(100, ["search", "health chekc"]).code(0).stderr();
-    assert!(said.contains("Nothing has \"health chekc\"; showing the words health check.\n"), "{said}");
+    let stderr = world.on_terminal(100, ["search", "health chekc"]).code(0).stderr();
+    assert!(stderr.contains("Nothing has \"health chekc\"; showing the words health check.\n"), "{stderr}");
     // Rows read only the files that may have the words.
     let rows = world.rejoin(["search", "parse_reuslt"]).code(0).stdout();
     assert!(rows.contains(&id(1)), "{rows}");
@@ -197,10 +197,10 @@ fn unknown_word_is_replaced_or_reported() {
     let answer = search(&world, &["realy"]);
     let replaced: Vec<_> = answer.replaced.iter().map(|one| (one.typed.as_str(), one.used.as_str())).collect();
     assert_eq!((ids(&answer), replaced), (vec![&*id(1)], vec![("realy", "relay")]));
-    // A script reads no notes, but the same sessions.
+    // A script gets no notes, but the same sessions.
     let piped = world.rejoin(["search", "realy", "-l"]).code(0);
     assert!(piped.stdout().contains(&id(1)) && piped.stderr().contains("Nothing has \"realy\"; showing \"relay\"."));
-    // The picker finds no session with the word as it was typed.
+    // The picker finds no session with the mistyped word.
     let (_, printed) = shell(&world, "search realy ready").ends();
     assert!(printed.contains("`rejoin search relay ready --pick` opens the picker at them."), "{printed}");
     let answer = search(&world, &["ready", "xylophone"]);
@@ -341,7 +341,7 @@ fn search_reports_texts_too_long_to_search() {
     let world = World::new();
     let long = format!("heron {}", "word ".repeat(2 << 20));
     let path = world.add(Claude::session(id(1)).in_dir(APP).turn("one heron", "ok").prompt(&long));
-    // Data has no words.
+    // Encoded data has no words.
     world.add(Claude::session(id(3)).in_dir(APP).turn(&format!("three herons {}", "A".repeat(9 << 20)), "ok"));
     let all = Claude::session(id(2)).in_dir(APP).turn("two herons", "ok");
     world.add(all);
@@ -402,7 +402,7 @@ fn terminal_search_lines_fit_and_are_escaped() {
     assert!(lines[1].contains("ibis and more"), "{text}");
     assert!(lines[1..3].iter().all(|line| line.chars().count() <= 60), "{text}");
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
-    // A character may take two columns, and a title and a directory any number.
+    // A character may be two columns wide, and a title and a directory may have any width.
     world.add(Claude::session(id(2)).in_dir("/srv/日本語/のとても長い名前の/app").turn(&"鳥 ibis ".repeat(40), "x"));
     for columns in [40, 60, 80, 120] {
         let text = world.on_terminal(columns, ["search", "ibis", "--color", "never"]).code(0).stdout();
@@ -507,7 +507,7 @@ fn filters_that_cannot_apply_are_refused() {
         (["search", "since:lst week"], "lst week is neither an age nor a date"),
         (["list", "since:lst week"], "lst week is neither an age nor a date"),
     ] {
-        let said = world.rejoin(words).code(2).stderr();
-        assert!(said.contains(error), "{words:?}: {said}");
+        let stderr = world.rejoin(words).code(2).stderr();
+        assert!(stderr.contains(error), "{words:?}: {stderr}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The last column of each of their tables.
+/// The heading of the last column of their tables.
 const HELD_BY: &str = " held by |\n";
 
 /// Returns the source files that could contain a test of this name: below `tests/it`, `src`, or for a name that begins with

@@ -45,7 +45,7 @@ fn ambiguous_prefix_lists_candidates() {
     world.add(Amplifier::session(B).named("Second").turn("x", "y"));
     for verb in ["show", "resume", "backfill"] {
         let answer = world.rejoin([verb, "aaaa"]);
-        // Only Amplifier's can be backfilled, so there the beginning is unique.
+        // Only Amplifier's sessions can be backfilled, so the prefix is unique for `backfill`.
         if verb == "backfill" {
             answer.code(0);
             continue;
@@ -83,7 +83,7 @@ fn agent_prefix_distinguishes_equal_ids() {
 #[test]
 fn exact_id_beats_longer_ids() {
     let world = World::new();
-    // Older sub-sessions have their parent's whole id as a prefix.
+    // Older sub-agents have their parent's whole id as a prefix.
     world.add(Amplifier::session(A).turn("x", "y"));
     world.add(Amplifier::session(format!("{A}-1234567890abcdef_helper")).turn("x", "y"));
     assert_eq!(shown(&world, A).1, A);
@@ -260,8 +260,7 @@ fn typo_suggests_nearest_sessions() {
 
 #[test]
 fn selector_kinds_have_a_precedence() {
-    // One session for each way to name one, the strongest first; a number in the list is not a word, and has a separate
-    // row below.
+    // One session per kind of name, the strongest kind first. A number in the list is tested separately below.
     let ways: [&dyn Fn(&World); 6] = [
         &|world| drop(world.add(Amplifier::session("fix").turn("x", "y"))),
         &|world| drop(world.add(Amplifier::session("fix-00").turn("x", "y"))),

@@ -72,7 +72,7 @@ fn list_distinguishes_amplifier_forks_and_sub_sessions() {
             .turn("x", "y"),
     );
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(9))));
-    // A fork may have any name, even one like a sub-session's.
+    // A fork may have any name, even one like that of a sub-agent.
     let named = listed(
         Amplifier::session("my_fork")
             .metadata("parent_id", parent.clone())
@@ -104,7 +104,7 @@ fn amplifier_project_names_match_in_every_form() {
         ("-C-w-a b", "C:\\w\\a b"),
         // Servers replace only the slashes.
         ("-home-ana-a:b", "/home/ana/a:b"),
-        // The hand-off of the distro files under the last component.
+        // The hand-off of the distro files sessions under the last component.
         ("my.app", "/home/ana/my.app"),
         ("-", "/"),
     ] {
@@ -204,7 +204,7 @@ fn a_summary_of_another_session_is_not_a_title() {
         let before = summary(Claude::session(id(1)), "Theirs", &leaf).turn("x", "y");
         assert_eq!(titles(before), both(None), "{leaf}");
     }
-    // Someone may have quoted the record in the conversation.
+    // The conversation may quote the record.
     let quoted = Claude::session(id(1)).turn(r#"what is "uuid":"abc"?"#, "A record.");
     assert_eq!(titles(summary(quoted, "Theirs", &json!("abc"))), both(None));
 }
@@ -234,7 +234,7 @@ fn relocated_session_starts_in_new_directory() {
 
 #[test]
 fn session_resumed_elsewhere_starts_in_filed_directory() {
-    // The newer client appends the caller's directory; the older one kept only that in a moved file.
+    // The newer client appends the caller's directory; the older one kept it only in a moved file.
     let session =
         Claude::session(id(1)).in_dir("/w/old").filed_under("-w-new").turn("x", "y").cd("/w/new").turn("x", "z");
     let session = listed(session);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::fixtures::{Claude, id};
 use crate::world::World;
 
-/// Longer than a transcript that is counted by default.
+/// Larger than the largest transcript that is counted by default.
 const HOLE: u64 = 80 * 1024 * 1024;
 
 #[test]
@@ -35,7 +35,7 @@ fn show_reads_only_end_of_long_transcript() {
 
     let counted: Value = world.rejoin(["show", "--counts", &id(1), "--json"]).code(0).json();
     assert_eq!((&counted["session"]["prompts"], &counted["session"]["replies"]), (&json!(3), &json!(3)));
-    // More messages than its end contains are found as well.
+    // More messages than the end of the file contains are found as well.
     let all: Value = world.rejoin(["show", &id(1), "--messages", "6", "--json"]).code(0).json();
     assert_eq!(all["messages"].as_array().expect("messages").len(), 6, "the hole has none");
 }

@@ -20,7 +20,7 @@ use crate::sample;
 use crate::undo::assert_same;
 use crate::world::{World, stride};
 
-/// The existing directories in which archived sessions are unpacked.
+/// Returns the existing directories in which archived sessions are unpacked.
 fn left_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let is_one = |path: &PathBuf| path.to_string_lossy().contains("rejoin-shown-");
@@ -258,7 +258,7 @@ fn printed_restore_command_restores_shown_state() {
     assert_eq!(restored.iter().map(|session| session.title.as_deref()).collect::<Vec<_>>(), [Some("First")]);
 }
 
-/// A home with a session that is only in the archive, and whose conversation is larger than a pipe.
+/// Returns a home with a session that is only in the archive, and whose conversation is larger than a pipe.
 fn lost_world() -> World {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).side_file("tool-results/a.txt", "a result");
@@ -343,7 +343,7 @@ fn a_failing_system_call_leaves_no_files() {
             let call = world.with("REJOIN_FAULT", &fault).with("TMPDIR", &elsewhere);
             let answer = call.rejoin(["show", &id(1), "--transcript"]).code_is_one_of(&[0, 1]);
             assert!(!answer.stderr().contains("a bug in rejoin"), "{fault}: {}", answer.stderr());
-            // The last points are those of the removal, after which files must wait for the next run.
+            // The last points are in the removal; the next run then removes the files.
             let is_whole = answer.exit() == Some(0);
             assert!(is_whole || answer.stdout().is_empty(), "{fault}");
             world.with("TMPDIR", &elsewhere).rejoin(["show", &id(1), "--messages", "1"]).code(0);
@@ -366,7 +366,7 @@ fn files_in_use_by_another_run_are_kept() {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("a running program");
     let mut stdout = child.stdout.take().expect("a pipe");
     let mut text = vec![0; 1000];
-    // The pipe is full soon, and the program waits.
+    // The pipe is soon full, and the program waits.
     stdout.read_exact(&mut text).expect("the beginning of an answer");
     assert_eq!(left_in(&state(&world)).len(), 1);
     assert_eq!(world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout(), whole);
@@ -394,7 +394,7 @@ fn show_works_during_another_run() {
 fn an_unwritable_state_directory_falls_back_to_tmpdir() {
     let world = lost_world();
     let before = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
-    // Root may write anywhere, but not below a file.
+    // Root may write in every directory, but not below a file.
     let (blocked, temporary) = (world.root().join("blocked"), world.dir("temporary"));
     put(&blocked, "");
     let show = |temporary: &Path| {
@@ -466,8 +466,8 @@ fn manifest_writing_through_its_link_is_refused() {
     std::fs::remove_file(&path).expect("a manifest that goes");
     put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
     wipe(&world);
-    let said = world.rejoin(["list", "--archived"]).code(0).stderr();
-    assert!(said.contains("way/planted is below something that is not a directory"), "{said}");
+    let stderr = world.rejoin(["list", "--archived"]).code(0).stderr();
+    assert!(stderr.contains("way/planted is below something that is not a directory"), "{stderr}");
     world.rejoin(["restore", &id(1)]).code(5);
     world.rejoin(["show", &id(1), "--transcript"]).code(5);
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
@@ -500,8 +500,8 @@ fn resume_of_archived_session_suggests_restore() {
         }
     }
     assert!(world.launched().is_none());
-    let said = world.rejoin(["resume", &id(1)]).code(5).stderr();
-    assert!(said.ends_with(&format!("hint: {hint}\n")), "{said}");
+    let stderr = world.rejoin(["resume", &id(1)]).code(5).stderr();
+    assert!(stderr.ends_with(&format!("hint: {hint}\n")), "{stderr}");
     let unknown = world.rejoin(["resume", &id(9), "--json"]).code(5).error();
     assert_eq!(unknown.hint.as_deref(), Some("run `rejoin list --all` to see every session"));
     world.rejoin(["restore", &id(1)]).code(0);

@@ -1,11 +1,11 @@
-//! contrib/skill: the instructions for agents about finding earlier work are true.
+//! contrib/skill: the instructions for agents about finding earlier work are correct.
 
 use crate::sample_home::{NOW, sample_home};
 
 const SKILL: &str = include_str!("../../contrib/skill/SKILL.md");
 const SNIPPET: &str = include_str!("../../contrib/skill/AGENTS.md");
 
-/// The commands of a page, each a line of a block of `sh`.
+/// Returns the commands of a page: the lines of its `sh` blocks.
 fn commands(page: &str) -> Vec<&str> {
     let mut is_inside = false;
     let mut commands = Vec::new();

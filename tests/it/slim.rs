@@ -1,4 +1,4 @@
-//! `rewind --slim`: a new session with all words of one that is too large to open, without images and long results.
+//! `rewind --slim`: a new session with all text of one that is too large to open, without images and long results.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +11,17 @@ use crate::fixtures::{Claude, Codex, Copilot, Gptme, Pi, age, id};
 use crate::picture::{differences, picture};
 use crate::world::World;
 
-/// 3 MB in base64.
+/// Returns 3 MB in base64.
 fn image() -> String {
     "QUJD".repeat(1_000_000)
 }
 
-/// A result of a tool of 2 MB.
+/// Returns a result of a tool of 2 MB.
 fn result() -> String {
     "a line of a log\n".repeat(125_000)
 }
 
-/// Prompts of 40 KB with words that must stay.
+/// Returns a prompt of 40 KB with text that must be kept.
 fn words(name: &str) -> String {
     format!("{name} {}", "a word and ".repeat(4_000))
 }
@@ -77,7 +77,7 @@ fn large(world: &World) -> Vec<(&'static str, PathBuf)> {
     ]
 }
 
-/// Returns the prompts and replies that a resume sends, without the lines in place of what was removed.
+/// Returns the prompts and replies that a resume sends, without the lines that replace removed parts.
 fn said(world: &World, selector: &str) -> Vec<(Role, String)> {
     let shown: Details = world.rejoin(["show", selector, "--transcript", "--json"]).code(0).json();
     let messages = shown.messages.expect("messages").into_iter();
@@ -120,7 +120,7 @@ fn slim_keeps_every_word_and_the_old_session() {
         }
         assert_eq!((words.len(), slim.len()), (6, 6), "{agent}");
 
-        // It resumes in the same directory, and undo removes it.
+        // The new session resumes in the same directory, and undo removes it.
         let resumed: Value = world.rejoin(["resume", &new, "--json"]).code(0).json();
         assert_eq!(resumed["launch_dir"]["path"], "/usr/bin", "{agent}: {resumed}");
         let again = world.rejoin(["rewind", &selector, "--slim"]).code(7).stderr();
@@ -150,17 +150,20 @@ fn a_session_that_grew_is_slimmed_again() {
 fn slim_is_refused_with_a_reason() {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn(&words("first"), "one"));
-    let said = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
-    assert!(said.contains("nothing to leave out: no image, file or result of a tool is larger than 16 KiB"), "{said}");
+    let stderr = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
+    assert!(
+        stderr.contains("nothing to leave out: no image, file or result of a tool is larger than 16 KiB"),
+        "{stderr}"
+    );
     world.add(Gptme::session("large").turn("x", "y"));
-    let said = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
-    assert!(said.contains("cannot write a smaller session of gptme") && said.contains("rejoin export"), "{said}");
+    let stderr = world.rejoin(["rewind", "gptme:large", "--slim"]).code(7).stderr();
+    assert!(stderr.contains("cannot write a smaller session of gptme") && stderr.contains("rejoin export"), "{stderr}");
     world.rejoin(["rewind", &id(1), "--slim", "--to", "1"]).code(2);
     let image = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{}", image())});
     let message = json!({"type": "message", "role": "user", "content": [image]});
     world.add(Codex::session(id(2)).in_dir("/usr/bin").fork_of(&id(9)).record("response_item", message).turn("x", "y"));
-    let said = world.rejoin(["rewind", &id(2), "--slim"]).code(7).stderr();
-    assert!(said.contains("the session is a fork or a sub-agent's") && said.contains("rejoin export"), "{said}");
+    let stderr = world.rejoin(["rewind", &id(2), "--slim"]).code(7).stderr();
+    assert!(stderr.contains("the session is a fork or a sub-agent's") && stderr.contains("rejoin export"), "{stderr}");
 }
 
 #[test]
@@ -182,13 +185,13 @@ fn show_doctor_and_resume_offer_slim_for_a_large_session() {
     let report: DoctorReport = world.rejoin(["doctor", "--check", "large-session", "--json"]).code(0).json();
     assert_eq!(report.findings.len(), 1);
     assert!(format!("{report:?}").contains(&command), "{report:?}");
-    // A session that was made from it takes its place.
+    // The new session replaces the large one in the report.
     world.rejoin(["rewind", &id(1), "--slim"]).code(0);
     let report: DoctorReport = world.rejoin(["doctor", "--check", "large-session", "--json"]).code(0).json();
     assert!(report.findings.is_empty(), "{report:?}");
     assert!(!world.rejoin(["show", &id(1)]).code(0).stdout().contains("--slim"));
 
-    // A log that is longer than a text of Node.js is refused by its agent.
+    // An agent refuses a log that is longer than the longest string of Node.js.
     let world = World::with_agents();
     grow(&world);
     let [session] = <[_; 1]>::try_from(world.rejoin(["list", "--json"]).sessions()).expect("one session");

@@ -13,7 +13,7 @@ use crate::contract;
 use crate::fixtures::{Claude, Codex, Fixture, Gemini, Pi, age_tree, id};
 use crate::world::{Answer, World};
 
-/// A directory that every machine has.
+/// A directory that exists on every machine.
 const APP: &str = "/usr/bin";
 const SSHD: &str = "/usr/sbin/sshd";
 const TOOLS: [&str; 6] = ["ip", "unshare", "nsenter", "script", "ssh", "ssh-keygen"];
@@ -52,7 +52,7 @@ fn within(process: &Running, namespaces: &[&str]) -> Command {
     command
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 fn eventually(is_so: impl Fn() -> bool) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(20) {
@@ -65,7 +65,7 @@ fn eventually(is_so: impl Fn() -> bool) -> bool {
 }
 
 impl Net {
-    /// Sets everything up; the error names the missing part of this machine.
+    /// Sets everything up; the error names what this machine lacks.
     fn new(names: &[&str]) -> Result<Self, String> {
         let has = |tool: &&&str| !quietly(Command::new("sh").args(["-c", "command -v \"$0\"", tool]));
         if let Some(missing) = TOOLS.iter().find(has) {
@@ -165,7 +165,7 @@ impl Net {
         fixture.write_to(&self.home(host))
     }
 
-    /// Returns a command in the surroundings of a test, and in the network.
+    /// Returns a command in the environment of a test, and in the network.
     fn command(&self, program: &str) -> Command {
         let mut command = self.world.from(self.world.root()).command("nsenter");
         command.arg("-t").arg(self.outer.0.id().to_string()).args(["-n", "-m", "--", program]);
@@ -190,7 +190,7 @@ fn put_program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// Sets the hosts up, or prints what is missing.
+/// Sets up the hosts, or prints what this machine lacks.
 #[expect(clippy::disallowed_macros, reason = "whoever reads the log wants to know that it was not tried")]
 fn hosts(names: &[&str]) -> Option<Net> {
     match Net::new(names) {
@@ -220,7 +220,7 @@ fn every_command_works_on_three_hosts_over_ssh() {
     ["ant", "bee", "cat"].iter().for_each(|name| age_tree(&net.home(name)));
     let all = "ant,bee,cat";
 
-    // Listed in one order; a missing host does not delay the others.
+    // The sessions are merged in one order; a missing host does not delay the others.
     let list = net.json(0, &["list", "--host", all, "--json", "--agent", "claude,pi,gemini"]);
     let pair = |host: &str, number: u32| (host.to_owned(), id(number));
     assert_eq!(ids(&list), [pair("cat", 3), pair("bee", 2), pair("ant", 1), pair("cat", 6), pair("cat", 4)]);
@@ -228,7 +228,7 @@ fn every_command_works_on_three_hosts_over_ssh() {
     assert!(down.stdout().starts_with("ant\tclaude\t"), "{}", down.stdout());
     assert_eq!(down.stderr().lines().count(), 1, "{}", down.stderr());
 
-    // One host is slow, and one has a rejoin of another version.
+    // One host is slow, and another one has a different version of rejoin.
     let own = net.home("bee").join(".local/bin/rejoin");
     std::fs::remove_file(&own).expect("a link");
     put_program(&own, &format!("#!/bin/sh\nsleep 2\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_rejoin")));
@@ -240,13 +240,13 @@ fn every_command_works_on_three_hosts_over_ssh() {
     assert!(old.stdout().starts_with("ant\tclaude\t"), "{}", old.stdout());
     put_program(&own, &format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_rejoin")));
 
-    // Searched and checked.
+    // `search` and `doctor`.
     let found = net.json(0, &["search", "--host", all, "quokka", "--json"]);
     assert_eq!(ids(&found).len(), 2, "{found}");
     let doctor = net.json(4, &["doctor", "--host", "cat", "--json", "--check", "missing-directory"]);
     assert_eq!(doctor["hosts"][0]["answer"]["findings"].as_array().map(Vec::len), Some(1));
 
-    // Resumed in a terminal: the host has one, and the agent's status is returned.
+    // `resume` at a terminal: the host has one, and the agent's status is returned.
     let agent = format!(
         "#!/bin/sh\ntty > '{0}/tty'; pwd > '{0}/where'; echo \"$@\" > '{0}/argv'; exit 42\n",
         net.world.root().display()
@@ -256,12 +256,12 @@ fn every_command_works_on_three_hosts_over_ssh() {
     let mut command = net.command("script");
     let status = command.args(["-qefc", &line, "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::null()).status();
     assert_eq!(status.expect("an end").code(), Some(42));
-    let said = |name: &str| std::fs::read_to_string(net.world.root().join(name)).expect("what the agent said");
-    assert!(said("tty").starts_with("/dev/pts/"), "{}", said("tty"));
+    let record_of = |name: &str| std::fs::read_to_string(net.world.root().join(name)).expect("what the agent said");
+    assert!(record_of("tty").starts_with("/dev/pts/"), "{}", record_of("tty"));
     let real = PathBuf::from(APP).canonicalize().expect("a path");
-    assert_eq!((said("argv").contains(&id(1)), PathBuf::from(said("where").trim())), (true, real));
+    assert_eq!((record_of("argv").contains(&id(1)), PathBuf::from(record_of("where").trim())), (true, real));
 
-    // Cleaned up: the plan changes nothing, the same command with --yes does, and it is undone.
+    // `cleanup`: the plan changes nothing, the same command with --yes does, and it can be undone.
     let plan = net.json(0, &["cleanup", "--host", "cat", "--older-than", "40d", "--dry-run", "--json"]);
     assert_eq!(plan["hosts"][0]["answer"]["totals"]["planned"], 1, "{plan}");
     assert_eq!(net.rejoin(&["list", "--host", "cat"]).code(0).stdout().lines().count(), 4);
@@ -270,7 +270,7 @@ fn every_command_works_on_three_hosts_over_ssh() {
     net.rejoin(&["undo", "--host", "cat", "--yes"]).code(0);
     assert_eq!(net.rejoin(&["list", "--host", "cat"]).code(0).stdout().lines().count(), 4);
 
-    // Archived on one host into a directory that another one sees too, and restored there.
+    // A session is archived on one host into a directory that another one can read, and restored there.
     let shared = net.world.root().join("shared");
     let shared = shared.to_str().expect("a path in UTF-8");
     for host in ["ant", "bee", "cat"] {
@@ -289,7 +289,7 @@ fn every_command_works_on_three_hosts_over_ssh() {
     net.rejoin(&["archive", "--host", "bee", "--archive-dir", shared, "--verify"]).code(0);
 }
 
-/// Copies a tree as it is, times and all.
+/// Copies a tree with its times and modes.
 fn copy_tree(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory");
     assert!(

@@ -21,7 +21,7 @@ fn usage(input: u64, made: u64, cached: u64, output: u64) -> Value {
         "output_tokens": output})
 }
 
-/// A reply with this usage, in two records, as Claude Code writes them.
+/// Adds a reply with this usage, in two records, as Claude Code writes it.
 fn reply(session: Claude, id: &str, usage: &Value) -> Claude {
     let record = |text: &str| {
         json!({"id": id, "role": "assistant", "model": "model-a", "usage": usage,
@@ -72,9 +72,9 @@ fn only_recorded_tokens_are_counted() {
 #[test]
 fn tokens_of_trees_and_databases_are_summed() {
     let world = World::new();
-    let said = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "stopReason": "stop",
+    let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "stopReason": "stop",
         "usage": {"input": 10, "output": 3, "cacheRead": 20, "cacheWrite": 1}});
-    world.add(Pi::session(id(1)).in_dir("/usr").prompt("x").message(&said).message(&said));
+    world.add(Pi::session(id(1)).in_dir("/usr").prompt("x").message(&reply).message(&reply));
     assert_eq!(numbers(&world, &[])["total"]["tokens"], json!({"input": 62, "cached": 40, "output": 6}));
     #[cfg(feature = "sqlite")]
     {

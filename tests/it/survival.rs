@@ -1,5 +1,5 @@
-//! Under every failure and interference, every old byte is still somewhere, and the answer agrees with the disk. The
-//! program runs on a real file system here, next to a real agent or under `strace`.
+//! Under every failure and interference, every old byte is still in some file, and the answer agrees with the disk. The
+//! program runs on a real file system, next to a real agent or under `strace`.
 #![expect(clippy::disallowed_macros, reason = "these tests say what they tried, and what they left out")]
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const APP: &str = "/usr/bin";
 /// The system calls that fail, each from its N-th call on.
 const CALLS: [&str; 8] = ["renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fsync", "write", "utimensat"];
 
-/// A home in which every command has something to do.
+/// Creates a home in which every command changes something.
 fn world() -> World {
     let world = World::on_disk();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
@@ -42,7 +42,7 @@ fn world() -> World {
 pub(crate) struct Change {
     before: &'static [&'static [&'static str]],
     pub(crate) args: &'static [&'static str],
-    /// Set if it asks for a permanent deletion.
+    /// Set if the change deletes permanently.
     purges: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) const CHANGES: [Change; 18] = [
     Change { before: &[], args: &["hook", "install"], purges: false },
     Change { before: &[], args: &["pin", ONE], purges: false },
     Change { before: &[&["pin", ONE]], args: &["pin", "--remove", ONE], purges: false },
-    // The tested change is the last undo, and not the commands before it.
+    // Only the last undo is the tested change.
     Change {
         before: &[&["hook", "install"], &["undo", "--purge", "--every", "--yes"]],
         args: &["hook", "uninstall"],
@@ -96,21 +96,21 @@ fn contents_below(dir: &Path) -> BTreeSet<Vec<u8>> {
 /// Returns the number of contents that are lost; an agent may have appended to them.
 fn missing(world: &World, before: &BTreeSet<Vec<u8>>) -> usize {
     let now = contents(world);
-    // A text that begins with another one comes right after it in order.
+    // In sorted order, a text is followed by the texts that begin with it.
     let is_there = |was: &Vec<u8>| now.range(was.clone()..).next().is_some_and(|is| is.starts_with(was));
     before.iter().filter(|was| !is_there(was)).count()
 }
 
-/// Checks that nothing is lost, that the next runs work with the result, and that then nothing is lost, either.
+/// Checks that nothing is lost, that the next runs can handle the result, and that they lose nothing either.
 #[track_caller]
 fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, answer: &Answer, when: &str) {
-    let said = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
-    assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {said}");
+    let output = format!("{when}\n{}\n{}", answer.stdout(), answer.stderr());
+    assert!(!matches!(answer.exit(), Some(101 | 134 | 139)), "a panic: {output}");
     let lost = missing(world, before);
-    assert!(purges || lost == 0, "{lost} contents are lost: {said}");
-    // A request is answered, whether it could be done or not; if nothing can be written, the exit status shows it.
+    assert!(purges || lost == 0, "{lost} contents are lost: {output}");
+    // A request is always answered; if nothing can be written, the exit status shows the failure.
     let is_said = !answer.stdout().is_empty() || !answer.stderr().is_empty() || answer.exit() != Some(0);
-    assert!(lost == 0 || is_said, "{said}");
+    assert!(lost == 0 || is_said, "{output}");
     for args in [
         &["undo", "--list"][..],
         &["undo", "--purge", "--every", "--dry-run"],
@@ -119,9 +119,9 @@ fn assert_all_is_there(world: &World, before: &BTreeSet<Vec<u8>>, purges: bool, 
         &["list", "--all"],
     ] {
         let next = world.rejoin(args);
-        assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {said}\n{}", next.stderr());
+        assert!(!matches!(next.exit(), None | Some(101 | 134 | 139)), "{args:?} after {output}\n{}", next.stderr());
     }
-    assert_eq!(missing(world, before), lost, "recovering lost something: {said}");
+    assert_eq!(missing(world, before), lost, "recovering lost something: {output}");
 }
 
 pub(crate) fn prepared(change: &Change) -> (World, BTreeSet<Vec<u8>>) {
@@ -153,7 +153,7 @@ fn a_permanently_failing_system_call_loses_nothing() {
     for (number, change) in CHANGES.iter().enumerate() {
         for (at, call) in CALLS.into_iter().enumerate() {
             for nth in 1..=12 {
-                // The sample has one of five pairs of a verb and a call, at one time of its life.
+                // The sample tests one of five pairs of a verb and a call, at one moment.
                 let is_sampled = (number + at).is_multiple_of(5) && nth == 1 + (number * 5 + at * 3) % 7;
                 if !tries_every_case() && !is_sampled {
                     continue;
@@ -171,14 +171,14 @@ fn a_permanently_failing_system_call_loses_nothing() {
     println!("{tried} runs");
 }
 
-/// An agent that continues a session: as soon as one of its files is gone, it writes to all of them.
+/// An agent that continues a session: when one of its files disappears, it writes to all of them.
 struct Racer {
     files: Vec<PathBuf>,
     written: Vec<String>,
 }
 
 impl Racer {
-    /// Writes until `stop` is set; every written line counts.
+    /// Writes until `stop` is set; every written line is counted.
     fn race(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             if self.files.iter().all(|path| path.exists()) || self.written.len() > 200 {
@@ -244,7 +244,7 @@ fn an_agent_writing_during_a_removal_loses_nothing() {
 fn a_reversed_removal_does_not_overwrite_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
-    // One failed sync is enough for a removal to be reversed; if all fail, that is impossible, too.
+    // One failed sync is enough to reverse a removal; if all syncs fail, that is impossible, too.
     for (nth, and_later) in ["", "+"].into_iter().flat_map(|later| (1..=16).map(move |nth| (nth, later))) {
         let (world, before) = prepared(&CHANGES[5]);
         let project = world.home().join(".claude/projects/-usr-bin");
@@ -285,7 +285,7 @@ fn a_removal_across_file_systems_keeps_new_data() {
     let (stop, added, anew) = (AtomicBool::new(false), "what the agent added", "what the agent wrote anew");
     let (answer, has_written) = std::thread::scope(|scope| {
         let agent = scope.spawn(|| {
-            // The copy is whole, and the original still in its place; then, if ever, it is not.
+            // The copy is complete while the original is still in its place.
             let has_copy = || contents_below(elsewhere.path()).contains(&whole);
             while !has_copy() && !stop.load(Ordering::Relaxed) {
                 std::thread::yield_now();
@@ -326,7 +326,7 @@ fn a_directory_swapped_for_a_link_redirects_no_removal() {
         age_tree(&world.home());
         world.rejoin(["delete", ONE, "--yes"]).code(0);
         let trash = world.home().join(".local/state/rejoin/trash");
-        // The trash may get another name before it is emptied.
+        // The trash may be renamed before it is emptied.
         let begun = || {
             let mut entries = walkdir::WalkDir::new(&trash).into_iter().filter_map(Result::ok);
             let deep = entries.find(|entry| entry.path().ends_with("tool-results/deep"))?.into_path();
@@ -373,11 +373,11 @@ fn failed_purge_leaves_reported_and_restorable_files() {
         let (world, before) = prepared(&CHANGES[5]);
         let failing = ["trace=unlinkat,unlink,rmdir", "inject=unlinkat,unlink,rmdir:error=EIO"];
         let (answer, _) = world.from(world.root()).under_strace(&failing, args);
-        let said = format!("{}{}", answer.stdout(), answer.stderr());
-        assert_eq!(missing(&world, &before), 0, "{said}");
-        assert!(!said.contains("session deleted permanently") && said.contains("in the trash"), "{said}");
+        let output = format!("{}{}", answer.stdout(), answer.stderr());
+        assert_eq!(missing(&world, &before), 0, "{output}");
+        assert!(!output.contains("session deleted permanently") && output.contains("in the trash"), "{output}");
         world.rejoin(["undo"]).code(0);
-        assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{said}");
+        assert!(world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl")).is_file(), "{output}");
     }
 }
 
@@ -388,10 +388,10 @@ fn reported_results_match_the_disk() {
         let (world, before) = prepared(&CHANGES[6]);
         let fault = format!("5:{point}");
         let answer = world.with("REJOIN_FAULT", &fault).rejoin(["delete", ONE, "--permanent", "--yes", "--json"]);
-        let said: Value = serde_json::from_str(&answer.stdout()).unwrap_or_default();
+        let stdout: Value = serde_json::from_str(&answer.stdout()).unwrap_or_default();
         let is_there = missing(&world, &before) == 0;
         if answer.exit() == Some(0) {
-            assert!(!is_there, "{fault}: it says that all is deleted, but it is there: {said}");
+            assert!(!is_there, "{fault}: it says that all is deleted, but it is there: {stdout}");
         }
         assert_all_is_there(&world, &before, true, &answer, &fault);
     }

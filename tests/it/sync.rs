@@ -12,7 +12,7 @@ use crate::faults::{failing_at_every_point, killed_at_every_point};
 use crate::fixtures::{Amplifier, Claude, Codex, Fixture, Gemini, OpenCode, Pi, claude_slug, id, put};
 use crate::world::{Answer, NOW, World};
 
-/// Two machines with an archive that both can read.
+/// Two machines that share an archive.
 pub(crate) struct Machines(pub(crate) World);
 
 impl Machines {
@@ -56,7 +56,7 @@ impl Machines {
         self.home(name).join(".claude/projects").join(project).join(format!("{}.jsonl", id(1)))
     }
 
-    /// Continues the session as the agent on a machine.
+    /// Continues the session as the agent of a machine.
     pub(crate) fn say(&self, name: &str, text: &str) {
         let mut file = std::fs::OpenOptions::new().append(true).open(self.transcript(name)).expect("a transcript");
         let minute = text.len();
@@ -95,20 +95,20 @@ pub(crate) fn picture(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn sync_continues_session_on_two_machines() {
     let machines = Machines::new();
-    let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("1 archived, 0 brought, 0 updated, 0 unchanged"), "{said}");
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("fix the cart") && said.contains("0 archived, 1 brought"), "{said}");
+    let stdout = machines.sync("ana").code(0).stdout();
+    assert!(stdout.contains("1 archived, 0 brought, 0 updated, 0 unchanged"), "{stdout}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("fix the cart") && stdout.contains("0 archived, 1 brought"), "{stdout}");
     for (turn, name, other) in [(1, "bob", "ana"), (2, "ana", "bob"), (3, "bob", "ana"), (4, "ana", "bob")] {
         for _ in 0..2 {
-            let said = machines.sync(other).code(0).stdout();
-            assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
+            let stdout = machines.sync(other).code(0).stdout();
+            assert!(stdout.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{stdout}");
         }
         machines.say(name, &format!("turn {turn} {}", "x".repeat(turn)));
-        let said = machines.sync(name).code(0).stdout();
-        assert!(said.contains("1 archived, 0 brought, 0 updated"), "{said}");
-        let said = machines.sync(other).code(0).stdout();
-        assert!(said.contains("0 archived, 0 brought, 1 updated, 0 unchanged"), "{said}");
+        let stdout = machines.sync(name).code(0).stdout();
+        assert!(stdout.contains("1 archived, 0 brought, 0 updated"), "{stdout}");
+        let stdout = machines.sync(other).code(0).stdout();
+        assert!(stdout.contains("0 archived, 0 brought, 1 updated, 0 unchanged"), "{stdout}");
         assert_eq!(machines.said("ana"), machines.said("bob"));
         assert!(machines.said(other).contains(&format!("turn {turn}")));
         for name in ["ana", "bob"] {
@@ -126,18 +126,18 @@ fn sync_keeps_and_reports_conflicting_sessions() {
     machines.say("bob", "on the desktop");
     machines.sync("ana").code(0);
     let before = std::fs::read(machines.transcript("bob")).expect("a transcript");
-    let said = machines.sync("bob").code(3).stdout();
-    assert!(said.contains("it was continued separately here and on "), "{said}");
-    assert!(said.contains("1 archived, 0 brought, 0 updated, 1 left as it is"), "{said}");
+    let stdout = machines.sync("bob").code(3).stdout();
+    assert!(stdout.contains("it was continued separately here and on "), "{stdout}");
+    assert!(stdout.contains("1 archived, 0 brought, 0 updated, 1 left as it is"), "{stdout}");
     assert_eq!(std::fs::read(machines.transcript("bob")).expect("a transcript"), before);
     assert!(!machines.said("ana").contains("desktop"));
-    // Both are in the archive, and each sync names them.
+    // Both states are in the archive, and each sync names them.
     for name in ["ana", "bob"] {
         machines.sync(name).code(3);
     }
-    // The printed commands take the other state.
-    let commands: Vec<&str> = said.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
-    let [show, delete, restore] = commands[..3] else { panic!("{said}") };
+    // The printed commands use the other state.
+    let commands: Vec<&str> = stdout.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
+    let [show, delete, restore] = commands[..3] else { panic!("{stdout}") };
     let run = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
         machines.on("bob", &words)
@@ -148,11 +148,11 @@ fn sync_keeps_and_reports_conflicting_sessions() {
     assert!(machines.said("bob").contains("laptop"));
     machines.sync("bob").code(0);
     machines.sync("ana").code(0);
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{stdout}");
 }
 
-/// Cron mails every output, so a conflict is one mail; the exit code says that it is still there.
+/// Cron mails every output, so a conflict causes one mail; the exit code shows that it still exists.
 #[test]
 fn a_quiet_sync_reports_a_conflict_once() {
     let machines = Machines::new();
@@ -164,16 +164,16 @@ fn a_quiet_sync_reports_a_conflict_once() {
     let plan: Sync = machines.sync_with("bob", &["--dry-run", "--json"]).code(3).json();
     assert_eq!((plan.details.left, plan.not_planned.len()), (1, 1));
     let quiet = || machines.sync_with("bob", &["--quiet"]).code(3).stderr_eq("").stdout();
-    let said = quiet();
-    assert!(said.starts_with("left  claude ") && said.contains("1 left as it is"), "{said}");
+    let stdout = quiet();
+    assert!(stdout.starts_with("left  claude ") && stdout.contains("1 left as it is"), "{stdout}");
     assert_eq!(quiet(), "");
-    // A run that is not quiet reports it every time.
+    // Without `--quiet`, a sync reports the conflict every time.
     assert!(machines.sync("bob").code(3).stdout().contains("it was continued separately"));
     assert_eq!(quiet(), "");
     machines.say("ana", "on the laptop again");
     machines.sync("ana").code(3);
-    let said = quiet();
-    assert!(said.starts_with("left  claude "), "{said}");
+    let stdout = quiet();
+    assert!(stdout.starts_with("left  claude "), "{stdout}");
     assert_eq!(quiet(), "");
 }
 
@@ -183,8 +183,8 @@ fn sync_plan_prints_its_apply_command() {
     let plan = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
     let command = plan.split('`').find(|part| part.contains(" --apply ")).expect("a command");
     let words: Vec<&str> = command.split(' ').skip(1).collect();
-    let said = machines.on("ana", &words).code(0).stdout();
-    assert!(said.contains("1 archived, 0 brought, 0 updated"), "{said}");
+    let stdout = machines.on("ana", &words).code(0).stdout();
+    assert!(stdout.contains("1 archived, 0 brought, 0 updated"), "{stdout}");
 }
 
 #[test]
@@ -193,14 +193,14 @@ fn sync_does_not_restore_deleted_session() {
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
     machines.on("bob", &["delete", &id(1), "--yes"]).code(0);
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("1 session removed here before; --restore-deleted restores such sessions"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("1 session removed here before; --restore-deleted restores such sessions"), "{stdout}");
     machines.say("ana", "more");
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
     assert!(!machines.transcript("bob").exists() && machines.transcript("ana").exists());
-    let said = machines.sync_with("bob", &["--restore-deleted"]).code(0).stdout();
-    assert!(said.contains("1 brought"), "{said}");
+    let stdout = machines.sync_with("bob", &["--restore-deleted"]).code(0).stdout();
+    assert!(stdout.contains("1 brought"), "{stdout}");
     assert!(machines.said("bob").contains("more"));
 }
 
@@ -214,19 +214,19 @@ fn sync_ignores_missing_store() {
     let warning = machines.sync("bob").code(0).stderr();
     assert!(warning.contains("claude: 1 session not counted as deleted"), "{warning}");
     assert!(!store.exists(), "nothing is brought to where a store may be mounted again");
-    // Another store of the agent that can be read does not matter.
+    // Another readable store of the agent does not matter.
     let elsewhere = machines.home("bob").join("settings");
     std::fs::create_dir_all(elsewhere.join("projects")).expect("a store");
     let archive = machines.archive();
     let sync = ["sync", "--archive-dir", archive.to_str().expect("a path")];
     machines.0.with("HOME", machines.home("bob")).with("CLAUDE_CONFIG_DIR", &elsewhere).rejoin(sync).code(0);
-    // A store that cannot be read may still have its sessions.
+    // An unreadable store may still contain its sessions.
     std::os::unix::fs::symlink(&store, &store).expect("a link to itself");
     machines.sync_with("bob", &["--restore-deleted"]).code_is_one_of(&[0, 3]);
     std::fs::remove_file(&store).expect("a link");
     std::fs::rename(&away, &store).expect("a move");
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{stdout}");
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn sync_skips_session_in_use() {
         "cwd": machines.home("ana").join("app")});
     put(&machines.home("ana").join(format!(".claude/sessions/{}.json", std::process::id())), process.to_string());
     let before = std::fs::read(machines.transcript("ana")).expect("a transcript");
-    let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("it is in use by process"), "{said}");
+    let stdout = machines.sync("ana").code(0).stdout();
+    assert!(stdout.contains("it is in use by process"), "{stdout}");
     assert_eq!(std::fs::read(machines.transcript("ana")).expect("a transcript"), before);
 }
 
@@ -258,8 +258,8 @@ fn sync_skips_session_that_a_process_has_open() {
     machines.sync("ana").code(0);
     let before = std::fs::read(&copy).expect("a rollout");
     let open = std::fs::File::options().append(true).open(&copy).expect("a writer");
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("it is in use by process"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("it is in use by process"), "{stdout}");
     assert_eq!(std::fs::read(&copy).expect("a rollout"), before);
     drop(open);
     machines.sync("bob").code(0);
@@ -289,7 +289,7 @@ fn sync_ignores_partly_copied_archive() {
             machines.sync("ana").code_is_one_of(&[0, 3]);
             let after = picture(&machines.home("ana").join(".claude"));
             assert!(after == before || machines.said("ana") == machines.said("bob"), "{path:?} {cut:?}");
-            // The rest arrives.
+            // The other files arrive.
             for (path, bytes) in &whole {
                 if is_of_others(path) {
                     put(path, bytes);
@@ -332,12 +332,12 @@ fn next_sync_completes_a_killed_one() {
         }
         for (number, text) in [(1, "more"), (2, "look"), (3, "count")] {
             for name in ["ana", "bob"] {
-                let said = machines.on(name, &["show", &id(number), "--transcript"]).code(0).stdout();
-                assert!(said.contains(text), "{fault} ({point}): {name}: {said}");
+                let stdout = machines.on(name, &["show", &id(number), "--transcript"]).code(0).stdout();
+                assert!(stdout.contains(text), "{fault} ({point}): {name}: {stdout}");
             }
         }
-        let said = machines.sync("ana").code(0).stdout();
-        assert!(said.contains("0 archived, 0 brought, 0 updated, 3 unchanged"), "{fault} ({point}): {said}");
+        let stdout = machines.sync("ana").code(0).stdout();
+        assert!(stdout.contains("0 archived, 0 brought, 0 updated, 3 unchanged"), "{fault} ({point}): {stdout}");
         killed
     });
 }
@@ -390,7 +390,7 @@ fn a_sync_on_a_full_disk_loses_nothing() {
         let args = ["sync", "--archive-dir", archive.to_str().expect("a path")];
         machines.0.with("HOME", machines.home("ana")).with("REJOIN_FAULT", fault).rejoin(args)
     };
-    // 28 is a full disk.
+    // 28 means that the disk is full.
     failing_at_every_point(
         "28",
         true,
@@ -416,8 +416,8 @@ fn sync_refuses_unmounted_archive() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     std::fs::rename(machines.archive(), machines.0.root().join("elsewhere/archive")).expect("a move");
-    let said = machines.sync("ana").code(5).stderr();
-    assert!(said.contains("lacks the directory of this machine, which has archived sessions there"), "{said}");
+    let stderr = machines.sync("ana").code(5).stderr();
+    assert!(stderr.contains("lacks the directory of this machine, which has archived sessions there"), "{stderr}");
     assert!(!machines.archive().exists());
     machines.sync_with("ana", &["--restore-deleted"]).code(0);
     machines.sync("ana").code(0);
@@ -437,8 +437,8 @@ fn dry_run_changes_nothing_and_undo_reverses_sync() {
     let before = picture(machines.0.root());
     let plan: Sync = machines.sync_with("ana", &["--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.items.len(), plan.items[0].code.as_str()), (1, "continued-elsewhere"));
-    let said = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
-    assert!(said.contains("would update  claude"), "{said}");
+    let stdout = machines.sync_with("ana", &["--dry-run"]).code(0).stdout();
+    assert!(stdout.contains("would update  claude"), "{stdout}");
     assert_eq!(picture(machines.0.root()), before);
     machines.sync_with("ana", &["--apply", "000000000000"]).code(7);
     let done: Sync = machines.sync_with("ana", &["--apply", plan.fingerprint(), "--json"]).code(0).json();
@@ -453,17 +453,17 @@ fn dry_run_changes_nothing_and_undo_reverses_sync() {
 fn sync_respects_agent_and_directory_filters() {
     let machines = Machines::new();
     machines.sync_with("ana", &["--agent", "codex"]).code(0);
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 brought"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("0 brought"), "{stdout}");
     machines.sync("ana").code(0);
-    let said = machines.sync_with("bob", &["--dir", "/nowhere"]).code(0).stdout();
-    assert!(said.contains("0 brought"), "{said}");
+    let stdout = machines.sync_with("bob", &["--dir", "/nowhere"]).code(0).stdout();
+    assert!(stdout.contains("0 brought"), "{stdout}");
     let (from, to) = (machines.home("ana").join("app"), machines.home("bob").join("shop"));
     let config = format!("[sync]\nmap = [\"{}={}\"]\n", from.display(), to.display());
     put(&machines.home("bob").join(".config/rejoin/config.toml"), &config);
     machines.sync_with("bob", &["--dir", to.to_str().expect("a path")]).code(0);
     assert_eq!(machines.directory("bob"), to.to_str().expect("a path"));
-    // Deleted by a sync of another agent alone, it is not.
+    // A sync of another agent does not treat it as deleted.
     machines.sync_with("bob", &["--agent", "codex"]).code(0);
 }
 
@@ -473,14 +473,14 @@ fn sync_archives_but_does_not_import_database_session() {
     std::fs::remove_file(machines.transcript("ana")).expect("a removal");
     let session = OpenCode::session("ses_1").in_dir(machines.home("ana").join("app")).turn("look", "ok");
     session.write_to(&machines.home("ana"));
-    let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("1 archived"), "{said}");
-    let said = machines.sync("ana").code(0).stdout();
-    assert!(said.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{said}");
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("only opencode writes into its database"), "{said}");
-    assert!(said.contains("`rejoin restore opencode:ses_1 --state 1@"), "{said}");
-    assert!(said.contains(" --trust --archive-dir "), "{said}");
+    let stdout = machines.sync("ana").code(0).stdout();
+    assert!(stdout.contains("1 archived"), "{stdout}");
+    let stdout = machines.sync("ana").code(0).stdout();
+    assert!(stdout.contains("0 archived, 0 brought, 0 updated, 1 unchanged"), "{stdout}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("only opencode writes into its database"), "{stdout}");
+    assert!(stdout.contains("`rejoin restore opencode:ses_1 --state 1@"), "{stdout}");
+    assert!(stdout.contains(" --trust --archive-dir "), "{stdout}");
 }
 
 #[test]
@@ -496,12 +496,12 @@ fn sync_brings_sessions_with_shared_files() {
     let fork = Codex::session(id(6)).in_dir(&app).fork_of(&id(7)).meta("history_base", history);
     fork.turn("fork it", "forked").write_to(&ana);
     machines.sync("ana").code(0);
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("6 brought"), "{said}");
-    let said = machines.on("bob", &["show", &id(6), "--transcript"]).code(0).stdout();
-    assert!(said.contains("first") && said.contains("forked"), "{said}");
-    let said = machines.sync("bob").code(0).stdout();
-    assert!(said.contains("0 archived, 0 brought, 0 updated, 6 unchanged"), "{said}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("6 brought"), "{stdout}");
+    let stdout = machines.on("bob", &["show", &id(6), "--transcript"]).code(0).stdout();
+    assert!(stdout.contains("first") && stdout.contains("forked"), "{stdout}");
+    let stdout = machines.sync("bob").code(0).stdout();
+    assert!(stdout.contains("0 archived, 0 brought, 0 updated, 6 unchanged"), "{stdout}");
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn sync_ignores_equal_sessions_without_transcript() {
 #[test]
 fn sync_maps_directory_of_recent_session() {
     let machines = Machines::new();
-    // Its agent keeps no lock, so that a new record alone may mean a use.
+    // The agent keeps no lock, so a new record may mean that the session is in use.
     let session = |name: &str| Pi::session(id(5)).in_dir(machines.home(name).join("app")).at(NOW).turn("one", "1");
     machines.sync("bob").code(0);
     session("ana").write_to(&machines.home("ana"));
@@ -539,10 +539,10 @@ fn sync_keeps_gemini_checkpoint_as_one_session() {
     let project = machines.home("ana").join(".gemini/tmp/app");
     let dir = machines.home("ana").join("app");
     put(&project.join(".project_root"), dir.to_str().expect("a path"));
-    let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
+    let message = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
     put(
         &project.join("checkpoint-my-tag.json"),
-        json!({"history": [said("user", "one"), said("model", "1")]}).to_string(),
+        json!({"history": [message("user", "one"), message("model", "1")]}).to_string(),
     );
     std::fs::create_dir_all(project.join("chats")).expect("a directory");
     put(
@@ -575,8 +575,8 @@ fn sync_ignores_reimported_opencode_rows() {
     connection.execute("UPDATE part SET time_updated = time_updated + 5", []).expect("a change");
     drop(connection);
     for name in ["bob", "ana", "bob", "ana"] {
-        let said = machines.sync(name).code(0).stdout();
-        assert!(!said.contains("left"), "{name}: {said}");
+        let stdout = machines.sync(name).code(0).stdout();
+        assert!(!stdout.contains("left"), "{name}: {stdout}");
     }
     // The commands of a real conflict can be pasted.
     session("ana").turn("on the laptop", "ok").write_to(&machines.home("ana"));
@@ -584,14 +584,14 @@ fn sync_ignores_reimported_opencode_rows() {
     for name in ["ana", "bob", "ana"] {
         machines.sync(name).code_is_one_of(&[0, 3]);
     }
-    let said = machines.sync("bob").code(3).stdout();
-    assert!(said.contains("it was continued separately here and on "), "{said}");
-    let commands: Vec<&str> = said.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
-    let [show, delete, restore] = commands[..3] else { panic!("{said}") };
+    let stdout = machines.sync("bob").code(3).stdout();
+    assert!(stdout.contains("it was continued separately here and on "), "{stdout}");
+    let commands: Vec<&str> = stdout.split('`').skip(1).step_by(2).filter(|line| line.starts_with("rejoin ")).collect();
+    let [show, delete, restore] = commands[..3] else { panic!("{stdout}") };
     let words = |line: &str| -> Vec<String> { line.split_whitespace().skip(1).map(str::to_owned).collect() };
     let run = |line: &str| machines.on("bob", &words(line).iter().map(String::as_str).collect::<Vec<_>>());
     assert!(run(show).code(0).stdout().contains("state"));
-    assert!(delete.contains(" --via-agent") && restore.contains(" --trust"), "{said}");
+    assert!(delete.contains(" --via-agent") && restore.contains(" --trust"), "{stdout}");
     let state = machines.home("bob").join("state");
     machines.0.install("opencode", &format!("{}\nexit 1\n", r#"echo "$@" >>"$HOME/state""#));
     run(&format!("{delete} --yes")).code_is_one_of(&[1, 3]);
@@ -612,6 +612,6 @@ fn sync_does_not_read_huge_sparse_file() {
         let answer = machines.on("bob", &words).code_is_one_of(&[0, 3]);
         assert!(!answer.stderr().contains("panicked"), "{}", answer.stderr());
     }
-    let said = machines.sync("bob").code(0).stderr();
-    assert!(said.contains("it is larger than 67108864 bytes"), "{said}");
+    let stderr = machines.sync("bob").code(0).stderr();
+    assert!(stderr.contains("it is larger than 67108864 bytes"), "{stderr}");
 }

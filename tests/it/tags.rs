@@ -1,4 +1,4 @@
-//! `tag`: words of the user by which every command finds sessions.
+//! `tag`: words that the user assigns, by which every command finds sessions.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn world() -> World {
     world
 }
 
-/// Returns the last digits of the ids in a list in a pipe.
+/// Returns the last digits of the ids that `list` prints to a pipe.
 fn listed(world: &World, args: &[&str]) -> Vec<String> {
     let sessions = world.rejoin(["list", "--json"].iter().chain(args)).code(0).sessions();
     let mut ids: Vec<String> = sessions.into_iter().map(|session| session.id).collect();

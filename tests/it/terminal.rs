@@ -1,4 +1,4 @@
-//! At a terminal: a user who presses keys, an agent that leaves settings changed, signals in between.
+//! At a terminal: a user who presses keys, an agent that leaves settings changed, and signals during a run.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -30,13 +30,13 @@ pub(crate) struct Seat {
     size: (u16, u16),
     child: Child,
     output: Receiver<Vec<u8>>,
-    /// All output of the terminal, and the length that was already checked.
+    /// All output of the terminal, and the length that was already searched.
     sent: Vec<u8>,
     looked_at: usize,
 }
 
 impl Seat {
-    /// Runs a command at a separate terminal, which also is its controlling one.
+    /// Runs a command with a new terminal as its controlling terminal.
     pub(crate) fn run(command: &Command, columns: u16, rows: u16) -> Self {
         hear_signals();
         let (pty, other_end) = pty_process::blocking::open().expect("a terminal");
@@ -73,7 +73,7 @@ impl Seat {
         self.sent.extend(self.output.try_iter().flatten());
     }
 
-    /// Waits until the terminal has been sent this text since the last time.
+    /// Waits until the terminal has got this text since the last call.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
@@ -96,7 +96,7 @@ impl Seat {
         self.pty.resize(Size::new(rows, columns)).expect("a size");
     }
 
-    /// Waits until the screen is as it should be, and returns it.
+    /// Waits until the screen meets a condition, and returns it.
     #[track_caller]
     pub(crate) fn shows_what(&mut self, is_right: impl Fn(&str) -> bool) -> vt100::Parser {
         let deadline = Instant::now() + PATIENCE;
@@ -128,12 +128,12 @@ impl Seat {
         more.is_ok()
     }
 
-    /// Returns everything that the terminal was sent so far.
+    /// Returns the whole output of the terminal so far.
     pub(crate) fn sent(&self) -> String {
         String::from_utf8_lossy(&self.sent).into_owned()
     }
 
-    /// Waits for the end and returns the status with all that the terminal was sent.
+    /// Waits until the program ends. Returns its status and the whole output of the terminal.
     #[track_caller]
     pub(crate) fn ends(mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
@@ -203,7 +203,7 @@ pub(crate) fn settings_are_as_before(world: &World) {
     assert_eq!(before, read("after"));
 }
 
-/// A world with two sessions; the one of `parser` was active last.
+/// Returns a world with two sessions; the one of `parser` was active last.
 pub(crate) fn two_sessions() -> World {
     let world = World::with_agents().keeping();
     let (parser, docs) = (world.dir("parser"), world.dir("docs"));
@@ -343,11 +343,11 @@ fn resume_warns_if_agent_wrote_elsewhere() {
     };
     let world = two_sessions();
     let asked = world.home().join(".claude/projects").join(crate::fixtures::claude_slug(world.dir("parser")));
-    let said = grow(&world, &asked.join(format!("{}.jsonl", id(1))));
-    assert!(!said.contains("warning"), "{said}");
-    let said = grow(&world, &asked.join(format!("{}.jsonl", id(9))));
-    assert!(said.contains(&format!("warning: the agent started a new session, {}", id(9))), "{said}");
-    assert!(said.contains(&format!("{}.jsonl stayed as it was", id(1))), "{said}");
+    let stderr = grow(&world, &asked.join(format!("{}.jsonl", id(1))));
+    assert!(!stderr.contains("warning"), "{stderr}");
+    let stderr = grow(&world, &asked.join(format!("{}.jsonl", id(9))));
+    assert!(stderr.contains(&format!("warning: the agent started a new session, {}", id(9))), "{stderr}");
+    assert!(stderr.contains(&format!("{}.jsonl stayed as it was", id(1))), "{stderr}");
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn read_progress_is_removed_before_answer() {
         let last = if args.starts_with("search") { "/2, 1 found: Fix the parser" } else { "/2" };
         assert!(before.ends_with(last) && !before.contains('\n'), "{args}: {output:?}");
         assert!(after.contains(answer), "{args}: {output:?}");
-        // Half a minute is enough for two sessions.
+        // Half a minute is far more than two sessions need.
         for quick in [run(args, "30000"), run(&format!("{args} --quiet"), "0")] {
             assert!(!quick.contains("\x1b[K"), "{args}: {quick:?}");
         }

@@ -1,4 +1,4 @@
-//! Every run can be undone, also if it was interrupted anywhere.
+//! Every run can be undone, even if it was interrupted at any point.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use crate::picture::{Picture, differences, picture_of_stores};
 use crate::terminal::shell;
 use crate::world::{World, stride};
 
-/// A home in which a backfill has one file to replace and one to write.
+/// Creates a home in which a backfill has one file to replace and one to write.
 fn world() -> World {
     let world = World::new();
     let broken = Amplifier::session(id(1)).file("session-info.json", r#"{"kept": 1"#).turn("x", "y");
@@ -50,14 +50,14 @@ pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
     assert_same(&before, &crate::archive::stores(world), session);
 }
 
-/// The state after an undisturbed backfill.
+/// Returns the state after a backfill without faults.
 fn after_backfill() -> Picture {
     let world = world();
     world.rejoin(["backfill", "--every"]).code(0);
     after(&world)
 }
 
-/// The state of the stores, without the time at which the test wrote a new file.
+/// Returns the state of the stores, without the time at which the test wrote a new file.
 fn after(world: &World) -> Picture {
     let mut stores = stores(world);
     let new = Path::new(".amplifier/projects/-home-ana-app/sessions").join(id(2)).join("session-info.json");
@@ -89,7 +89,7 @@ fn undo_restores_bytes_modes_and_times_once() {
     assert_same(&before, &stores(&world), "after a second undo");
 }
 
-/// A script that undoes its clean-up must not lose another change in its place.
+/// If a script undoes its clean-up, another change must not be undone in its place.
 #[test]
 fn undo_does_not_fall_back_to_older_run() {
     let world = World::new();
@@ -105,10 +105,10 @@ fn undo_does_not_fall_back_to_older_run() {
     }
     world.rejoin(["undo", "20260301-120000"]).code(0);
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
-    // A later change is undone as ever.
+    // A later change can be undone.
     world.rejoin(["tag", &id(1), "+shop"]).code(0);
     world.rejoin(["undo"]).code(0);
-    // Nothing is left, and no list of it is worth a look.
+    // Nothing can be undone, so the hint does not suggest the list.
     world.rejoin(["undo"]).code(5).stderr_eq("error: there is no run to undo\n");
 }
 
@@ -120,11 +120,11 @@ fn refused_undo_suggests_a_remedy() {
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     world.rejoin(["delete", &id(2), "--yes"]).code(0);
     std::fs::write(&path, "newer\n").expect("a file");
-    let said = world.rejoin(["undo", "--yes"]).code(7).stdout();
-    assert!(said.contains("refused  claude ") && said.contains("exists again"), "{said}");
+    let stdout = world.rejoin(["undo", "--yes"]).code(7).stdout();
+    assert!(stdout.contains("refused  claude ") && stdout.contains("exists again"), "{stdout}");
     let way_out = "When the reason is gone, `rejoin undo 20260301-120000-2` undoes the rest. `rejoin undo 20260301-120000` \
                    undoes the run before it, delete.\n";
-    assert!(said.ends_with(way_out), "{said}");
+    assert!(stdout.ends_with(way_out), "{stdout}");
     std::fs::rename(&path, world.root().join("newer")).expect("a move");
     world.rejoin(["undo", "20260301-120000-2"]).code(0);
     world.rejoin(["undo", "20260301-120000"]).code(0);
@@ -191,7 +191,7 @@ fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
         assert!(kill(&completed));
         no_session_info_is_torn(&undone, &before, &complete);
 
-        // There may be nothing to undo yet, or nothing left.
+        // There may be nothing to undo, before or after.
         undone.rejoin(["undo"]).code_is_one_of(&[0, 5]);
         assert_same(&before, &stores(&undone), &format!("undone after {fault}"));
         completed.rejoin(["backfill", "--every"]).code(0);
@@ -354,10 +354,10 @@ fn undo_shows_selects_and_purges_items() {
     assert_eq!(purge.freed_bytes, 10);
     world.rejoin(["undo", run, "nothing"]).code(5);
     world.rejoin(["undo", "20991231-000000", &id(1)]).code(5);
-    let said = world.rejoin(["undo", run, "0000000"]).code(6).stderr();
-    assert!(said.contains(&format!("matches several items of run {run}")), "{said}");
+    let stderr = world.rejoin(["undo", run, "0000000"]).code(6).stderr();
+    assert!(stderr.contains(&format!("matches several items of run {run}")), "{stderr}");
     let command = format!("`rejoin undo {run} amplifier:{}`", id(1));
-    assert!(said.contains(&command), "{said}");
+    assert!(stderr.contains(&command), "{stderr}");
     let path = world.home().join(&info);
     for name in [&id(1), "amplifier:00000001", "00000001", path.to_str().expect("a path")] {
         let one: Undo = world.rejoin(["undo", run, name, "--dry-run", "--json"]).code(0).json();
@@ -476,7 +476,7 @@ fn extended_attributes_and_acls_survive_trash_and_rewrite() {
     }
 }
 
-/// An ACL in the form of Linux: one more user may read.
+/// Returns an ACL in the form of Linux: another user may read.
 fn acl() -> Vec<u8> {
     const NOBODY: u32 = u32::MAX;
     let entries: [(u16, u16, u32); 5] =
@@ -501,8 +501,8 @@ fn undo_does_not_follow_a_project_replaced_by_a_link() {
     std::fs::rename(&project, &aside).expect("a move");
     std::os::unix::fs::symlink(&outside, &project).expect("a link");
     let answer = world.rejoin(["undo"]).code(7);
-    let said = answer.stdout() + &answer.stderr();
-    assert!(said.contains("has become a symbolic link"), "{said}");
+    let output = answer.stdout() + &answer.stderr();
+    assert!(output.contains("has become a symbolic link"), "{output}");
     assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
     std::fs::remove_file(&project).expect("no link");
     std::fs::rename(&aside, &project).expect("a move");
@@ -538,8 +538,8 @@ fn restore_refuses_session_with_unreadable_copy() {
     let made = std::process::Command::new("mkfifo").arg(&kept).status().expect("a pipe");
     assert!(made.success());
     let after = world.rejoin(["undo"]).code(7);
-    let said = after.stdout() + &after.stderr();
-    assert!(said.contains("it is unknown whether a process uses it"), "{said}");
+    let output = after.stdout() + &after.stderr();
+    assert!(output.contains("it is unknown whether a process uses it"), "{output}");
     std::fs::remove_file(&kept).expect("no pipe");
     std::fs::rename(&aside, &kept).expect("a move");
     world.rejoin(["undo"]).code(0);
@@ -575,8 +575,11 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     let names: BTreeSet<PathBuf> = files().collect();
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(0).json();
     assert_eq!((plan.kind, plan.planned, plan.refused), (ChangeKind::ChangePlan, 2, 0));
-    let said = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
-    assert!(said.contains("would undo") && said.ends_with(": 2 would be undone. Nothing was changed.\n"), "{said}");
+    let stdout = world.rejoin(["undo", "--dry-run"]).code(0).stdout();
+    assert!(
+        stdout.contains("would undo") && stdout.ends_with(": 2 would be undone. Nothing was changed.\n"),
+        "{stdout}"
+    );
     let one: Undo = world.rejoin(["undo", "20260301-120000", &id(1), "--dry-run", "--json"]).code(0).json();
     assert_eq!(one.planned, 1);
     let purge: Purge = world.rejoin(["undo", "--purge", "--every", "--dry-run", "--json"]).code(0).json();
@@ -584,7 +587,7 @@ fn dry_run_describes_the_undo_and_changes_nothing() {
     assert!(purge.freed_bytes > 0);
     assert_same(&after, &stores(&world), "after dry runs");
     assert_eq!(files().collect::<BTreeSet<_>>(), names);
-    // An obstacle is reported beforehand.
+    // The plan reports an obstacle.
     let info = world.home().join(".amplifier/projects/-home-ana-app/sessions").join(id(1)).join("session-info.json");
     std::fs::write(&info, "another's").expect("a file");
     let plan: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(3).json();
@@ -628,7 +631,7 @@ fn wrong_clock_does_not_expire_trash() {
     };
     assert_eq!(purged("2026-03-01"), [""; 0]);
     assert_eq!(purged("2026-03-02"), ["20260301-120000", "20260301-120000-2"]);
-    // A run of the future stays until then, or until it is named; later ones are as old as they are.
+    // A run in the future is kept until its time, unless it is named; the ages of later runs do not change.
     assert_eq!(purged("2026-03-19"), ["20260301-120000", "20260301-120000-2", "20990101-120000-2"]);
 }
 
@@ -647,15 +650,15 @@ fn trashed_session_is_found_by_id_and_title() {
     for verb in ["resume", "show", "export", "delete"] {
         for name in [&id(1), &id(1)[..8], "fence"] {
             let yes: &[&str] = if verb == "delete" { &["--yes"] } else { &[] };
-            let said = world.rejoin([&[verb, name], yes].concat()).code(5).stderr();
+            let stderr = world.rejoin([&[verb, name], yes].concat()).code(5).stderr();
             let hint = format!("hint: it is in the trash; run `rejoin undo {run} {}` to put it back", id(1));
-            assert!(said.contains(&hint), "{verb} {name}: {said}");
-            assert!(!said.contains("Paint the door"), "no session that is unrelated: {said}");
+            assert!(stderr.contains(&hint), "{verb} {name}: {stderr}");
+            assert!(!stderr.contains("Paint the door"), "no session that is unrelated: {stderr}");
         }
     }
-    let said = world.rejoin(["show", "0000000"]).code_is_one_of(&[0, 5]).stderr();
-    assert!(!said.contains("in the trash"), "a session in a store comes first: {said}");
-    // Options and filters that the trash cannot serve leave it alone.
+    let stderr = world.rejoin(["show", "0000000"]).code_is_one_of(&[0, 5]).stderr();
+    assert!(!stderr.contains("in the trash"), "a session in a store comes first: {stderr}");
+    // With options and filters that the trash does not support, nothing is restored from it.
     for args in [&["--state", "1"][..], &["--trust"], &["--keep-times"], &["--here"], &["--apply", "000000000000"]] {
         world.rejoin([&["restore", "fence"], args].concat()).code(5);
     }
@@ -669,21 +672,21 @@ fn trashed_session_is_found_by_id_and_title() {
     world.rejoin(["restore", "fence"]).code(0);
     world.rejoin(["resume", "fence", "--print"]).code(0);
 
-    // A session that was removed twice is in the newest run, whatever was removed in between.
+    // A session that was removed twice is restored from the newest run, whatever was removed in between.
     world.rejoin(["delete", "fence", "--yes"]).code(0);
     world.rejoin(["undo", "--yes"]).code(0);
     world.rejoin(["delete", "fence", "--yes"]).code(0);
     world.add(Claude::session(id(1)).in_dir(&app).title("Paint the fence").turn("again", "y"));
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
     world.rejoin(["delete", "fence", "--yes"]).code(0);
-    let said = world.rejoin(["resume", "fence"]).code(5).stderr();
-    assert!(said.contains("it is in the trash; run `rejoin undo "), "{said}");
+    let stderr = world.rejoin(["resume", "fence"]).code(5).stderr();
+    assert!(stderr.contains("it is in the trash; run `rejoin undo "), "{stderr}");
     world.rejoin(["undo", "--yes"]).code(0);
     world.rejoin(["restore", &id(3)]).code(0);
-    // If it is alone in its run, the hint is to undo the run.
+    // For a run with one item, the hint is to undo the run.
     world.rejoin(["delete", &id(3), "--yes"]).code(0);
-    let said = world.rejoin(["resume", &id(3)]).code(5).stderr();
-    assert!(said.contains("it is in the trash; run `rejoin undo "), "{said}");
+    let stderr = world.rejoin(["resume", &id(3)]).code(5).stderr();
+    assert!(stderr.contains("it is in the trash; run `rejoin undo "), "{stderr}");
     let mut seat = shell(&world, "undo");
     seat.sees("Paint the door");
     seat.sees("[y/N] ");
@@ -713,10 +716,10 @@ fn undo_refuses_run_with_dependent_run() {
         };
         let between = stores(&world);
         for args in [&["undo", first, "--dry-run"][..], &["undo", first]] {
-            let said = at(&world, 2, args).code(7).stdout();
+            let stdout = at(&world, 2, args).code(7).stdout();
             let hint =
                 format!("the later run {second} ({later}) changed it; undo that first with `rejoin undo {second}`");
-            assert!(said.contains(&hint), "{later}: {said}");
+            assert!(stdout.contains(&hint), "{later}: {stdout}");
             assert_same(&between, &stores(&world), later);
         }
         at(&world, 3, &["undo"]).code(0);
@@ -734,8 +737,8 @@ fn session_restored_elsewhere_is_not_restored_twice() {
     world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["delete", &id(1), "--yes"]).code(0);
     let map = format!("{}={}", old.display(), new.display());
     world.with("REJOIN_NOW", "2026-03-01T12:02:00Z").rejoin(["restore", &id(1), "--map", &map]).code(0);
-    let said = world.rejoin(["undo", "20260301-120100"]).code(7).stdout();
-    assert!(said.contains("(restore) changed it"), "{said}");
+    let stdout = world.rejoin(["undo", "20260301-120100"]).code(7).stdout();
+    assert!(stdout.contains("(restore) changed it"), "{stdout}");
     let sessions = world.rejoin(["list", "--json"]).sessions();
     assert_eq!((sessions.len(), sessions[0].copies.len()), (1, 1));
 }
@@ -748,24 +751,24 @@ fn undo_skips_session_that_a_process_writes() {
     let paths = [&old, &new].map(|path| path.to_str().expect("a path"));
     let before = stores(&world);
     let writer = std::fs::File::options().append(true).open(&path).expect("a transcript");
-    let said = world.rejoin(["rename", &id(1), "Another"]).code(7).stderr();
-    assert!(said.contains("in use by process"), "{said}");
-    let said = world.rejoin(["move", paths[0], paths[1], "--yes"]).code(3).stdout();
-    assert!(said.contains("in use by process"), "{said}");
+    let stderr = world.rejoin(["rename", &id(1), "Another"]).code(7).stderr();
+    assert!(stderr.contains("in use by process"), "{stderr}");
+    let stdout = world.rejoin(["move", paths[0], paths[1], "--yes"]).code(3).stdout();
+    assert!(stdout.contains("in use by process"), "{stdout}");
     assert_same(&before, &stores(&world), "while it is written to");
     drop(writer);
 
     world.rejoin(["rename", &id(1), "Another"]).code(0);
     let renamed = stores(&world);
     let writer = std::fs::File::options().append(true).open(&path).expect("a transcript");
-    let said = world.rejoin(["undo"]).code(7).stdout();
-    assert!(said.contains("in use by process"), "{said}");
+    let stdout = world.rejoin(["undo"]).code(7).stdout();
+    assert!(stdout.contains("in use by process"), "{stdout}");
     assert_same(&renamed, &stores(&world), "while it is written to");
     drop(writer);
     world.rejoin(["undo"]).code(0);
 }
 
-/// Many programs replace a file by a new one when they write it.
+/// Many programs replace a file when they write it.
 #[test]
 fn undo_keeps_file_replaced_by_another_program() {
     let replace = |path: &Path, with: &str| {
@@ -782,7 +785,7 @@ fn undo_keeps_file_replaced_by_another_program() {
     let path = PathBuf::from(path.trim_end());
     let newer = std::fs::read_to_string(&path).expect("a transcript") + "\n";
     replace(&path, &newer);
-    // Neither is rejoin's record of the move, nor the new project.
+    // Neither rejoin's record of the move nor the new project is undone.
     let preview: Undo = world.rejoin(["undo", "--dry-run", "--json"]).code(7).json();
     assert_eq!(preview.refused, 3);
     let undone: Undo = world.rejoin(["undo", "--json"]).code(7).json();
@@ -790,7 +793,7 @@ fn undo_keeps_file_replaced_by_another_program() {
     assert!(!before.exists(), "a second copy");
     assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), newer);
 
-    // A file that was new, and one that was restored.
+    // A new file, and a restored one.
     let world = World::new();
     let session = world.add(Amplifier::session(id(2)).turn("x", "y"));
     world.rejoin(["backfill", "--every"]).code(0);

@@ -10,7 +10,7 @@ use crate::picture::{Picture, picture};
 use crate::undo::assert_same;
 use crate::world::World;
 
-/// The files of the home, with rejoin's record of moves, but without its other state.
+/// Returns the files of the home, with rejoin's record of moves, but without its other state.
 fn files(world: &World) -> Picture {
     let mut files = picture(&world.home());
     let is_state = |path: &PathBuf| path.starts_with(".local/state/rejoin") && !path.ends_with("moves.json");
@@ -71,8 +71,8 @@ fn undo_refuses_single_session_of_move() {
     let sessions: Vec<String> = sessions.collect();
     for name in &sessions {
         let answer = world.rejoin(["undo", &run, name]).code(7);
-        let said = answer.stdout();
-        assert!(said.contains("only together with") && said.contains("`rejoin undo "), "{name}: {said}");
+        let stdout = answer.stdout();
+        assert!(stdout.contains("only together with") && stdout.contains("`rejoin undo "), "{name}: {stdout}");
         assert_same(&after, &files(&world), name);
     }
     let refused = world.rejoin(["undo", &run, &sessions[0]]).code(7).stdout();
@@ -102,9 +102,9 @@ fn reading_commands_name_an_interrupted_run() {
             return is_killed;
         }
         for args in [&["list"][..], &["show", &id(1)], &["resume", &id(1), "--print"]] {
-            let said = world.rejoin(args).stderr();
-            let line = said.lines().next().unwrap_or_default();
-            assert!(line.contains("(delete) was interrupted") && line.contains("`rejoin undo "), "{args:?}: {said}");
+            let stderr = world.rejoin(args).stderr();
+            let line = stderr.lines().next().unwrap_or_default();
+            assert!(line.contains("(delete) was interrupted") && line.contains("`rejoin undo "), "{args:?}: {stderr}");
         }
         run_printed(&world, &world.rejoin(["list"]).stderr());
         assert_same(&before, &files(&world), fault);
@@ -128,13 +128,13 @@ fn printed_restore_works_after_an_interrupted_one() {
         let restore = ["restore", &id(1), "--archive-dir", archive];
         let is_killed = world.with("REJOIN_FAULT", fault).rejoin(restore).was_killed();
         if is_killed && !path.exists() {
-            let said = world.rejoin(["resume", &id(1), "--print"]).code(5).stderr();
-            let hint = said
+            let stderr = world.rejoin(["resume", &id(1), "--print"]).code(5).stderr();
+            let hint = stderr
                 .lines()
                 .find(|line| line.starts_with("hint: it is in the trash"))
-                .unwrap_or_else(|| panic!("{said}"));
+                .unwrap_or_else(|| panic!("{stderr}"));
             run_printed(&world, hint);
-            assert!(path.exists(), "{fault}: {said}");
+            assert!(path.exists(), "{fault}: {stderr}");
             absent += 1;
         }
         is_killed
@@ -155,9 +155,12 @@ fn failed_undo_counts_partly_restored_items() {
         let names = |world: &World| files(world).into_keys().filter(|path| path.is_relative()).collect::<Vec<_>>();
         let deleted = names(&world);
         let answer = world.with("REJOIN_FAULT", format!("5:{point}")).rejoin(["undo", "--yes"]);
-        let said = answer.stdout();
-        if names(&world) != deleted && said.contains(": 0 ") {
-            assert!(said.contains("1 undone in part") && said.contains("a part of it is back"), "{point}: {said}");
+        let stdout = answer.stdout();
+        if names(&world) != deleted && stdout.contains(": 0 ") {
+            assert!(
+                stdout.contains("1 undone in part") && stdout.contains("a part of it is back"),
+                "{point}: {stdout}"
+            );
             partial += 1;
         }
         world.rejoin(["undo", "--yes"]).code_is_one_of(&[0, 5]);

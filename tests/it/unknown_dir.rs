@@ -15,13 +15,14 @@ use crate::world::World;
 /// The directory of ordinary sessions.
 const DIR: &str = "/usr/bin";
 
-/// Agents whose sessions are inside their directories, and one that keeps none.
+/// Agents whose sessions are inside their directories, and one without sessions.
 const HAS_DIR: [&str; 3] = ["aider", "crush", "leo"];
 
-/// Agents that cannot continue the session in any directory: Kimi CLI finds it through its list of directories alone.
+/// Agents that cannot continue the session in another directory: Kimi CLI finds it only through its list of
+/// directories.
 const REFUSES_OPTION: [&str; 1] = ["kimi"];
 
-/// Removes a directory from everything that the files of a home record.
+/// Removes a directory from all records in the files of a home.
 fn forget(home: &Path, dir: &str) {
     for entry in walkdir::WalkDir::new(home).into_iter().map(|entry| entry.expect("an entry")) {
         let path = entry.path();
@@ -56,7 +57,7 @@ fn forget_in_database(path: &Path, dir: &str) {
     }
 }
 
-/// Directories of callers: the session's, one of the same name, and the home.
+/// Returns directories of callers: the session's, one of the same name, and the home.
 fn callers(world: &World) -> [PathBuf; 3] {
     [DIR.into(), world.dir("other/bin"), world.home()]
 }
@@ -76,7 +77,7 @@ fn unrecorded_directory_of_every_agent_stays_unknown() {
             return;
         }
         forget(&world.home(), DIR);
-        let mut fault = |what: &str, said: String| faults.push(format!("{agent}: {what}: {said}"));
+        let mut fault = |what: &str, detail: String| faults.push(format!("{agent}: {what}: {detail}"));
         let before = picture(&world.home());
         for caller in callers(&world) {
             let call = || world.from(&caller);
@@ -121,7 +122,7 @@ fn resume_writes_no_directory_of_the_caller() {
 #[test]
 fn sessions_of_named_project_give_no_evidence() {
     let world = World::new();
-    // The user named this project, so it may have the sessions of any directory.
+    // The user chose the name of this project, so it may contain sessions of any directory.
     let named = world.home().join(".claude/projects/shared");
     let lost = world.add(Claude::session(id(1)).in_dir(DIR).turn("a", "b"));
     let other = world.add(Claude::session(id(2)).in_dir("/usr/lib").turn("c", "d"));
@@ -132,9 +133,9 @@ fn sessions_of_named_project_give_no_evidence() {
     let droid = world.home().join(".factory/sessions/-usr-bin");
     let start =
         |id: &str, cwd: &str| json!({"type": "session_start", "id": id, "title": "t", "version": 2, "cwd": cwd});
-    let said = json!({"type": "message", "id": "m", "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": "x"}});
-    put(&droid.join(format!("{}.jsonl", id(3))), lines(&[start(&id(3), ""), said.clone()]));
-    put(&droid.join(format!("{}.jsonl", id(4))), lines(&[start(&id(4), "/usr/lib"), said]));
+    let entry = json!({"type": "message", "id": "m", "timestamp": "2026-02-01T10:00:00Z", "message": {"role": "user", "content": "x"}});
+    put(&droid.join(format!("{}.jsonl", id(3))), lines(&[start(&id(3), ""), entry.clone()]));
+    put(&droid.join(format!("{}.jsonl", id(4))), lines(&[start(&id(4), "/usr/lib"), entry]));
     forget(&world.home(), DIR);
     for (n, expected) in [(1, None), (2, Some("/usr/lib")), (3, None), (4, Some("/usr/lib"))] {
         let shown: Details = world.rejoin(["show", &id(n), "--json"]).code(0).json();

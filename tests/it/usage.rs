@@ -1,4 +1,4 @@
-//! Mistakes on the command line: each answer says what to type instead, in the words of rejoin.
+//! Mistakes on the command line: each answer says what to type instead, in the terms of rejoin.
 
 use serde_json::Value;
 
@@ -35,8 +35,8 @@ fn invalid_value_error_says_what_to_type() {
         ),
         ("cleanup --max-total big", "for '--max-total <SIZE>': use a number of bytes, or a size such as 500M"),
     ] {
-        let said = world.rejoin(line.split(' ')).code(2).stdout_eq("").stderr();
-        assert!(said.contains(expected), "{line}: {said}");
+        let stderr = world.rejoin(line.split(' ')).code(2).stdout_eq("").stderr();
+        assert!(stderr.contains(expected), "{line}: {stderr}");
     }
 }
 
@@ -77,16 +77,16 @@ fn foreign_command_name_suggests_command() {
             "error: unrecognized subcommand '{word}'\n\n  tip: `rejoin {instead}` does that\n\nUsage: rejoin [OPTIONS] <COMMAND>\n"
         );
         for args in [&[word][..], &[word, "relay"]] {
-            let said = world.rejoin(args).code(2).stdout_eq("").stderr();
-            assert!(said.starts_with(&expected), "{args:?}: {said}");
+            let stderr = world.rejoin(args).code(2).stdout_eq("").stderr();
+            assert!(stderr.starts_with(&expected), "{args:?}: {stderr}");
         }
         let verb = instead.split(' ').next().unwrap_or_default();
-        let said = world.rejoin(["help", word]).code(2).stderr();
-        assert!(said.contains(&format!("run `rejoin help {verb}`")), "{word}: {said}");
+        let stderr = world.rejoin(["help", word]).code(2).stderr();
+        assert!(stderr.contains(&format!("run `rejoin help {verb}`")), "{word}: {stderr}");
     }
-    let said = world.rejoin(["frobnicate"]).code(2).stderr();
+    let stderr = world.rejoin(["frobnicate"]).code(2).stderr();
     let tip = "  tip: `rejoin search frobnicate --pick` looks for it in every session\n";
-    assert!(said.starts_with(&format!("error: unrecognized subcommand 'frobnicate'\n\n{tip}\nUsage: ")), "{said}");
+    assert!(stderr.starts_with(&format!("error: unrecognized subcommand 'frobnicate'\n\n{tip}\nUsage: ")), "{stderr}");
 }
 
 #[test]

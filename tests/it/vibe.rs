@@ -55,7 +55,7 @@ fn killed_prompt_is_read_from_journal() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
-    // It may be killed before the prompt is added to the conversation.
+    // The program may be killed before it adds the prompt to the conversation.
     let session = listed(Vibe::session(id(1)).reserved("only announced"));
     assert_eq!(said(&session), (None, Some("only announced"), Some(1), Some(0)));
     let queued = json!({"method": "turn/start", "params": {"entries": [{"role": "user", "content": [{"type": "text", "text": "typed"}]}]}});
@@ -154,7 +154,7 @@ fn older_directories_use_id_of_meta_file() {
     assert_eq!(details.active_at.as_deref(), Some("2026-02-01T11:00:00.5Z"));
     assert_eq!(transcript(session.clone()), ["fix the parser", "I will.", "bash {}", "bash → a.txt"]);
     assert_eq!(listed(session.clone().meta("parent_session_id", json!(id(9)))).kind, Kind::Fork);
-    // The prefix is a setting, and the id may come late.
+    // The prefix is a setting, and the id may be at the end.
     assert_eq!(listed(session.named("my_own_20260101_235959_00000001")).id, id(1));
 }
 
@@ -236,7 +236,7 @@ fn session_is_live_while_lock_is_held() {
     assert_eq!(liveness(), Liveness::Live);
     world.rejoin(["resume", &id(1)]).code(7);
     assert!(world.launched().is_none());
-    // The note is only used if the system has no information.
+    // The record is used only if the system has no information about processes.
     note(json!("x"));
     assert_ne!(liveness(), Liveness::Idle);
     drop(file);

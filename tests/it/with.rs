@@ -9,7 +9,7 @@ use crate::contract::ResumePlan;
 use crate::fixtures::{Claude, Codex, Pi, id};
 use crate::world::{World, start_of};
 
-/// A world with Claude Code, Codex and Gemini CLI, and a session of Claude Code in a directory.
+/// Creates a world with Claude Code, Codex and Gemini CLI, and a session of Claude Code in a directory.
 fn world(session: impl FnOnce(Claude) -> Claude) -> (World, PathBuf, PathBuf) {
     let world = World::with_agents();
     world.install("codex", "");
@@ -70,8 +70,8 @@ fn other_agent_gets_briefing_and_whole_transcript() {
     assert!(whole.starts_with("# Find the leak\n") && whole.contains("first prompt") && whole.contains("valgrind"));
     assert_eq!((mode(&file), mode(file.parent().expect("a directory"))), (0o600, 0o700));
     assert_eq!(std::fs::read(&transcript).expect("a transcript"), before, "the session is only read");
-    let said = answer.stderr();
-    assert!(said.contains("Starting codex in ") && said.contains("briefing on claude session"), "{said}");
+    let stderr = answer.stderr();
+    assert!(stderr.contains("Starting codex in ") && stderr.contains("briefing on claude session"), "{stderr}");
 
     let log = world.rejoin(["resume", "--last-launch"]).code(0).stdout();
     assert!(log.contains("codex") && log.contains("claude-") && !log.contains("pool.c"), "{log}");
@@ -178,7 +178,7 @@ fn new_session_is_linked_to_original() {
     let shown = world.rejoin(["show", &id(2)]).code(0).stdout();
     assert!(shown.contains(&format!("  continues     claude {}\n", id(1))), "{shown}");
 
-    // A printed command links its session, too. Without the file, the text is ordinary text.
+    // A printed command links its session, too. Without the file, the text is an ordinary prompt.
     std::fs::remove_file(&links[0]).expect("a file");
     assert_eq!(
         world.rejoin(["list", "--json"]).sessions().iter().filter(|session| session.continues.is_some()).count(),
@@ -227,8 +227,8 @@ fn briefing_reads_session_in_use() {
     );
     world.rejoin(["resume", &id(1)]).code(7);
     let answer = world.rejoin(["resume", &id(1), "--with", "codex"]).code(0);
-    let said = format!("claude session {} is in use by process {pid}; it is read as it is now", id(1));
-    assert!(answer.stderr().contains(&said), "{}", answer.stderr());
+    let warning = format!("claude session {} is in use by process {pid}; it is read as it is now", id(1));
+    assert!(answer.stderr().contains(&warning), "{}", answer.stderr());
     assert!(world.launched().is_some());
 }
 

@@ -16,7 +16,7 @@ struct Trees {
 }
 
 impl Trees {
-    /// Creates them below a directory for worktrees; `None` if git is not installed.
+    /// Creates the repository below a directory for worktrees; `None` if git is not installed.
     #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
     fn new(among: &str) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
@@ -44,7 +44,7 @@ impl Trees {
         self.world.from(&self.repository).run("git", names.iter().chain(args)).code(0);
     }
 
-    /// Creates a program that records its runs, and passes its input on.
+    /// Creates a program that records its runs, and passes its input through.
     fn noting(&self, name: &str) -> String {
         let ran = self.ran(name);
         let script = format!("touch '{}'\ncat", ran.display());
@@ -85,7 +85,7 @@ fn a_deleted_worktree_is_recreated_on_its_branch() {
     let plan: contract::ResumePlan = trees.resume(&["--recreate-worktree", "--json"]).code(0).json();
     assert_eq!(plan.worktree.expect("a worktree").branch.as_deref(), Some("feature"));
     assert!(plan.refusals.is_empty() && !trees.worktree.exists());
-    // No question can be asked, so nothing is created.
+    // Without a terminal, git must not be asked, so nothing is created.
     let unasked = trees.resume(&["--recreate-worktree"]).code(2).stderr();
     assert!(unasked.contains("--recreate-worktree --yes"), "{unasked}");
     assert!(!trees.worktree.exists());
@@ -94,7 +94,7 @@ fn a_deleted_worktree_is_recreated_on_its_branch() {
     let launch = trees.world.launched().expect("a launch");
     assert_eq!((launch.cwd, trees.head().as_str()), (trees.worktree.clone(), "feature"));
     assert_eq!(std::fs::read_to_string(trees.worktree.join("README")).expect("a file"), "one\n");
-    // It exists now, so there is nothing to create.
+    // The worktree exists now, so there is nothing to create.
     trees.resume(&["--recreate-worktree"]).code(0);
 }
 
@@ -116,9 +116,9 @@ fn recreate_worktree_asks_for_confirmation() {
     let mut seat = Seat::run(&command, 100, 24);
     seat.sees("on branch feature. Its hooks are not run.");
     seat.types("n\r");
-    let (status, said) = seat.ends();
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("Nothing was changed.") && !trees.worktree.exists(), "{said}");
+    let (status, screen) = seat.ends();
+    assert_eq!(status, Some(1), "{screen}");
+    assert!(screen.contains("Nothing was changed.") && !trees.worktree.exists(), "{screen}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn git_filters_of_repository_run_only_on_trust() {
     std::fs::write(trees.repository.join(".git/info/attributes"), "* filter=mine\n").expect("a file");
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let smudge = trees.noting("smudge");
-    // Those of the user, such as git-lfs, are the user's own.
+    // Filters in the user's own config, such as git-lfs, are trusted.
     trees.git(&["config", "--global", "filter.mine.smudge", &smudge]);
     trees.resume(&["--recreate-worktree", "--yes"]).code(0);
     assert!(trees.ran("smudge").exists());

@@ -1,5 +1,4 @@
-//! A separate world for each test: a home, programs on the path, an environment that has nothing else, and a stopped
-//! clock.
+//! A separate world for each test: a home, programs on PATH, an environment with nothing else, and a stopped clock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +15,7 @@ use crate::contract;
 use crate::contract::changes::Change;
 use crate::fixtures::{Fixture, claude_slug, put};
 
-/// The time that counts as now in every test.
+/// The current time in every test.
 pub(crate) const NOW: &str = "2026-03-01T12:00:00Z";
 
 /// The program that is tested.
@@ -37,7 +36,7 @@ printf '%s' "$(pwd -P; printf x)" > "$record/cwd"
 cat "/proc/$$/environ" > "$record/environment" 2>/dev/null || env -0 > "$record/environment"
 "#;
 
-/// The real Amplifier's action on a resume: it files the session under the directory that it runs in.
+/// Files the session under its working directory, as the real Amplifier does on a resume.
 const AMPLIFIER: &str = r#"
 slug=$(pwd -P | tr '/' '-')
 session="$HOME/.amplifier/projects/$slug/sessions/$3"
@@ -45,17 +44,17 @@ mkdir -p "$session"
 printf '{"ts": "2026-03-01T12:00:00.000+00:00", "event": "session:resume", "session_id": "%s", "data": {}}\n' "$3" >> "$session/events.jsonl"
 "#;
 
-/// Returns whether every case of the longest loops is tried, as by `.ci/full`; otherwise they try a fixed sample.
+/// Returns whether every case of the longest loops is tested, as in `.ci/full`; otherwise a fixed sample is.
 pub(crate) fn tries_every_case() -> bool {
     std::env::var_os("REJOIN_FULL").is_some()
 }
 
-/// Returns the distance between the cases that a loop tries: 1, or `sampled` if it tries a sample.
+/// Returns the distance between the cases that a loop tests: 1, or `sampled` for a sample.
 pub(crate) fn stride(sampled: usize) -> usize {
     if tries_every_case() { 1 } else { sampled }
 }
 
-/// Returns whether a loop tries its case with this number: every one, or only the multiples of `sampled`.
+/// Returns whether a loop tests its case with this number: all, or only the multiples of `sampled`.
 pub(crate) fn is_tried(case: usize, sampled: usize) -> bool {
     case.is_multiple_of(stride(sampled))
 }
@@ -77,8 +76,8 @@ pub(crate) struct World {
     has_processes: AtomicBool,
 }
 
-/// Draws a name without vowels, digits and `b`, so that no search text of a test occurs in it by chance, also loosely:
-/// the letters of `bskt` did.
+/// Returns a random name without vowels, digits and `b`, so that no search text of a test occurs in it by chance, not
+/// even loosely: the letters of `bskt` did.
 fn drawn_name() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     let mut number = RandomState::new().hash_one(std::process::id());
@@ -96,7 +95,7 @@ impl World {
         Self::below(&fastest_dir())
     }
 
-    /// Creates one on the disk itself, for tests of it.
+    /// Creates a world on the disk, for tests of the disk.
     pub(crate) fn on_disk() -> Self {
         Self::below(&std::env::temp_dir())
     }
@@ -124,22 +123,22 @@ impl World {
         world
     }
 
-    /// Lets Claude Code keep its sessions for ten years; by default it deletes those of the fixtures within seven days.
+    /// Sets the period of Claude Code to ten years; by default it deletes the fixtures' sessions within seven days.
     pub(crate) fn keeping(self) -> Self {
         put(&self.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
         self
     }
 
-    /// Puts a program on the path that records its start and then runs `script`.
+    /// Puts a program on PATH that records its start and then runs `script`.
     pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
         let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
         let program = self.path.join("bin").join(name);
-        // If it is a link to a program elsewhere, that one would be overwritten.
+        // If the program is a link, writing would change its target.
         if program.is_symlink() {
             std::fs::remove_file(&program).expect("a link that goes");
         }
-        // Another process writes it: a child that another test starts at this moment would inherit a file that is open
-        // for writing here, and such a file cannot be run.
+        // Another process writes the program: a child that another test starts at this moment would inherit a file that
+        // is open for writing here, and such a file cannot be run.
         let mut writer = Command::new("sh")
             .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
             .arg(&program)
@@ -206,12 +205,12 @@ impl World {
         self.from(self.path.join("elsewhere")).rejoin(args)
     }
 
-    /// Starts to describe a run from a directory.
+    /// Prepares a run in a directory.
     pub(crate) fn from(&self, dir: impl AsRef<Path>) -> Call<'_> {
         Call { world: self, cwd: dir.as_ref().to_owned(), variables: Vec::new() }
     }
 
-    /// Starts to describe a run with a variable in the environment.
+    /// Prepares a run with a variable in the environment.
     pub(crate) fn with(&self, name: &str, value: impl AsRef<OsStr>) -> Call<'_> {
         self.from(self.path.join("elsewhere")).with(name, value)
     }
@@ -224,7 +223,7 @@ impl World {
         let pid = child.id();
         let waiter = std::thread::spawn(move || child.wait_with_output().expect("an end"));
         let mut peak = 0;
-        // The system forgets the peak when the program ends, so it is asked again and again.
+        // The system drops the peak when the program ends, so it is read repeatedly.
         while !waiter.is_finished() {
             peak = peak.max(memory_of(pid));
             std::thread::sleep(Duration::from_micros(200));
@@ -269,7 +268,7 @@ impl World {
         paths
     }
 
-    /// Returns how the agent was started, and forgets it.
+    /// Returns the recorded start of the agent, and removes the record.
     pub(crate) fn launched(&self) -> Option<Launch> {
         let record = self.path.join("launched");
         let read = |name: &str| std::fs::read(record.join(name)).ok();
@@ -372,7 +371,7 @@ impl Call<'_> {
         Answer { output, root, command: described }
     }
 
-    /// Runs the program with something on its standard input.
+    /// Runs the program with this text on its standard input.
     pub(crate) fn fed<S: AsRef<OsStr>>(
         self,
         args: impl IntoIterator<Item = S>,
@@ -395,7 +394,7 @@ impl Call<'_> {
         Answer { output, root, command: format!("{command:?}") }
     }
 
-    /// Runs any program in the same surroundings.
+    /// Runs any program in the same environment.
     pub(crate) fn run<S: AsRef<OsStr>>(self, program: impl AsRef<OsStr>, args: impl IntoIterator<Item = S>) -> Answer {
         let root = self.world.path.clone();
         let mut command = self.command(program);
@@ -407,7 +406,7 @@ impl Call<'_> {
     /// Runs the program under `strace` with these expressions, and returns its log, too.
     pub(crate) fn under_strace(self, expressions: &[&str], args: &[&str]) -> (Answer, String) {
         let log = self.world.root().join("strace.log");
-        // Only the traced calls stop the program, so it takes half the time.
+        // Only the traced calls stop the program, which halves the time.
         let fixed = ["-f", "--seccomp-bpf", "-y", "-qq", "-s", "300", "-o", log.to_str().expect("a path in UTF-8")];
         let expressions = expressions.iter().flat_map(|expression| ["-e", expression]);
         let program = [PROGRAM];
@@ -418,7 +417,7 @@ impl Call<'_> {
         (answer, noted)
     }
 
-    /// Runs a shell's command line with a terminal for both streams, without any typing.
+    /// Runs a command line in a shell, with a terminal for both streams and without input.
     pub(crate) fn types(self, shell: &str, line: &str, columns: u16) -> Answer {
         let world = self.world;
         let (terminal, other_end) = open_terminal(columns);
@@ -428,7 +427,7 @@ impl Call<'_> {
         world.read_terminal(terminal, command)
     }
 
-    /// Returns the command, for a test that does not just wait for it.
+    /// Returns the command, for a test that does more than wait for its end.
     pub(crate) fn command(self, program: impl AsRef<OsStr>) -> Command {
         let bin = self.world.path.join("bin");
         let mut path = bin.into_os_string();
@@ -443,7 +442,7 @@ impl Call<'_> {
             .env("PAGER", "")
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
-            // Not that of the machine: agents write output there.
+            // Not the directory of the machine: agents write output there.
             .env("TMPDIR", self.world.path.join("temporary"))
             .env("REJOIN_NOW", NOW)
             .envs(self.variables);
@@ -480,7 +479,7 @@ impl Answer {
         self.output.status.code()
     }
 
-    /// Returns whether it was killed.
+    /// Returns whether a signal killed the process.
     pub(crate) fn was_killed(&self) -> bool {
         use std::os::unix::process::ExitStatusExt as _;
         self.output.status.signal() == Some(9)
@@ -561,13 +560,13 @@ pub(crate) fn start_of(pid: u32) -> String {
     ps("lstart=", pid)
 }
 
-/// The most memory in KiB that the program may use: 64 MiB, less the 20 MiB that the code of a release build takes.
+/// The maximum memory of the program in KiB: 64 MiB, minus the 20 MiB that the code of a release build takes.
 pub(crate) const MAX_KIB: u64 = 44 * 1024;
 
-/// Returns the memory of a process in KiB without its code, because an unoptimised build has more code: the
-/// peak on Linux, its current memory elsewhere; 0 if it has ended, or until it runs its own program.
+/// Returns the memory of a process in KiB without its code, because an unoptimised build has more code: the peak on
+/// Linux, its current memory elsewhere; 0 if it has ended, or has not executed its own program yet.
 ///
-/// Until then it shares the memory of this test process, whose peak would be taken for its own.
+/// Until then it shares the memory of this test process, whose peak would be returned instead.
 pub(crate) fn memory_of(pid: u32) -> u64 {
     if !cfg!(target_os = "linux") {
         return ps("rss=", pid).parse().unwrap_or(0);
@@ -586,6 +585,6 @@ pub(crate) fn memory_of(pid: u32) -> u64 {
 
 fn ps(column: &str, pid: u32) -> String {
     let mut ps = Command::new("/bin/ps");
-    let said = ps.env("LC_ALL", "C").env("TZ", "UTC").args(["-o", column, "-p", &pid.to_string()]).output();
-    String::from_utf8(said.expect("ps").stdout).expect("text").trim().to_owned()
+    let ps_output = ps.env("LC_ALL", "C").env("TZ", "UTC").args(["-o", column, "-p", &pid.to_string()]).output();
+    String::from_utf8(ps_output.expect("ps").stdout).expect("text").trim().to_owned()
 }

@@ -54,10 +54,10 @@ pub fn reason(error: &io::Error) -> String {
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
-    /// Where.
+    /// The path that could not be read.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
-    /// Why.
+    /// The system's reason.
     pub reason: String,
 }
 

@@ -25,7 +25,7 @@ pub struct History {
 
 impl History {
     /// Checks whether a run of this name exists, readable or not.
-    pub fn has(&self, run: &str) -> bool {
+    pub fn has_run(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)
     }
@@ -58,8 +58,8 @@ impl History {
             history.problems.push(Problem { path: trash.join(name), reason: "there is no journal of it".to_owned() });
         }
         history.runs.sort_by(|one, other| order(&other.id).cmp(&order(&one.id)));
-        // A clock that was slow for a moment does not make trash old. A clock that was fast keeps the trash of later
-        // runs young only until that time.
+        // A clock that was slow for a while does not make trash look old. A clock that was fast delays only the runs up
+        // to that time.
         let mut since = Timestamp::MIN;
         for run in history.runs.iter_mut().rev().filter(|run| run.at <= now) {
             since = since.max(run.at);

@@ -65,7 +65,7 @@ pub fn check(path: &Path, may_touch: MayTouch) -> io::Result<()> {
     Ok(())
 }
 
-/// Fails for a relative path: it would mean another place in another directory.
+/// Fails for a relative path, whose meaning depends on the current directory.
 fn absolute(path: &Path, may_touch: MayTouch) -> io::Result<&Path> {
     if path.is_relative() {
         return Err(io::ErrorKind::NotFound.into());

@@ -24,7 +24,7 @@ pub struct RunLock {
 
 impl RunLock {
     /// Acquires the lock in a directory, `dir`, waiting at most `patience` for another run to end.
-    pub fn take(
+    pub fn acquire(
         disk: &dyn Disk,
         dir: (&Handle, &Path),
         verb: &str,

@@ -6,11 +6,11 @@
 pub enum ItemResult {
     /// Done; in a dry run, it would be.
     Done,
-    /// Already as requested, or outside the request.
+    /// The path was already as requested, or outside the request.
     Unchanged,
-    /// Left alone, because it changed after the plan was made.
+    /// Skipped, because the path changed after the plan was made.
     Skipped(String),
-    /// Cannot be done, for this reason; was not tried.
+    /// Not tried, because the item cannot be done.
     Refused(String),
     /// Failed, for this reason, and left no traces. A failed undo is done in part.
     Failed(String),

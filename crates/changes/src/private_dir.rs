@@ -43,7 +43,7 @@ impl PrivateDir {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made.map_err(fail)?,
             }
-            match hold(&disk, (&handle, &name)) {
+            match lock_dir(&disk, (&handle, &name)) {
                 Ok(Some(dir)) => return Ok(Self { path, disk, base: handle, name, dir }),
                 // A run that removes leftovers was faster.
                 Ok(None) => {}
@@ -80,10 +80,11 @@ pub fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
         if !name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        // The system's temporary directory is shared by all users.
+        // The system's temporary directory is shared with other users.
         let own = rustix::process::geteuid().as_raw();
-        let is_own = disk.look((base, &name)).is_ok_and(|look| look.kind == EntryKind::Dir && look.owner.0 == own);
-        if is_own && let Some(_lock) = hold(disk, (base, &name))? {
+        let is_own =
+            disk.read_metadata((base, &name)).is_ok_and(|look| look.kind == EntryKind::Dir && look.owner.0 == own);
+        if is_own && let Some(_lock) = lock_dir(disk, (base, &name))? {
             tree::remove(disk, (base, &name))?;
         }
     }
@@ -91,7 +92,7 @@ pub fn clear_left(disk: &dyn Disk, base: &Handle) -> io::Result<()> {
 }
 
 /// Locks a directory for this process; `None` if another process holds it, or it is gone.
-fn hold(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<Handle>> {
+fn lock_dir(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<Handle>> {
     let held = match disk.open(at, For::Dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         held => held?,

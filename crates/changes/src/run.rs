@@ -83,7 +83,7 @@ struct RunWork<'a> {
 
 /// The recorded plan of an item.
 enum RecordedPlan {
-    /// Follows from the steps alone, so that it need not be held for each of many items.
+    /// The records follow from the steps, so they are not kept in memory for each item.
     Plain,
     /// Records of the steps, made when they were planned.
     Steps(Vec<StepRecord>),
@@ -92,7 +92,7 @@ enum RecordedPlan {
 }
 
 impl RunWork<'_> {
-    /// Records the whole plan before the first change.
+    /// Writes the whole plan to the journal before the first change.
     fn plan(&mut self, items: &[RunItem<'_>]) -> Result<Vec<RecordedPlan>, PathError> {
         let mut planned = Vec::with_capacity(items.len());
         for (number, item) in items.iter().enumerate() {

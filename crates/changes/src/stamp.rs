@@ -57,19 +57,19 @@ mod tree_digest {
 ///
 /// Anything other than a file or directory is an error, and so is a directory with a mount point in it: neither can be
 /// moved as a whole.
-pub fn take(disk: &dyn Disk, path: &Path) -> Result<Stamp, PathError> {
+pub fn take_stamp(disk: &dyn Disk, path: &Path) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let (dir, name) = disk::open_parent(disk, path).map_err(fail)?;
     take_on(disk, (&dir, &name), path).map_err(fail)
 }
 
-/// Takes the stamp of an entry in an open directory, like [`take`]; errors name its `path`.
+/// Takes the stamp of an entry in an open directory, like [`take_stamp`]; errors name its `path`.
 pub fn take_on(disk: &dyn Disk, (dir, name): NameInDir<'_>, path: &Path) -> io::Result<Stamp> {
     let parent = disk.look_at(dir)?.identity;
-    of(disk, (dir, name), path, parent, &mut |_, _| {})
+    stamp_of(disk, (dir, name), path, parent, &mut |_, _| {})
 }
 
-/// Takes the stamp of a path like [`take`], in a directory with this device and inode; calls `see` with every file.
+/// Takes the stamp of a path like [`take_stamp`], in a directory with this device and inode; calls `see` with every file.
 pub fn take_in(
     disk: &dyn Disk,
     path: &Path,
@@ -78,26 +78,26 @@ pub fn take_in(
 ) -> Result<Stamp, PathError> {
     let fail = |error| PathError::new("look at", path, error);
     let (dir, name) = disk::open_parent(disk, path).map_err(fail)?;
-    of(disk, (&dir, &name), path, parent, see).map_err(fail)
+    stamp_of(disk, (&dir, &name), path, parent, see).map_err(fail)
 }
 
-/// Takes the stamp of a path like [`take`]; `None` if it does not exist.
+/// Takes the stamp of a path like [`take_stamp`]; `None` if it does not exist.
 pub fn take_if_present(disk: &dyn Disk, path: &Path) -> Result<Option<Stamp>, PathError> {
-    match take(disk, path) {
+    match take_stamp(disk, path) {
         Ok(stamp) => Ok(Some(stamp)),
         Err(error) if is_absent(error.kind()) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn of(
+fn stamp_of(
     disk: &dyn Disk,
     at: NameInDir<'_>,
     path: &Path,
     parent: (u64, u64),
     see: &mut dyn FnMut(&Path, &EntryMetadata),
 ) -> io::Result<Stamp> {
-    let look = disk.look(at)?;
+    let look = disk.read_metadata(at)?;
     let (device, inode) = look.identity;
     let mut stamp =
         Stamp { parent, device, inode, is_dir: false, size: look.size, modified: look.modified, tree: None };
@@ -162,7 +162,7 @@ pub fn each_below(
             }
             continue;
         };
-        let look = disk.look((way.here()?, &name))?;
+        let look = disk.read_metadata((way.here()?, &name))?;
         path.push(&name);
         see(&path, &look)?;
         if look.kind == EntryKind::Dir {
@@ -211,22 +211,22 @@ mod tests {
         let entry = dir.path().join("s");
         std::fs::create_dir_all(entry.join("deep")).expect("a directory");
         std::fs::write(entry.join("deep/a"), "one").expect("a file");
-        let first = take(&SYSTEM, &entry).expect("a stamp");
-        assert_eq!(first, take(&SYSTEM, &entry).expect("a stamp"));
+        let first = take_stamp(&SYSTEM, &entry).expect("a stamp");
+        assert_eq!(first, take_stamp(&SYSTEM, &entry).expect("a stamp"));
         assert_eq!(first.size, 3);
 
         std::fs::write(entry.join("deep/a"), "two!").expect("a file");
-        let second = take(&SYSTEM, &entry).expect("a stamp");
+        let second = take_stamp(&SYSTEM, &entry).expect("a stamp");
         assert_ne!(first.tree, second.tree);
         std::fs::write(entry.join("b"), "").expect("a file");
-        assert_ne!(second.tree, take(&SYSTEM, &entry).expect("a stamp").tree);
+        assert_ne!(second.tree, take_stamp(&SYSTEM, &entry).expect("a stamp").tree);
     }
 
     #[test]
     fn stamp_refuses_link_and_skips_missing_path() {
         let dir = tempfile::tempdir().expect("a directory");
         std::os::unix::fs::symlink("/etc", dir.path().join("link")).expect("a link");
-        let error = take(&SYSTEM, &dir.path().join("link")).expect_err("a refusal");
+        let error = take_stamp(&SYSTEM, &dir.path().join("link")).expect_err("a refusal");
         assert!(error.to_string().contains("symbolic link"), "{error}");
         assert_eq!(take_if_present(&SYSTEM, &dir.path().join("none")).expect("nothing"), None);
     }

@@ -43,7 +43,7 @@ impl StateDir {
             |path: &Path| disk::make_own_dirs(&*disk, path).map_err(|error| PathError::new("create", path, error));
         let state = make(&path)?;
         let (runs, trash) = (make(&path.join("runs"))?, make(&path.join("trash"))?);
-        let lock = RunLock::take(&*disk, (&state, &path), verb, now, patience)?;
+        let lock = RunLock::acquire(&*disk, (&state, &path), verb, now, patience)?;
         let state_dir = Self { disk, path, state, runs, trash, bounds, _lock: lock };
         // A killed run may have left prepared files, and no other run is active now.
         state_dir.clear_ready().map_err(|error| PathError::new("remove", &state_dir.path.join(READY), error))?;

@@ -112,7 +112,7 @@ impl Purge {
         match self {
             Self::All => true,
             Self::Before(time) => kept_since.is_some_and(|since| since < *time),
-            Self::Runs(names) => names.iter().any(|wanted| wanted == name),
+            Self::Runs(names) => names.iter().any(|requested| requested == name),
         }
     }
 }

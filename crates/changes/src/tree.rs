@@ -20,7 +20,7 @@ fn names(disk: &dyn Disk, way: &Descent<'_>) -> io::Result<IntoIter<OsString>> {
 
 /// Copies a file or a directory with its contents to a free path, and syncs it.
 pub fn copy(disk: &dyn Disk, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Result<()> {
-    let look = disk.look(from)?;
+    let look = disk.read_metadata(from)?;
     if look.kind != EntryKind::Dir {
         return copy_leaf(disk, &look, from, to);
     }
@@ -29,7 +29,7 @@ pub fn copy(disk: &dyn Disk, from: NameInDir<'_>, to: NameInDir<'_>) -> io::Resu
     let mut pending = vec![(to.1.to_owned(), look, names(disk, &source)?)];
     while let Some((_, _, names_left)) = pending.last_mut() {
         if let Some(name) = names_left.next() {
-            let look = disk.look((source.here()?, &name))?;
+            let look = disk.read_metadata((source.here()?, &name))?;
             let to = (target.here()?, name.as_os_str());
             if look.kind != EntryKind::Dir {
                 copy_leaf(disk, &look, (source.here()?, &name), to)?;
@@ -130,7 +130,7 @@ pub fn is_same(disk: &dyn Disk, one: NameInDir<'_>, other: NameInDir<'_>) -> io:
 
 /// Compares two entries other than directories, or the modes of directories; `None` if their contents decide.
 fn is_same_leaf(disk: &dyn Disk, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<Option<bool>> {
-    let (ours, theirs) = (disk.look(one)?, disk.look(other)?);
+    let (ours, theirs) = (disk.read_metadata(one)?, disk.read_metadata(other)?);
     if ours.kind != theirs.kind || (ours.kind != EntryKind::Symlink && ours.mode != theirs.mode) {
         return Ok(Some(false));
     }
@@ -184,7 +184,7 @@ pub fn remove(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<()> {
     let mut pending = vec![(at.1.to_owned(), names(disk, &way)?)];
     while let Some((_, names_left)) = pending.last_mut() {
         if let Some(name) = names_left.next() {
-            let look = disk.look((way.here()?, &name))?;
+            let look = disk.read_metadata((way.here()?, &name))?;
             if look.kind == EntryKind::Dir {
                 may_be_emptied(disk, &look, (way.here()?, &name))?;
                 way.down(&name)?;
@@ -212,7 +212,7 @@ fn may_be_emptied(disk: &dyn Disk, look: &EntryMetadata, at: NameInDir<'_>) -> i
 
 /// Returns the size of a file, or of all readable files in a directory, in bytes.
 pub fn size(disk: &dyn Disk, at: NameInDir<'_>) -> u64 {
-    let Ok(look) = disk.look(at) else { return 0 };
+    let Ok(look) = disk.read_metadata(at) else { return 0 };
     if look.kind != EntryKind::Dir {
         return look.size;
     }
@@ -240,7 +240,7 @@ mod tests {
             for at in 1.. {
                 let memory = Memory::new();
                 for path in ["/a/x/sub/deep/f", "/a/x/sub/g", "/a/x/h", "/out/sub/deep/f", "/out/deep/f", "/out/f"] {
-                    memory.actor().put(path, path);
+                    memory.actor().save_file(path, path);
                 }
                 let disk = memory.shared();
                 let (dir, name) = open_parent(&*disk, "/a/x".as_ref()).expect("a directory");

@@ -1,5 +1,5 @@
 //! Aider: `.aider.chat.history.md` at the root of each project, to which every start of the program appends. There are
-//! no ids, so the path is the id; and no list names the files, so they are searched for in the directories of other
+//! no ids, so the path is the id. No list names the files, so they are searched for in the directories of other
 //! sessions.
 //!
 //! Facts: measured on 0.86.2.
@@ -35,12 +35,12 @@ const MAX_EMPTY: u64 = 1024;
 /// Number of bytes at the end that are searched for the model.
 const TAIL: usize = 64 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Aider.
 pub(super) struct Aider;
 
 impl Reading for Aider {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        // During a restore, a project is the store.
+        // During a restore, the project is the store.
         let path = only.map_or_else(|| store.root.join(HISTORY), PathBuf::from);
         let dir = path.parent().filter(|_| path.is_absolute() && path.file_name() == Some(OsStr::new(HISTORY)));
         let mut found = Found::default();
@@ -68,10 +68,10 @@ impl Reading for Aider {
         while start.prompt.is_none()
             && let Some(line) = lines.next_line()?
         {
-            feed(&mut history, &line, &mut number, &mut |piece| start.see(piece));
+            feed(&mut history, &line, &mut number, &mut |piece| start.add_piece(piece));
         }
-        history.end(&mut |piece| start.see(piece));
-        // The program prints the model at each start.
+        history.end(&mut |piece| start.add_piece(piece));
+        // The program prints the model at every start.
         let (mut model, mut bytes) = (None, 0);
         file.lines_backward(|line, _| {
             bytes += line.len();
@@ -180,7 +180,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn see(&mut self, piece: HistoryPiece) {
+    fn add_piece(&mut self, piece: HistoryPiece) {
         match piece {
             HistoryPiece::Start(at) => self.at = self.at.take().or(Some(at)),
             HistoryPiece::Prompt(prompt) => self.prompt = self.prompt.take().or(Some(prompt)),
@@ -207,7 +207,7 @@ fn each_piece(path: &Path, see: &mut dyn FnMut(HistoryPiece) -> ControlFlow<()>)
         }
     }
     history.end(&mut |piece| pieces.push(piece));
-    // This is the end, so a break needs no handling.
+    // This is the last piece, so a break needs no handling.
     let _ = pieces.into_iter().try_for_each(see);
     Ok(())
 }
@@ -220,7 +220,7 @@ fn feed(history: &mut HistorySplitter, line: &Line<'_>, number: &mut u64, see: &
     history.line(&String::from_utf8_lossy(line.bytes), see);
 }
 
-/// Finds the history of a directory. Each directory is a separate store: Aider keeps no other files in it.
+/// Finds the history of a directory. Each directory is a separate store: Aider stores no other sessions in it.
 fn in_project(dir: &Path, found: &mut Found) {
     let path = dir.join(HISTORY);
     let Ok(metadata) = reach::symlink_metadata(&path) else { return };

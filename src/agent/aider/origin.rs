@@ -6,9 +6,9 @@
 use crate::agent::prelude::*;
 use memchr::memmem;
 
-/// A larger index would list millions of files.
+/// Maximum size of an index; a larger one would list millions of files.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;
-/// A `.git` that is a file holds one path.
+/// Maximum size of a `.git` file, which contains one path.
 const MAX_LINK: u64 = 16 * 1024;
 
 /// Returns whether a file is at the root of a git work tree that does not track it; `false` if that cannot be
@@ -17,7 +17,7 @@ pub(super) fn is_untracked(dir: &Path, name: &str) -> bool {
     let Some(git_dir) = git_dir(dir) else { return false };
     match fsio::read_if_present(&git_dir.join("index"), MAX_INDEX) {
         Ok(Some(index)) => lists_all(&index) && memmem::find(&index, name.as_bytes()).is_none(),
-        // No file was ever added.
+        // No file was ever added to the index.
         Ok(None) => reach::is_file(&git_dir.join("HEAD")),
         Err(_) => false,
     }

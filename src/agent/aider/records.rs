@@ -16,7 +16,7 @@ const MAX_TEXT: usize = 4 * 1024 * 1024;
 /// A piece of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HistoryPiece {
-    /// The program was started, at a local time.
+    /// A start of the program, at a local time.
     Start(String),
     /// The model of the following answers.
     Model(String),
@@ -44,7 +44,7 @@ enum AiderBlock {
 pub(super) struct HistorySplitter {
     has_begun: bool,
     is_command_line: bool,
-    /// Set during the output that the program prints at each start.
+    /// Set during the output that the program prints at every start.
     is_head: bool,
     block: AiderBlock,
     text: String,
@@ -69,11 +69,11 @@ impl HistorySplitter {
         } else if let Some(prompt) = line.strip_prefix("#### ").and_then(|prompt| prompt.strip_suffix(BLANKS)) {
             self.take_up(AiderBlock::Prompt, see);
             self.add(prompt);
-        } else if let Some(said) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
+        } else if let Some(output_line) = line.strip_prefix('>').filter(|_| line.ends_with(BLANKS)) {
             self.take_up(AiderBlock::Output, see);
-            self.output(said.trim(), see);
-        } else if let Some(said) = line.strip_prefix("> ").filter(|_| self.block == AiderBlock::Output) {
-            self.add(said);
+            self.output(output_line.trim(), see);
+        } else if let Some(output_line) = line.strip_prefix("> ").filter(|_| self.block == AiderBlock::Output) {
+            self.add(output_line);
             self.block = AiderBlock::OpenOutput;
         } else if !line.trim().is_empty() || self.block == AiderBlock::Answer {
             self.take_up(AiderBlock::Answer, see);
@@ -98,13 +98,13 @@ impl HistorySplitter {
         }
     }
 
-    fn output(&mut self, said: &str, see: &mut dyn FnMut(HistoryPiece)) {
-        if let Some(model) = said.strip_prefix("Model: ") {
+    fn output(&mut self, output_line: &str, see: &mut dyn FnMut(HistoryPiece)) {
+        if let Some(model) = output_line.strip_prefix("Model: ") {
             see(HistoryPiece::Model(model.split(" with ").next().unwrap_or(model).to_owned()));
         }
         // Costs follow each answer.
-        if !self.is_head && !said.starts_with("Tokens: ") && !said.is_empty() {
-            self.add(said);
+        if !self.is_head && !output_line.starts_with("Tokens: ") && !output_line.is_empty() {
+            self.add(output_line);
         }
     }
 

@@ -26,16 +26,16 @@ struct AiderCosts {
 
 impl AiderCosts {
     fn line(&mut self, line: &str) {
-        let said = line.strip_prefix("> ").filter(|said| said.starts_with("Tokens: "));
+        let tokens_line = line.strip_prefix("> ").filter(|tokens_line| tokens_line.starts_with("Tokens: "));
         if line.starts_with(START) {
             (self.earlier, self.since_start) = (self.sum(), None);
-        } else if let Some(said) = said.or(Some(line).filter(|_| self.is_of_tokens))
-            && let Some(cost) = since_start(said)
+        } else if let Some(costs_line) = tokens_line.or(Some(line).filter(|_| self.is_of_tokens))
+            && let Some(cost) = since_start(costs_line)
         {
-            // The cost only grows, and the sum of the answers has more rounding errors.
+            // The printed total only grows, and a sum of the answers has more rounding errors.
             self.since_start = self.since_start.max(Some(cost));
         }
-        self.is_of_tokens = said.is_some();
+        self.is_of_tokens = tokens_line.is_some();
     }
 
     fn sum(&self) -> Option<Cost> {
@@ -44,8 +44,8 @@ impl AiderCosts {
 }
 
 /// Parses the cost since the start: `Cost: $0.01 message, $0.02 session.`
-fn since_start(said: &str) -> Option<Cost> {
-    let (_, costs) = said.strip_suffix(BLANKS)?.rsplit_once("Cost: $")?;
+fn since_start(line: &str) -> Option<Cost> {
+    let (_, costs) = line.strip_suffix(BLANKS)?.rsplit_once("Cost: $")?;
     let (_, cost) = costs.strip_suffix(" session.")?.split_once(" message, $")?;
     Cost::from_dollars(cost.parse().ok()?)
 }

@@ -13,7 +13,7 @@ use crate::agent::prelude::*;
 use crate::format::json::epoch;
 use records::DOCUMENT;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Amp.
 pub(super) struct Amp;
 
 impl Reading for Amp {

@@ -21,7 +21,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let role = match inner::<Text<'_>>(role).get()? {
         "user" => Role::User,
         "assistant" => Role::Assistant,
-        // A summary of a thread.
+        // A summary of the thread.
         _ => Role::System,
     };
     let mut turn = Turn::new(role, at);
@@ -29,7 +29,7 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     for block in list(content) {
         let [kind, text, name] = texts_in(Some(block), ["type", "text", "name"]);
         match kind.get() {
-            Some("text") => turn.say(text.get().unwrap_or_default()),
+            Some("text") => turn.add_text(text.get().unwrap_or_default()),
             Some("tool_use") => turn.tool(call(name.filled(), member(Some(block), "input").map(RawValue::get))),
             Some("tool_result") => turn.tool(format!("→ {}", result(block))),
             _ => {}

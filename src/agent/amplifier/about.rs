@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About {
         ("/event", &["session:start", "session:resume", "session:end", "session:fork", "session:config"]),
         ("/role", &["system", "developer"]),
     ],
-    // Sources of modules in the settings of one session, and in the snapshots of older versions.
+    // The settings of a session, and the snapshots of older versions, name sources of modules.
     runs: &["settings.yaml", "config.md", "config.md.backup", "profile.md", "profile.toml"],
     is_state: super::upkeep::is_state,
     refuses_bytes: true,

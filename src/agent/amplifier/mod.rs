@@ -25,12 +25,12 @@ use crate::format::jsonl::{each_line, each_message};
 use crate::session::branches::BranchFilter;
 use records::{EventLine, PointerRecord, TranscriptLine};
 
-/// Sub-sessions keep their whole configuration in metadata.json, so it can be large.
+/// Maximum size of metadata.json, which contains the whole configuration of sub-agents.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
 /// Length of the prefix of an id that the client prints.
 const PRINTED_ID: usize = 8;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Amplifier.
 pub(super) struct Amplifier;
 
 impl Reading for Amplifier {

@@ -65,7 +65,7 @@ impl<'a> AmplifierReader<'a> {
             if !self.files.contains_key(name) {
                 continue;
             }
-            // Its facts are lost if it is unreadable, but the conversation still exists.
+            // If the file is unreadable, its facts are lost, but the conversation still exists.
             match fsio::read_bounded(&self.path(name), MAX_METADATA) {
                 Ok(bytes) => {
                     self.note_size(name, bytes.len() as u64);
@@ -92,7 +92,7 @@ impl<'a> AmplifierReader<'a> {
         }
         self.created.extend(metadata.created.instant().map(|at| Fact::new(at, "metadata")));
         if let Some(dir) = metadata.working_dir.filled() {
-            // Every resume overwrites it, so it is the last directory of the session.
+            // Every resume overwrites the directory, so it is the last one of the session.
             let expanded = self.context.env.expand(Path::new(dir));
             self.copy.last_dir = Some(Fact::new(expanded, "metadata"));
             self.add_evidence(dir, "metadata", name);
@@ -188,7 +188,7 @@ impl<'a> AmplifierReader<'a> {
         let name = session_info::FILE_NAME;
         let read = match self.copy.place.path.join(name) {
             path if self.files.contains_key(name) => fsio::read_if_present(&path, session_info::MAX_BYTES),
-            // An entry of this name is not a file, or is a link that is not followed.
+            // The entry is not a file, or is a link that is not followed.
             path if path.symlink_metadata().is_ok() => fsio::read_bounded(&path, 0).map(Some),
             _ => Ok(None),
         };
@@ -197,7 +197,7 @@ impl<'a> AmplifierReader<'a> {
         }
         let problem = match read {
             Ok(None) => {
-                // Sub-sessions have none, because they are resumed through their parent.
+                // Sub-agents have none, because they are resumed through their parent.
                 self.copy.mark_if(self.copy.kind != SessionKind::Subagent, Health::SessionInfoMissing);
                 return;
             }

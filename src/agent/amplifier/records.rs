@@ -19,9 +19,9 @@ pub(crate) struct Metadata<'a> {
     pub model: Text<'a>,
     /// The directory of the last save.
     pub working_dir: Text<'a>,
-    /// Set for sub-sessions and for forks.
+    /// Set for sub-agents and for forks.
     pub parent_id: Text<'a>,
-    /// Set for sub-sessions.
+    /// Set for sub-agents.
     pub agent_name: Text<'a>,
     forked_at: Text<'a>,
     forked_from_turn: Option<&'a RawValue>,
@@ -75,14 +75,14 @@ impl Record for TranscriptLine<'_> {
 
     /// Returns the turn: the text first, then each call.
     fn turn(&self) -> Option<Turn> {
-        let mut turn = Turn::new(Role::of(self.role.get()), self.time());
+        let mut turn = Turn::new(Role::from_name(self.role.get()), self.time());
         let text = plain_text(self.content);
         // Texts that the client inserts, and results of tools, have the role of the user too.
         turn.counts = turn.role != Role::User
             || (self.tool_call_id.is_none() && !text.trim_start().starts_with("<system-reminder>"));
         match self.name.filled().filter(|_| turn.role == Role::Tool && !text.is_empty()) {
             Some(name) => turn.tool(format!("{name} → {text}")),
-            None => turn.say(text),
+            None => turn.add_text(text),
         }
         let calls = self.calls();
         for call in &calls {
@@ -159,7 +159,7 @@ impl Record for EventLine<'_> {
             _ => return None,
         };
         let mut turn = Turn::new(role, data.timestamp.instant().or_else(|| self.time()));
-        turn.say(text.filled()?);
+        turn.add_text(text.filled()?);
         turn.id = Some(format!("{} {}", data.timestamp.get().unwrap_or_default(), text.filled()?));
         Some(turn)
     }

@@ -10,7 +10,7 @@ use crate::format::json::{instant, object_lines};
 
 /// The file's name in a session's directory.
 pub(crate) const FILE_NAME: &str = "session-info.json";
-/// The file contains two short strings; anything much larger is a different file.
+/// Maximum size; the file contains two short strings, so a larger one is a different file.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The contents of a valid `session-info.json`.
@@ -25,7 +25,7 @@ pub(crate) struct SessionInfo {
 /// The reason why a `session-info.json` cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnusableSessionInfo {
-    /// It is not a JSON object.
+    /// The file is not a JSON object.
     #[error("it is not a JSON object")]
     Corrupt,
     /// The key is missing.

@@ -21,11 +21,11 @@ use crate::format::jsonl::each_line;
 use crate::format::sqlite;
 use crate::session::branches::BranchFilter;
 
-/// Numbers of steps at both ends of a conversation that are read for a list.
+/// Number of steps at either end of a conversation that are read for a list.
 const FIRST: u32 = 40;
 const LAST: u32 = 6;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Antigravity CLI.
 pub(super) struct Antigravity;
 
 /// The engine for a database per conversation.
@@ -147,7 +147,7 @@ impl Engine for Conversations {
         }
         let (counts, steps) = sqlite::read(&copy.place.path, |db| {
             let (mut counts, mut steps) = (Counts::default(), 0_u64);
-            steps::each(db, "ASC", u32::MAX, &mut |step| {
+            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
                 steps += 1;
                 step.turn.iter().for_each(|turn| counts.add(turn));
             })?;
@@ -166,12 +166,12 @@ impl Engine for Conversations {
         }
         let messages = sqlite::read(&copy.place.path, |db| {
             let mut messages = Vec::new();
-            steps::each(db, "ASC", u32::MAX, &mut |step| {
+            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
                 messages.extend(step.turn.into_iter().flat_map(|turn| turn.messages));
             })?;
             Ok(messages)
         })?;
-        // A break needs no handling: nothing follows.
+        // Nothing follows, so a break needs no handling.
         let _ = messages.into_iter().try_for_each(see);
         Ok(())
     }
@@ -190,13 +190,13 @@ impl AntigravityEnds {
     fn read(path: &Path) -> Result<Self, PathError> {
         sqlite::read(path, |db| {
             let mut ends = Self { is_empty: true, ..Self::default() };
-            steps::each(db, "ASC", FIRST, &mut |step| {
+            steps::each_step(db, "ASC", FIRST, &mut |step| {
                 ends.is_empty = false;
                 ends.created = ends.created.or(step.at);
                 let prompt = step.turn.as_ref().and_then(Turn::prompt).map(str::to_owned);
                 ends.prompt = ends.prompt.take().or(prompt);
             })?;
-            steps::each(db, "DESC", LAST, &mut |step| ends.newest = ends.newest.max(step.at))?;
+            steps::each_step(db, "DESC", LAST, &mut |step| ends.newest = ends.newest.max(step.at))?;
             Ok(ends)
         })
     }

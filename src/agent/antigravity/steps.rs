@@ -20,7 +20,7 @@ pub(super) struct AntigravityStep {
 }
 
 /// Calls `see` with the steps of a conversation in the order of `direction`, at most `limit`.
-pub(super) fn each(
+pub(super) fn each_step(
     db: &Db,
     direction: &'static str,
     limit: u32,
@@ -63,12 +63,12 @@ fn turn(kind: i64, payload: &[u8], at: Option<Timestamp>) -> Option<Turn> {
     match kind {
         USER_INPUT => {
             let typed = protobuf::text(payload, &[19, 2]).or_else(|| protobuf::text(payload, &[19, 1]));
-            turn.say(typed.unwrap_or_default());
+            turn.add_text(typed.unwrap_or_default());
         }
         RESPONSE => {
             let response = protobuf::bytes(payload, &[20]).unwrap_or_default();
-            turn.say(protobuf::text(response, &[1]).unwrap_or_default());
-            for tool in protobuf::all(response, 7) {
+            turn.add_text(protobuf::text(response, &[1]).unwrap_or_default());
+            for tool in protobuf::all_fields(response, 7) {
                 turn.tool(call(protobuf::text(tool, &[2]), protobuf::text(tool, &[3])));
             }
         }

@@ -29,7 +29,7 @@ const DOCUMENTS: Documents = Documents {
     fill,
 };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Auggie.
 pub(super) struct Auggie;
 
 impl Reading for Auggie {
@@ -55,8 +55,8 @@ impl Housekeeping for Auggie {
             let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
             name.and_then(backup_of) == Some(place.id.as_str())
         };
-        let listed = listings.of(&place.store.root.join("sessions"));
-        Ok(own_files(place, listed.with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
+        let listed = listings.read_once(&place.store.root.join("sessions"));
+        Ok(own_files(place, listed.entries_beginning_with(&format!("{}{BACKUP}", place.id)).filter(is_backup)))
     }
 }
 
@@ -84,7 +84,7 @@ fn backup_of(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
-/// Returns the workspace under which Auggie's own list files a session: the first one that a message names.
+/// Returns the workspace under which Auggie lists a session: the first one that a message names.
 fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;

@@ -19,7 +19,7 @@ pub(super) const DOCUMENT: Document =
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct AuggieNames<'a> {
     pub(super) title: Text<'a>,
-    /// The title that the user gave.
+    /// The title that the user set.
     pub(super) custom_title: Text<'a>,
     /// The session that started this one for a part of its work.
     pub(super) parent_conversation_id: Text<'a>,
@@ -57,13 +57,13 @@ fn turns(raw: &RawValue) -> Option<Vec<Turn>> {
     let (request, response) = (list(request), list(response));
     let mut asked = Turn::new(role(Role::User), None);
     let texts = texts_of(&request, |node| text_in(member(Some(node), "text_node"), "content"));
-    asked.say(if texts.is_empty() { typed.get().unwrap_or_default().to_owned() } else { texts });
+    asked.add_text(if texts.is_empty() { typed.get().unwrap_or_default().to_owned() } else { texts });
     for answer in request.iter().filter_map(|node| member(Some(node), "tool_result_node")) {
         asked.tool(format!("→ {}", text_in(Some(answer), "content").get().unwrap_or_default()));
     }
     let mut reply = Turn::new(role(Role::Assistant), inner::<Text<'_>>(finished).instant());
     let texts = texts_of(&response, |node| text_in(Some(node), "content"));
-    reply.say(if texts.is_empty() { answered.get().unwrap_or_default().to_owned() } else { texts });
+    reply.add_text(if texts.is_empty() { answered.get().unwrap_or_default().to_owned() } else { texts });
     for tool in response.iter().filter_map(|node| member(Some(node), "tool_use")) {
         let [name, input] = texts_in(Some(tool), ["tool_name", "input_json"]);
         reply.tool(call(name.filled(), input.get().map(compact).as_deref()));
@@ -86,7 +86,7 @@ mod tests {
         RawValue::from_string(text.to_owned()).expect("JSON")
     }
 
-    fn said(text: &str) -> Vec<(Role, String)> {
+    fn parsed_messages(text: &str) -> Vec<(Role, String)> {
         let turns = turns(&raw(text)).expect("an exchange");
         turns.into_iter().flat_map(|turn| turn.messages).map(|message| (message.role, message.text)).collect()
     }
@@ -97,17 +97,17 @@ mod tests {
             "response_text":"no","response_nodes":[{"type":0,"content":"b"},{"type":8,"thinking":{"content":"c"}},
             {"type":2,"content":"b"},{"type":5,"content":"","tool_use":{"tool_name":"view","input_json":"{ \"path\": \".\" }"}}]}}"#;
         let expected = [(Role::User, "a"), (Role::Assistant, "b"), (Role::Tool, r#"view {"path":"."}"#)];
-        assert_eq!(said(nodes), expected.map(|(role, text)| (role, text.to_owned())));
+        assert_eq!(parsed_messages(nodes), expected.map(|(role, text)| (role, text.to_owned())));
         let plain = r#"{"exchange":{"request_message":"a","response_text":"b"}}"#;
-        assert_eq!(said(plain), [(Role::User, "a".to_owned()), (Role::Assistant, "b".to_owned())]);
+        assert_eq!(parsed_messages(plain), [(Role::User, "a".to_owned()), (Role::Assistant, "b".to_owned())]);
         let answer =
             r#"{"exchange":{"request_message":"","request_nodes":[{"type":1,"tool_result_node":{"content":"x"}}]}}"#;
-        assert_eq!(said(answer), [(Role::Tool, "→ x".to_owned())]);
+        assert_eq!(parsed_messages(answer), [(Role::Tool, "→ x".to_owned())]);
         assert!(
             turns(&raw(answer)).expect("an exchange").iter().all(|turn| turn.prompt().is_none() && !turn.is_reply())
         );
         let summary = r#"{"isHistorySummary":true,"exchange":{"request_message":"a","response_text":"b"}}"#;
-        assert!(said(summary).iter().all(|(role, _)| *role == Role::System));
+        assert!(parsed_messages(summary).iter().all(|(role, _)| *role == Role::System));
         assert!(["7", "{}"].iter().all(|none| turns(&raw(none)).is_none()));
     }
 

@@ -32,7 +32,7 @@ impl CwdRecords for Cat {
 
 fn records_in(dir: &Path, found: &mut Found) -> Vec<CwdRecord> {
     let mut records = Vec::new();
-    // An inaccessible project is reported by the launch check.
+    // The launch check reports an inaccessible project.
     for (entry, kind) in Found::default().entries(dir) {
         let path = entry.path();
         let name = path.file_name().and_then(|name| name.to_str());

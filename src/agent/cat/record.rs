@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 
 /// The directories below a project that lead to the records, outermost first.
 pub(crate) const DIRS: [&str; 3] = [".claude", "cat", "sessions"];
-/// No path is longer, and a record contains nothing else.
+/// Maximum size of a record, which contains one path.
 pub(crate) const MAX_BYTES: u64 = 4096;
-/// With the suffix, the longest id is a valid file name on every system.
+/// With the suffix, an id of this length is a valid file name on every system.
 const MAX_ID: usize = 200;
 
 /// Returns the record's file name for a session, if its id can be part of one.

@@ -17,6 +17,7 @@ pub(super) fn of(place: &Located, listings: &Listings) -> Belongings {
     let (root, id) = (&place.store.root, &place.id);
     let find = |dir: &str, name: &str| listings.named(&root.join(dir), name);
     let of_session = OF_SESSION.iter().filter_map(|dir| find(dir, id)).chain(find("debug", &format!("{id}.txt")));
-    let todos: Vec<PathBuf> = listings.of(&root.join("todos")).with(&format!("{id}-")).collect();
+    let todos: Vec<PathBuf> =
+        listings.read_once(&root.join("todos")).entries_beginning_with(&format!("{id}-")).collect();
     Belongings { shared: of_session.chain(todos).collect(), ..own }
 }

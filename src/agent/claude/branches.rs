@@ -227,7 +227,7 @@ mod tests {
             lines.iter().for_each(|line| _ = tree.see(ClaudeRecord::of_line(line.as_bytes()).as_ref()));
             assert_eq!(tree.branches().count(), 1, "{text}");
         }
-        (0..lines.len()).map(|line| branches.of(line)).collect()
+        (0..lines.len()).map(|line| branches.number_of_line(line)).collect()
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(in crate::agent) fn read(
             continue;
         }
         let Some(record) = ClaudeRecord::of_line(line.bytes).filter(|_| line.left_out.is_none()) else {
-            suspects.see(Part::Unknown, line.number);
+            suspects.add_part(Part::Unknown, line.number);
             continue;
         };
         if !repeats.has(line.bytes) && (shows_sidechains || !record.is_sidechain.0) {
@@ -79,7 +79,7 @@ fn see(
     }
     if !record.is_message() {
         if !is_silent(bytes) {
-            suspects.see(Part::Unknown, line);
+            suspects.add_part(Part::Unknown, line);
         }
         return;
     }
@@ -92,9 +92,9 @@ fn see(
     }
     let content = record.content();
     if content.bytes().is_some_and(has_lone_surrogate) {
-        suspects.see(Part::Cause(Cause::LoneSurrogate), line);
+        suspects.add_part(Part::Cause(Cause::LoneSurrogate), line);
     }
-    each_part(content, &mut |part| suspects.see(part, line));
+    each_part(content, &mut |part| suspects.add_part(part, line));
 }
 
 /// Calls `see` with each part of a content value: a text, or a list of blocks.

@@ -247,7 +247,7 @@ pub(super) fn show(copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'
         if !branches.has(at, wanted) || repeats.has(line) {
             return ControlFlow::Continue(());
         }
-        messages(line, shows_sidechains).into_iter().try_for_each(|message| see(message.on(branch)))
+        messages(line, shows_sidechains).into_iter().try_for_each(|message| see(message.on_branch(branch)))
     })
 }
 

@@ -47,6 +47,7 @@ pub(super) fn mark_archived(copy: &mut SessionCopy, env: &Env) {
     let Some(at) = at.filter(|at| copy.active_at.as_ref().is_some_and(|active| active.value <= *at)) else { return };
     if copy.kind.is_listed() {
         copy.kind = SessionKind::Archived;
-        copy.notes.push(format!("Claude Code archived it at {}, and resumes it nevertheless", env.clock.shown(at)));
+        copy.notes
+            .push(format!("Claude Code archived it at {}, and resumes it nevertheless", env.clock.local_time(at)));
     }
 }

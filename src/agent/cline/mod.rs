@@ -22,15 +22,15 @@ use records::{ClineMeta, LEAD, SUBAGENT};
 use tasks::{CLINE, Tasks};
 
 const MESSAGES: &str = ".messages.json";
-/// The file also contains a prompt and the instructions for the program.
+/// Maximum size of the file, which also contains a prompt and the instructions for the program.
 const MAX_META: u64 = 16 * 1024 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Cline CLI.
 pub(super) struct Cline;
 
 impl Reading for Cline {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(AgentKind::Cline, env).into_iter().chain(tasks::stores(&CLINE, env)).collect()
+        stores::selected_stores(AgentKind::Cline, env).into_iter().chain(tasks::stores(&CLINE, env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {
@@ -166,7 +166,7 @@ impl Engine for ClineEngine {
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place)))?;
-        // A prompt was typed, although only the other file contains it.
+        // The user typed a prompt, although only the other file contains it.
         let is_only_announced = sum.prompts + sum.replies == 0 && copy.first_prompt.is_some();
         sum.prompts += u64::from(is_only_announced);
         sum.fill_counts(copy);
@@ -222,7 +222,7 @@ fn fill(copy: &mut SessionCopy, meta: &ClineMeta<'_>) {
         }
         copy.first_prompt = meta.prompt().map(of_session);
         // Unless the user renames it, the title is the first line of the prompt.
-        set_title(copy, meta.said("title").as_deref());
+        set_title(copy, meta.text_member("title").as_deref());
         copy.created_at = meta.started_at().map(|at| Fact::new(at, "session"));
         copy.git_branch = meta.branch().map(of_session);
         copy.model = meta.model.filled().map(str::to_owned).map(of_session);
@@ -268,7 +268,7 @@ fn in_folder(store: &Arc<Store>, id: &str, folder: &Path, found: &mut Found) {
     }
 }
 
-/// Treats a missing conversation as an empty, damaged one: the data in the other file is worth listing.
+/// Treats a missing conversation as an empty, damaged one, so that the facts in the other file are still listed.
 fn unless_gone(sum: Result<Sum, PathError>) -> Result<Sum, PathError> {
     match sum {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Sum::gone()),

@@ -40,13 +40,13 @@ impl<'a> ClineMeta<'a> {
         self.started_at.instant()
     }
 
-    /// Returns the process that runs it: the hub, or the client if there was no hub yet.
+    /// Returns the process that runs the session: the hub, or the client if there was no hub yet.
     pub(super) fn pid(&self) -> Option<u32> {
         number(self.pid)
     }
 
     /// Returns a text from the member `metadata`.
-    pub(super) fn said(&self, name: &str) -> Option<String> {
+    pub(super) fn text_member(&self, name: &str) -> Option<String> {
         text_in(self.metadata, name).filled().map(str::to_owned)
     }
 
@@ -56,14 +56,14 @@ impl<'a> ClineMeta<'a> {
         dollars(own).max(dollars(all))
     }
 
-    /// Returns the git branch at its start.
+    /// Returns the git branch at the session's start.
     pub(super) fn branch(&self) -> Option<String> {
         text_in(member(self.metadata, "git"), "branch").filled().map(str::to_owned)
     }
 
     /// Returns the first prompt. If the session was killed during the first reply, no other file contains the prompt.
     pub(super) fn prompt(&self) -> Option<String> {
-        self.said("prompt").or_else(|| {
+        self.text_member("prompt").or_else(|| {
             let prompt = self.prompt.filled()?;
             Some(typed(prompt).unwrap_or(prompt).to_owned())
         })
@@ -103,12 +103,12 @@ fn turn(raw: &RawValue, is_subagent: bool) -> Option<Turn> {
     for block in blocks(content) {
         match (turn.role, block) {
             (Role::User, Block::Text(text)) => match typed(&text) {
-                Some(prompt) => turn.say(prompt),
-                None if is_subagent => turn.say(text),
+                Some(prompt) => turn.add_text(prompt),
+                None if is_subagent => turn.add_text(text),
                 // Other texts in a user message were not typed.
                 None => turn.tool(text),
             },
-            (_, Block::Text(text)) => turn.say(text),
+            (_, Block::Text(text)) => turn.add_text(text),
             (_, Block::ToolCall { name, arguments }) => turn.tool(call(Some(&name), Some(&compact(&arguments)))),
             (_, block) => turn.messages.extend(block.message(Role::Tool, at)),
         }
@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn only_tagged_text_and_the_task_of_a_sub_agent_are_prompts() {
         let wrapped = r#"{"role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a <b> c</user_input>"}],"ts":1769940000000}"#;
-        let said = read(wrapped, false).expect("a message");
-        assert_eq!(said.prompt(), Some("a <b> c"));
-        assert_eq!(said.at, "2026-02-01T10:00:00Z".parse().ok());
+        let turn = read(wrapped, false).expect("a message");
+        assert_eq!(turn.prompt(), Some("a <b> c"));
+        assert_eq!(turn.at, "2026-02-01T10:00:00Z".parse().ok());
         let bare = r#"{"role":"user","content":[{"type":"text","text":"look around"}]}"#;
         assert_eq!(read(bare, false).expect("a message").prompt(), None);
         assert_eq!(read(bare, true).expect("a message").prompt(), Some("look around"));
         let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a b"}]}"#;
-        let said = read(result, true).expect("a message");
-        assert_eq!((said.prompt(), said.messages[0].text.as_str()), (None, "→ a b"));
+        let turn = read(result, true).expect("a message");
+        assert_eq!((turn.prompt(), turn.messages[0].text.as_str()), (None, "→ a b"));
     }
 
     #[test]

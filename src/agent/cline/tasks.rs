@@ -22,7 +22,7 @@ use crate::session::usage::Cost;
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
 
-/// An extension that keeps such tasks.
+/// An extension that stores such tasks.
 pub(in crate::agent) struct Extension {
     pub agent: AgentKind,
     /// Its folder in the editor's `globalStorage`.
@@ -53,7 +53,7 @@ pub(super) const CLINE: Extension = Extension {
 /// The folders of editors in the directory of configurations, and their programs.
 const EDITORS: [(&str, &str); 4] =
     [("Code", "code"), ("Code - Insiders", "code-insiders"), ("VSCodium", "codium"), ("Cursor", "cursor")];
-/// The folders of their servers in the home.
+/// The folders of the editors' servers in the home.
 const SERVERS: [(&str, &str); 4] = [
     (".vscode-server", "code"),
     (".vscode-server-insiders", "code-insiders"),
@@ -261,12 +261,12 @@ pub(in crate::agent) fn turn(raw: &RawValue) -> Option<Turn> {
     match role {
         // A partial message is followed by the whole one.
         _ if partial.is_some_and(|partial| partial.get() == "true") => {}
-        Role::User => turn.say(text),
+        Role::User => turn.add_text(text),
         Role::Assistant => {
             // Questions and plans are JSON objects in a text.
             let object: Value = serde_json::from_str(text).unwrap_or_default();
             let part = ["question", "response"].iter().find_map(|key| object.get(key)?.as_str());
-            turn.say(part.unwrap_or(text));
+            turn.add_text(part.unwrap_or(text));
             turn.model = text_in(model, "modelId").filled().map(str::to_owned);
         }
         Role::Tool if matches!(what.get(), Some("command_output" | "mcp_server_response" | "subtask_result")) => {

@@ -16,8 +16,9 @@ impl Housekeeping for Codex {
         let (root, id) = (&place.store.root, &place.id);
         // The lock file is kept: if it were removed while a process is starting, two processes could write.
         let capabilities = root.join("tui-thread-reference-capabilities").join(id);
-        let snapshots = listings.of(&root.join("shell_snapshots"));
-        let shared = snapshots.with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
+        let snapshots = listings.read_once(&root.join("shell_snapshots"));
+        let shared =
+            snapshots.entries_beginning_with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
         Ok(Belongings { own: own.collect(), shared: shared.collect() })
     }
 

@@ -50,7 +50,7 @@ pub(super) struct Codex;
 
 impl Reading for Codex {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::of(AgentKind::Codex, env);
+        let mut stores = stores::selected_stores(AgentKind::Codex, env);
         if let Some(usual) = stores.last_mut() {
             usual.unset = match (env.foreign_home, usual.is_default) {
                 // With `--home`, neither variable may select another store for the agent.
@@ -242,7 +242,7 @@ impl Reading for Codex {
             let at = number;
             number += 1;
             let message = message(line.bytes, lacks_events).filter(|_| branches.has(at, wanted));
-            message.map_or(ControlFlow::Continue(()), |message| see(message.on(branches.other(at))))
+            message.map_or(ControlFlow::Continue(()), |message| see(message.on_branch(branches.other(at))))
         })
     }
 

@@ -11,7 +11,7 @@ pub(crate) const ABOUT: About = About {
     needs_own_dir: true,
     tested_version: Some("1.64.0"),
     root: ".commandcode",
-    // Measured on 1.64.0: it then loses the next record, and with that every earlier one.
+    // Measured on 1.64.0: the agent then loses the next record, and with it all earlier ones.
     half_line: HalfLine::WrittenOn,
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),

@@ -20,7 +20,7 @@ const SIDECARS: [&str; 6] =
     ["meta.json", "share.json", "checkpoints.jsonl", "prompts.jsonl", "scheduled-tasks.json", "v2.bak"];
 const MAX_META: u64 = 1024 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Command Code.
 pub(super) struct CommandCode;
 
 impl Reading for CommandCode {

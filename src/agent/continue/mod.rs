@@ -20,7 +20,7 @@ const MAX_INDEX: u64 = 64 * 1024 * 1024;
 /// A copy under another name is not in any list of the program.
 const DOCUMENTS: Documents = Documents { dir: None, is_id: is_uuid, document: DOCUMENT, fill };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Continue CLI.
 pub(super) struct Continue;
 
 impl Reading for Continue {
@@ -65,7 +65,7 @@ impl Resuming for Continue {
         let newer = Found::default().entries(&place.store.root).into_iter().find(|(entry, kind)| {
             let is_other = kind.is_file() && *entry.path() != *place.path;
             let is_session = entry.file_name().to_str().is_some_and(|name| name.ends_with(".json") && name != INDEX);
-            // If two were changed at the same time, it is unknown which one the program resumes.
+            // If two sessions were changed at the same time, it is unknown which one the program resumes.
             is_other && is_session && changed_at(&entry.path()) >= own
         });
         let Some((newer, _)) = newer else { return Ok(()) };

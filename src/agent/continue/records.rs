@@ -40,8 +40,8 @@ fn turn(raw: &RawValue) -> Option<Turn> {
     let [message, states] = members(Some(raw), ["message", "toolCallStates"]);
     let [role, content, usage, calls] = members(Some(message?), ["role", "content", "usage", "toolCalls"]);
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
-    let mut turn = Turn::new(Role::of(Some(role.get()?)), None);
-    turn.say(plain_text(content));
+    let mut turn = Turn::new(Role::from_name(Some(role.get()?)), None);
+    turn.add_text(plain_text(content));
     if turn.role == Role::Assistant {
         turn.model = text_in(usage, "model").filled().map(str::to_owned);
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
@@ -67,10 +67,10 @@ mod tests {
         assert_eq!(read(parts).expect("a message").prompt(), Some("a"));
         let call = r#"{"message":{"role":"assistant","content":"","toolCalls":[{"id":"c","function":{"name":"Bash","arguments":"{}"}}],
             "usage":{"model":"m"}},"toolCallStates":[{"toolCallId":"c","output":[{"content":"a b"}]},7]}"#;
-        let said = read(call).expect("a message");
-        assert!(said.is_reply());
-        assert_eq!(said.model.as_deref(), Some("m"));
-        let texts: Vec<&str> = said.messages.iter().map(|message| message.text.as_str()).collect();
+        let turn = read(call).expect("a message");
+        assert!(turn.is_reply());
+        assert_eq!(turn.model.as_deref(), Some("m"));
+        let texts: Vec<&str> = turn.messages.iter().map(|message| message.text.as_str()).collect();
         assert_eq!(texts, ["Bash {}", "→ a b"]);
         assert!(!read(r#"{"message":{"role":"assistant","content":""}}"#).expect("a message").is_reply());
         for none in ["{}", "7", r#"{"message":{}}"#, r#"{"message":{"role":7}}"#] {

@@ -124,7 +124,7 @@ fn code_point(chars: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Option<String> {
+    fn single_value(text: &str) -> Option<String> {
         read(text).remove("name")
     }
 
@@ -133,7 +133,7 @@ mod tests {
         for path in
             ["/w/has space", "/w/it's", "/w/a: b", "/w/a #b", "/w/end ", "/w/line\nbreak", "/w/ünï\"q\"", "/w/a:"]
         {
-            assert_eq!(one(&format!("id: x\nname: {}\nz: y\n", word(path))).as_deref(), Some(path));
+            assert_eq!(single_value(&format!("id: x\nname: {}\nz: y\n", word(path))).as_deref(), Some(path));
         }
         let text = "id: x\r\nname: a\r\n";
         assert_eq!(line_of(text, "name").map(|at| &text[at]), Some("name: a"));
@@ -155,21 +155,21 @@ mod tests {
             ("name: \"one\n  two\"", "one two"),
             ("name:\n  one", "one"),
         ] {
-            assert_eq!(one(text).as_deref(), Some(expected), "{text:?}");
+            assert_eq!(single_value(text).as_deref(), Some(expected), "{text:?}");
         }
     }
 
     #[test]
     fn null_values_and_bad_lines_are_skipped() {
         for text in ["", "name:", "name: ~", "name: null", "name: ''", "name", " name: x", "na me: x", "name:x"] {
-            assert_eq!(one(text), None, "{text:?}");
+            assert_eq!(single_value(text), None, "{text:?}");
         }
         let values = read("---\n# remark\n- list\n{\nid: a\n\u{0}\u{0}\ncwd: /x\nname: \"open");
         assert_eq!(values.get("id").map(String::as_str), Some("a"));
         assert_eq!(values.get("cwd").map(String::as_str), Some("/x"));
         assert_eq!(values.get("name").map(String::as_str), Some("open"));
         for text in ["name: \"\\", "name: \"\\u12", "name: \"\\ud800x", "name: '", "name: |", "name: \""] {
-            let _ = one(text);
+            let _ = single_value(text);
         }
     }
 }

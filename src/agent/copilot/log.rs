@@ -23,7 +23,7 @@ impl Log for Copilot {
     type Record<'a> = CopilotEvent<'a>;
     type Facts = CopilotFacts;
 
-    /// A client that was opened and closed at once writes every file but this one.
+    /// Without this file, the client was opened and closed at once; it writes all other files.
     const FILE: Option<&'static str> = Some("events.jsonl");
     const SOURCE: &'static str = "events";
     /// By github/copilot-cli #4325 and github/app #2309: "Cannot create a string longer than 0x1fffffe8 characters".
@@ -34,7 +34,7 @@ impl Log for Copilot {
     /// A turn repeats the system prompt, which alone has 28 KiB.
     const WINDOW: usize = 96 * 1024;
 
-    /// The plan and the summaries of compactions; a list of no checkpoints is not a text.
+    /// The plan and the summaries of compactions; a list without checkpoints has no text.
     fn texts(place: &Located) -> Vec<PathBuf> {
         let checkpoints = place.path.join("checkpoints");
         let mut listed = Found::default();

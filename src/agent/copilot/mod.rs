@@ -20,7 +20,7 @@ use super::{as_prompt_option, each_file_below};
 use crate::agent::prelude::*;
 use crate::system::process;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Copilot CLI.
 pub(super) struct Copilot;
 
 impl Reading for Copilot {
@@ -50,7 +50,7 @@ impl Housekeeping for Copilot {
     }
 }
 
-/// Returns the size of a session's directory in bytes, and the processes that are named as its users.
+/// Returns the size of a session's directory in bytes, and the processes that its files name as users.
 pub(super) fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u32>) {
     let (mut bytes, mut users) = (0, BTreeSet::new());
     let deepest = if context.sizes { usize::MAX } else { 1 };
@@ -68,14 +68,14 @@ pub(super) fn survey(dir: &Path, context: &ReadContext<'_>) -> (u64, BTreeSet<u3
     (bytes, users)
 }
 
-/// Determines the liveness from the processes that are named as users: a killed client leaves its files behind.
+/// Determines the liveness from the processes that the files name as users: a killed client leaves its files.
 pub(super) fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
     let mut liveness = Liveness::Idle;
     for pid in users {
         match process::is_locked(&dir.join(format!("inuse.{pid}.hold"))) {
             Some(true) => return Liveness::Live { pid: *pid },
             Some(false) => {}
-            // Without a locked file, only the process can be checked, and its id may have been reused.
+            // Without a locked file, only the process can be checked, whose id may have been reused.
             None if process::exists(*pid) => {
                 liveness = Liveness::Maybe { why: format!("inuse.{pid}.lock is there, and process {pid} runs") };
             }

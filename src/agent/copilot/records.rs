@@ -113,7 +113,7 @@ impl lines::Record for CopilotEvent<'_> {
             "assistant.message" => {
                 // Several events may report one reply.
                 turn.id = data.message_id.filled().or_else(|| self.id.filled()).map(str::to_owned);
-                turn.say(data.content.filled().unwrap_or_default());
+                turn.add_text(data.content.filled().unwrap_or_default());
                 for request in tool_requests(&data) {
                     let [name, arguments] = members(Some(request), ["name", "arguments"]);
                     turn.tool(call(inner::<Text<'_>>(name).get(), arguments.map(RawValue::get)));
@@ -123,7 +123,7 @@ impl lines::Record for CopilotEvent<'_> {
                 let [content, message] = texts_in(data.result.or(data.error), ["content", "message"]);
                 turn.tool(format!("→ {}", content.filled().or_else(|| message.filled()).unwrap_or_default()));
             }
-            "session.compaction_complete" if data.success.0 => turn.say(data.summary_content.filled()?),
+            "session.compaction_complete" if data.success.0 => turn.add_text(data.summary_content.filled()?),
             "session.error" => turn.error(data.message.filled()?),
             _ => return None,
         }
@@ -169,8 +169,12 @@ mod tests {
 
     #[test]
     fn reply_needs_text_or_tool_call() {
-        let said = r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
-        assert_eq!((reply_id(&event(said)).as_deref(), event(said).model().as_deref()), (Some("m1"), Some("a")));
+        let reply_line =
+            r#"{"type":"assistant.message","id":"e","data":{"messageId":"m1","model":"a","content":"Done."}}"#;
+        assert_eq!(
+            (reply_id(&event(reply_line)).as_deref(), event(reply_line).model().as_deref()),
+            (Some("m1"), Some("a"))
+        );
         let called = r#"{"type":"assistant.message","id":"e","data":{"content":"","toolRequests":[{"name":"bash"}]}}"#;
         assert_eq!(reply_id(&event(called)).as_deref(), Some("e"));
         for other in [

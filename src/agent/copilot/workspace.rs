@@ -4,7 +4,7 @@ use crate::agent::copilot::flat_yaml;
 use crate::agent::prelude::*;
 use crate::format::json::instant;
 
-/// The file contains about ten short keys; a name can be a long prompt.
+/// Maximum size of the file, which contains about ten short keys; a name can be a long prompt.
 pub(super) const MAX_WORKSPACE: u64 = 256 * 1024;
 
 /// Members of `workspace.yaml`.

@@ -20,7 +20,7 @@ use crate::format::text;
 use crate::format::turn::instant;
 use records::Project;
 
-/// The day of the newest migration whose meaning is known; a migration's number begins with its day.
+/// The day of the newest known migration; the number of a migration begins with its day.
 const NEWEST: i64 = 20_260_127;
 const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
 const REGISTRY: &str = "projects.json";
@@ -32,10 +32,10 @@ const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["crush", "sessio
 
 const DATABASE: Database = Database { schema: &CrushSchema, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Crush.
 pub(super) struct Crush;
 
-/// Its only schema.
+/// The only schema of Crush.
 struct CrushSchema;
 
 impl Schema for CrushSchema {
@@ -70,7 +70,7 @@ impl Schema for CrushSchema {
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
         copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
         copy.kind = if copy.place.is_subagent { SessionKind::Subagent } else { SessionKind::Main };
-        // The database has no directory; its location determines it.
+        // The database contains no directory; its location determines the directory.
         let dir = copy.place.project.as_deref().map(str::to_owned);
         copy.set_dir(dir.as_deref(), "the directory of its database");
     }
@@ -78,9 +78,9 @@ impl Schema for CrushSchema {
     fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>) {
         let is_summary = row.int(3).is_some_and(|flag| flag != 0);
         let (role, parts) = (row.text(1).unwrap_or_default(), row.text(2).unwrap_or_default());
-        let mut said = records::turn(&role, &parts, row.int(0), is_summary);
-        said.model = row.filled(4);
-        *turn = Some(said);
+        let mut new_turn = records::turn(&role, &parts, row.int(0), is_summary);
+        new_turn.model = row.filled(4);
+        *turn = Some(new_turn);
     }
 }
 
@@ -102,7 +102,7 @@ impl Reading for Crush {
     fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
         let mut found = Found::default();
         let Some(store) = self.stores(env).into_iter().next().map(Arc::new) else { return found };
-        // Crush uses the nearest `.crush` upwards.
+        // Crush uses the nearest `.crush`, here or in a parent directory.
         for dir in with_parents(asked, worked_in, env) {
             let database = dir.join(".crush").join(FILE);
             if reach::symlink_metadata(&database).is_ok_and(|metadata| metadata.is_symlink()) {
@@ -121,7 +121,7 @@ impl Reading for Crush {
         for (path, copies) in &mut notes.copies {
             let registered = registered.get_or_insert_with(|| self.registered(env));
             let data_dir = path.parent().and_then(|dir| reach::canonicalize(dir).ok());
-            // The creator of the directory wrote its database too.
+            // The author of the directory may have written its database too.
             if data_dir.is_none_or(|dir| !registered.contains(&dir)) {
                 for copy in copies {
                     copy.health.insert(Health::Planted);
@@ -132,7 +132,7 @@ impl Reading for Crush {
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        // The cost of a sub-agent is added to that of its parent at its end.
+        // At the end of a sub-agent, its cost is added to that of its parent.
         let is_own = copy.kind != SessionKind::Subagent;
         let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
         Ok(Usage::from_cost(cost))
@@ -148,7 +148,7 @@ impl Resuming for Crush {
         if let Some(data_dir) =
             data_dir.filter(|dir| records::dir_above(dir) != copy.launch_dir.as_ref().map(|it| &*it.value))
         {
-            // Crush would otherwise use the `.crush` of the current directory.
+            // Without the option, Crush would use the `.crush` of the current directory.
             let Some(data_dir) = data_dir.to_str() else {
                 return Err("the directory of its database is not UTF-8, so it cannot be named".into());
             };

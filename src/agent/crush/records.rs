@@ -47,14 +47,14 @@ pub(crate) fn dir_above(data_dir: &Path) -> Option<&Path> {
 
 /// Creates a turn from a row; `created` is in seconds, contrary to the comments of the schema.
 pub(crate) fn turn(role: &str, parts: &str, created: Option<i64>, is_summary: bool) -> Turn {
-    let role = Role::of(Some(role));
+    let role = Role::from_name(Some(role));
     let mut turn = Turn::new(role, created.and_then(instant));
     turn.counts = !is_summary;
     let parts: Vec<&RawValue> = serde_json::from_str(parts).unwrap_or_default();
     for part in parts {
         let [kind, data] = members(Some(part), ["type", "data"]);
         match inner::<Text<'_>>(kind).get() {
-            Some("text") => turn.say(text_in(data, "text").get().unwrap_or_default()),
+            Some("text") => turn.add_text(text_in(data, "text").get().unwrap_or_default()),
             Some("tool_call") => {
                 let [name, input] = texts_in(data, ["name", "input"]);
                 turn.tool(call(name.get(), input.get()));

@@ -22,12 +22,12 @@ use crate::format::json::record;
 use crate::session::branches::BranchFilter;
 use records::{CursorMeta, CursorRecord};
 
-/// The facts about a chat.
+/// The file with the facts about a chat.
 const META: &str = "meta.json";
 const MAX_META: u64 = 1024 * 1024;
 const CHATS: &str = "chats";
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Cursor CLI.
 pub(super) struct Cursor;
 
 impl Reading for Cursor {
@@ -118,7 +118,7 @@ fn transcripts(store: &Arc<Store>, dir: &Path, is_wanted: &(dyn Fn(&str) -> bool
     }
 }
 
-/// Returns whether a path is the folder of a chat, and not a transcript.
+/// Returns whether a path is the folder of a chat instead of a transcript.
 fn is_chat(path: &Path) -> bool {
     path.extension().is_none() && path.ancestors().nth(2).is_some_and(|dir| dir.ends_with(CHATS))
 }

@@ -89,17 +89,17 @@ mod tests {
 
     #[test]
     fn prompt_is_extracted_from_injected_context() {
-        let said = |text: &str| {
+        let parsed = |text: &str| {
             let line = serde_json::json!({"role": "user", "message": {"content": [{"type": "text", "text": text}]}});
             parsed(&line.to_string()).prompt()
         };
         assert_eq!(
-            said("<timestamp>x</timestamp>\n<user_query>\nadd a test\n</user_query>").as_deref(),
+            parsed("<timestamp>x</timestamp>\n<user_query>\nadd a test\n</user_query>").as_deref(),
             Some("add a test")
         );
-        assert_eq!(said("add a test").as_deref(), Some("add a test"));
-        assert_eq!(said("<user_query>cut").as_deref(), Some("<user_query>cut"));
-        assert_eq!(said("<user_query> </user_query>"), None);
+        assert_eq!(parsed("add a test").as_deref(), Some("add a test"));
+        assert_eq!(parsed("<user_query>cut").as_deref(), Some("<user_query>cut"));
+        assert_eq!(parsed("<user_query> </user_query>"), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Shared code of the agents that keep their sessions in a database. All rows for a listing are read in a few passes
+//! Shared code of the agents that store their sessions in a database. All rows for a listing are read in a few passes
 //! over the file, instead of opening the file for each session.
 
 use std::collections::BTreeMap;
@@ -41,10 +41,10 @@ pub(super) trait Schema: Sync {
     /// Checks the tables of a database and prepares the queries; fails with the missing table or column.
     fn queries<'db>(&self, db: &'db Db) -> Result<Queries<'db>, QueryError>;
 
-    /// Fills a copy from its row.
+    /// Sets the fields of a session copy from its database row.
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy);
 
-    /// Returns a note on the messages that were taken back, for an agent with [`TableSql::taken_back`].
+    /// Returns a note on the messages that were rolled back, for an agent with [`TableSql::taken_back`].
     fn way_to_branches(&self) -> Option<&'static str> {
         None
     }
@@ -98,12 +98,12 @@ impl Engine for Database {
         })
     }
 
-    /// Passes the readable messages to `see`, in batches; the error says that there are others.
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    /// Passes the readable messages to `see`, in batches; fails afterwards if some are unreadable.
+    fn messages_on(&self, copy: &SessionCopy, requested: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let place = &copy.place;
         let MessageRows { keys, branches, mut is_damaged } =
             sqlite::read(&place.path, |db| self.session(db, &place.id))?;
-        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, wanted));
+        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, requested));
         let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
         let mut rest = keys.as_slice();
         while !rest.is_empty() {
@@ -126,7 +126,7 @@ impl Engine for Database {
             is_damaged |= is_part_damaged;
             for (branch, turn) in turns {
                 let messages = turn.into_iter().flat_map(|turn| turn.messages);
-                if messages.map(|message| message.on(branch)).try_for_each(&mut *see).is_break() {
+                if messages.map(|message| message.on_branch(branch)).try_for_each(&mut *see).is_break() {
                     return Ok(());
                 }
             }
@@ -154,7 +154,7 @@ impl Engine for Database {
         if is_damaged { Err(PathError::new("read", path, std::io::Error::other(DAMAGED))) } else { Ok(newest) }
     }
 
-    /// Counts prompts and replies, unless that was done when the session was read.
+    /// Counts prompts and replies, unless the read has already counted them.
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         if copy.prompts.is_some() {
             return Ok(());
@@ -349,7 +349,7 @@ fn copies(
         }
         look_for_the_prompt(&mut reader, table, &mut copy)?;
         reader.judge(table, &mut copy)?;
-        // Without a prompt nothing was understood yet, so that the format may be unknown.
+        // Without a prompt, the messages may be in an unknown format.
         if counts || copy.first_prompt.is_none() && copy.kind != SessionKind::Empty {
             let tally = tally(&mut reader, table, &place.id)?;
             if counts { tally.note_in(&mut copy) } else { tally.note_format(&mut copy) }
@@ -392,7 +392,7 @@ fn look_for_the_prompt(
     Ok(())
 }
 
-/// Judges by the time of the last write whether a session may be in use.
+/// Decides by the time of the last write whether a session may be in use.
 pub(super) fn judge_liveness(copy: &mut SessionCopy, now: Timestamp) {
     let last = copy.active_at.as_ref().map(|at| at.value);
     judge_by_age(copy, last, now);

@@ -1,4 +1,4 @@
-//! Reads a database row by row, so that a damaged page or a value of the wrong type hides only the rows on it.
+//! Reads a database row by row, so that a damaged page or a value of the wrong type hides only its own rows.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -24,7 +24,7 @@ pub(in crate::agent) struct Queries<'db> {
     pub(in crate::agent) tables: Vec<SessionTable<'db>>,
     /// A warning about the version of the database.
     pub(in crate::agent) warning: Option<String>,
-    /// The messages by which the second table continues sessions of the first, if that is known.
+    /// The messages with which the second table continues sessions of the first one, if they are known.
     pub(in crate::agent) older: Option<Older<'db>>,
 }
 
@@ -39,16 +39,16 @@ impl<'db> Queries<'db> {
     }
 }
 
-/// The second table, of an older version that was still used after a newer one had imported its sessions into the
-/// first.
+/// The second table: of an older version that was used after a newer one had imported its sessions into the first
+/// table.
 pub(in crate::agent) struct Older<'db> {
-    /// The rows of the messages that it added to the session `?1` after the import.
+    /// The rows of the messages that the older version added to the session `?1` after the import.
     pub(in crate::agent) later: PreparedQuery<'db>,
     /// Marks a session, given the number of its table, and the number of prompts and replies that were added later.
     pub(in crate::agent) judge: fn(&mut SessionCopy, usize, u64),
 }
 
-/// The names that the queries of a table of sessions are built from.
+/// The names from which the queries of a table of sessions are built.
 pub(in crate::agent) struct TableSql<'a> {
     /// The table of sessions, whose ids are in `id`.
     pub(in crate::agent) sessions: &'a str,
@@ -66,7 +66,7 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) time: &'a str,
     /// Set if a session's own row has the time of its last use.
     pub(in crate::agent) says_last_use: bool,
-    /// The query for the row of the first message that was taken back in the session `?1`, and 1 if a part of it was
+    /// The query for the row of the first message that was rolled back in the session `?1`, and 1 if a part of it was
     /// kept.
     pub(in crate::agent) taken_back: Option<String>,
 }
@@ -194,7 +194,7 @@ fn newest(column: &str) -> String {
 #[derive(Default)]
 struct SessionRows {
     list: Vec<SessionRow>,
-    /// The rows seen; `None` as long as they come in the right order.
+    /// The rows seen; `None` while they are in ascending order.
     seen: Option<HashSet<i64>>,
 }
 
@@ -219,7 +219,7 @@ pub(super) struct SessionRow {
     pub(super) parent: Option<String>,
 }
 
-/// Returns whether a query read all rows, or false if it met damage; any other error is returned.
+/// Returns whether a query read all rows; false if it met damage. Other errors are returned.
 fn is_whole(looked: Result<(), QueryError>) -> Result<bool, QueryError> {
     match looked {
         Ok(()) => Ok(true),
@@ -234,7 +234,7 @@ pub(super) struct DatabaseReader<'db> {
     queries: Queries<'db>,
     /// The row of each session per table, to find it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
-    /// Set if something could not be read since this was last cleared.
+    /// Set if something was unreadable since the flag was cleared.
     pub(super) is_damaged: bool,
 }
 
@@ -256,7 +256,7 @@ impl<'db> DatabaseReader<'db> {
             let mut is_damaged = false;
             let mut ids = table.ids(&mut is_damaged)?;
             self.is_damaged |= is_damaged;
-            // A sound table has no duplicate ids.
+            // An undamaged table has no duplicate ids.
             if several || is_damaged {
                 ids.retain(|id| known.insert(id.id.clone()));
             }
@@ -281,7 +281,7 @@ impl<'db> DatabaseReader<'db> {
             };
             let looked = is_whole(self.queries.tables[at].session.rows(&[id], &mut see))?;
             self.is_damaged |= !looked;
-            // A damaged index may also find nothing.
+            // A damaged index may not find the row.
             if !is_there.get()
                 && (!looked || searches)
                 && let Some(row) = self.rows()?[at].get(id).copied()
@@ -308,9 +308,8 @@ impl<'db> DatabaseReader<'db> {
         Ok(self.rows.as_deref().unwrap_or_default())
     }
 
-    /// Returns the rows of the messages of a session, in order: all of them, or the first few.
-    ///
-    /// They are listed before they are read, so that each is read once, whatever the ordering columns contain.
+    /// Returns the rows of the messages of a session, in order: all of them, or the first few. The rows are listed
+    /// before they are read, so that each is read once, whatever the ordering columns contain.
     pub(super) fn keys(&mut self, table: usize, id: &str, limit: Option<u32>) -> Result<Vec<i64>, QueryError> {
         let table = &mut self.queries.tables[table];
         let most = limit.map_or(-1, i64::from).to_string();
@@ -338,7 +337,7 @@ impl<'db> DatabaseReader<'db> {
         Ok(keys)
     }
 
-    /// Returns the row of the first message that was taken back in a session, and whether a part of it was kept.
+    /// Returns the row of the first message that was rolled back in a session, and whether a part of it was kept.
     pub(super) fn taken_back(&mut self, table: usize, id: &str) -> Result<Option<(i64, bool)>, QueryError> {
         let Some(query) = &mut self.queries.tables[table].taken_back else { return Ok(None) };
         let mut first = None;
@@ -389,7 +388,7 @@ impl<'db> DatabaseReader<'db> {
         Ok(turn)
     }
 
-    /// Returns the end of a session.
+    /// Returns the last messages of a session.
     pub(super) fn end(&mut self, id: &str) -> Result<SessionEnd, QueryError> {
         let Some(table) = self.session(id, false, &mut |_| ())? else { return Ok(SessionEnd::default()) };
         let mut last = None;

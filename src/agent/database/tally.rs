@@ -36,7 +36,7 @@ pub(in crate::agent) struct MessageTally {
     replies: u64,
     /// Rows that are not marked as made by the agent.
     rows: u64,
-    /// Set if rows could not be read, which may be messages.
+    /// Set if unreadable rows may be messages.
     pub(super) is_damaged: bool,
     bytes: u64,
     model: Option<String>,
@@ -47,7 +47,7 @@ pub(in crate::agent) struct MessageTally {
 }
 
 impl MessageTally {
-    /// Returns the counts of a session that is not found.
+    /// Returns the counts of a session that does not exist.
     pub(super) fn of_missing(is_damaged: bool) -> Self {
         Self { is_damaged, ..Self::default() }
     }
@@ -73,7 +73,7 @@ impl MessageTally {
         note_branches(copy, &self.branches, self.hidden, self.way_to_branches);
     }
 
-    /// Marks a session without any message that was understood: in an unknown format, or empty.
+    /// Marks a session without any known message: as empty, or as one in an unknown format.
     pub(super) fn note_format(&self, copy: &mut SessionCopy) {
         match self.prompts + self.replies + self.hidden {
             0 if self.rows > 0 => {

@@ -15,7 +15,7 @@ use crate::format::turn::instant;
 
 const MACOS: &str = "Library/Application Support/devin/cli";
 
-/// The columns of a session. Its second one would be its parent, for which no column is known.
+/// The columns of a session. The second one should be the parent, for which no column is known.
 const SESSION: &[&str] =
     &["id", "-", "working_directory", "title", "model", "created_at", "last_activity_at", "hidden"];
 
@@ -24,10 +24,10 @@ const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["devin"], false)
 
 const DATABASE: Database = Database { schema: &DevinSchema, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Devin CLI.
 pub(super) struct Devin;
 
-/// Its only known schema.
+/// The only known schema of Devin CLI.
 struct DevinSchema;
 
 impl Schema for DevinSchema {
@@ -94,7 +94,7 @@ impl Reading for Devin {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
         let macos = Some(env.home.join(MACOS)).filter(|root| is_there(root));
         let macos = macos.map(|root| Store { is_default: false, ..Store::usual(AgentKind::Devin, root) });
-        stores::of(AgentKind::Devin, env).into_iter().chain(macos).collect()
+        stores::selected_stores(AgentKind::Devin, env).into_iter().chain(macos).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {
@@ -133,16 +133,16 @@ mod tests {
 
     #[test]
     fn messages_are_parsed_in_every_format() {
-        let said = |message: &str| {
+        let parsed = |message: &str| {
             let turn = read(serde_json::from_str(message).expect("JSON"), None);
             (turn.prompt().map(str::to_owned), turn.is_reply(), turn.messages.len())
         };
-        assert_eq!(said(r#"{"role":"user","content":"a"}"#), (Some("a".to_owned()), false, 1));
-        assert_eq!(said(r#"{"role":"agent","content":[{"type":"text","text":"b"}]}"#), (None, true, 1));
+        assert_eq!(parsed(r#"{"role":"user","content":"a"}"#), (Some("a".to_owned()), false, 1));
+        assert_eq!(parsed(r#"{"role":"agent","content":[{"type":"text","text":"b"}]}"#), (None, true, 1));
         let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"exec","arguments":"{}"}}]}"#;
-        assert_eq!(said(call), (None, true, 1));
-        assert_eq!(said(r#"{"role":"tool","tool_call_id":"1","content":"c"}"#), (None, false, 1));
-        assert_eq!(said(r#"{"role":"oracle","content":"d"}"#), (None, false, 1));
-        assert_eq!(said("[]"), (None, false, 0));
+        assert_eq!(parsed(call), (None, true, 1));
+        assert_eq!(parsed(r#"{"role":"tool","tool_call_id":"1","content":"c"}"#), (None, false, 1));
+        assert_eq!(parsed(r#"{"role":"oracle","content":"d"}"#), (None, false, 1));
+        assert_eq!(parsed("[]"), (None, false, 0));
     }
 }

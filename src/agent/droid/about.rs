@@ -10,7 +10,7 @@ pub(crate) const ABOUT: About = About {
     variables: &[("FACTORY_HOME_OVERRIDE", Some(".factory"))],
     silent: &[("/type", &["session_start"])],
     is_state: |name| name.ends_with(super::SETTINGS),
-    // The level of autonomy, by its package.
+    // The settings contain the level of autonomy, by the package.
     runs: &[".settings.json"],
     // Source: docs.factory.ai/reference/cli-reference
     new_session: NewSession::NONE.in_terminal(&["droid"], &[]).without_terminal(&["droid", "exec"], &[]),

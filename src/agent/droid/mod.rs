@@ -20,7 +20,7 @@ const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 /// The folder of side questions, each of which is a fork that Droid's list omits.
 const ASIDE: &str = "btw";
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Factory Droid.
 pub(super) struct Droid;
 
 impl Reading for Droid {
@@ -42,10 +42,10 @@ impl Resuming for Droid {
 
 impl Moving for Droid {
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        // If its own directory is gone, a session uses the directory in which it is started.
+        // If its own directory is missing, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
             goes_on_in(copy, dir)?;
-            Ok(Moved::kept())
+            Ok(Moved::changing_no_file())
         }))
     }
 }
@@ -91,7 +91,7 @@ impl Log for Droid {
     }
 
     fn finish(copy: &mut SessionCopy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
-        // Until there is a better title, Droid uses the beginning of the first prompt.
+        // Until it has a better title, Droid uses the beginning of the first prompt.
         let prompt = ends.prompt.as_deref().unwrap_or_default();
         copy.title = copy.title.take().filter(|title| !is_beginning_of(&title.value, prompt));
         let settings = settings(&copy.place.path);
@@ -102,7 +102,8 @@ impl Log for Droid {
     }
 }
 
-/// Returns an error if a session does not continue in a directory, because its own one is another existing directory.
+/// Returns an error if a session does not continue in a directory, because its own directory is another one that
+/// exists.
 fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {

@@ -13,7 +13,7 @@ const UNTITLED: [&str; 3] = ["New Session", "Untitled", "Generating title…"];
 const PUT_IN: [(&str, &str); 2] =
     [("<system-reminder>", "</system-reminder>"), ("<system-notification>", "</system-notification>")];
 
-/// A line.
+/// A line of a log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(in crate::agent) struct DroidRecord<'a> {
@@ -58,7 +58,7 @@ impl DroidMessage<'_> {
 impl<'a> DroidRecord<'a> {
     /// Returns the model that answers.
     pub(super) fn model(&self) -> Option<String> {
-        self.said()?.model_id.filled().map(str::to_owned)
+        self.message()?.model_id.filled().map(str::to_owned)
     }
 
     /// Fills in a copy from the first record.
@@ -90,7 +90,7 @@ impl<'a> DroidRecord<'a> {
         [&self.session_title, &self.title].into_iter().filter_map(Text::filled).find(is_title)
     }
 
-    fn said(&self) -> Option<DroidMessage<'a>> {
+    fn message(&self) -> Option<DroidMessage<'a>> {
         let raw = self.message.filter(|_| self.kind.get() == Some("message"))?;
         serde_json::from_str(raw.get()).ok()
     }
@@ -102,25 +102,25 @@ impl lines::Record for DroidRecord<'_> {
     }
 
     fn turn(&self) -> Option<Turn> {
-        let said = self.said()?;
-        let role = match said.role.get() {
-            Some("user") if said.is_for_both() => Role::User,
-            Some("assistant") if said.is_for_both() => Role::Assistant,
+        let message = self.message()?;
+        let role = match message.role.get() {
+            Some("user") if message.is_for_both() => Role::User,
+            Some("assistant") if message.is_for_both() => Role::Assistant,
             _ => Role::System,
         };
         let mut turn = Turn::new(role, self.timestamp.instant());
         let mut typed = Vec::new();
-        for block in blocks(said.content) {
+        for block in blocks(message.content) {
             match block {
                 Block::Text(text) if role == Role::User => match without_put_in(&text) {
                     left if left.is_empty() => turn.messages.extend(Block::Text(text).message(Role::System, turn.at)),
                     left => typed.push(left),
                 },
-                Block::Text(text) => turn.say(text),
+                Block::Text(text) => turn.add_text(text),
                 block => turn.messages.extend(block.message(role, turn.at)),
             }
         }
-        turn.say(typed.join("\n"));
+        turn.add_text(typed.join("\n"));
         Some(turn)
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         record::<DroidRecord<'_>>(line(message).as_bytes()).expect("a record").turn()
     }
 
-    fn said(message: &str) -> Vec<(Role, String)> {
+    fn parsed_message(message: &str) -> Vec<(Role, String)> {
         let messages = turn(message).map(|turn| turn.messages).unwrap_or_default();
         messages.into_iter().map(|message| (message.role, message.text)).collect()
     }
@@ -196,11 +196,11 @@ mod tests {
             (r#"{"role":"user","content":[{"type":"tool_result","content":"x"}]}"#, Role::Tool, "→ x"),
         ];
         for (message, role, text) in cases {
-            assert_eq!(said(message), [(role, text.to_owned())], "{message}");
+            assert_eq!(parsed_message(message), [(role, text.to_owned())], "{message}");
             assert_eq!(prompt(message).is_some(), role == Role::User, "{message}");
         }
         for nothing in ["[]", r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}"#] {
-            assert_eq!(said(nothing), [], "{nothing}");
+            assert_eq!(parsed_message(nothing), [], "{nothing}");
         }
     }
 

@@ -61,7 +61,7 @@ fn belongings(place: &Located, listings: &Listings) -> Belongings {
     };
     let name = place.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The client keeps unreadable content in these files before it rewrites the session.
-    own.extend(listings.of(chats).with(&format!("{name}.unreadable-")));
+    own.extend(listings.read_once(chats).entries_beginning_with(&format!("{name}.unreadable-")));
     // Everything else is named by the id alone, and a project may have several files of one id.
     let temp = if place.is_subagent { chats.parent() } else { Some(chats) }.and_then(Path::parent);
     let Some(temp) = temp else { return Belongings { own, shared: Vec::new() } };

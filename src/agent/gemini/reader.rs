@@ -149,7 +149,8 @@ pub(super) fn show(path: &Path, entries: &[(&Entry, Option<u16>)], see: &mut Vis
         for (entry, branch) in group {
             let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
             let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
-            let messages = found.into_iter().flat_map(|found| found.in_words()).map(|message| message.on(*branch));
+            let messages =
+                found.into_iter().flat_map(|found| found.in_words()).map(|message| message.on_branch(*branch));
             if messages.into_iter().try_for_each(&mut *see).is_break() {
                 return Ok(());
             }

@@ -58,7 +58,7 @@ impl Log for GooseLog {
     type Record<'a> = GooseLine<'a>;
     type Facts = ();
 
-    /// Finds the files, or that of the requested session.
+    /// Finds all files, or the one of the requested session.
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         for (entry, kind) in found.entries(&store.root.join("sessions")) {

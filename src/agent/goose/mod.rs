@@ -39,10 +39,10 @@ const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["goose", "sessio
 
 const DATABASE: Database = Database { schema: &GooseSchema, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Goose.
 pub(super) struct Goose;
 
-/// Its only schema.
+/// The only schema of Goose.
 struct GooseSchema;
 
 impl Schema for GooseSchema {
@@ -81,7 +81,7 @@ impl Schema for GooseSchema {
         copy.kind = match row.text(4).as_deref() {
             _ if copy.place.is_subagent => SessionKind::Subagent,
             Some("sub_agent") => SessionKind::Subagent,
-            // Goose's own list omits both.
+            // Goose's own list omits hidden and archived sessions.
             Some("hidden") => SessionKind::Archived,
             _ if row.filled(9).is_some() => SessionKind::Archived,
             Some("scheduled") => SessionKind::Exec,

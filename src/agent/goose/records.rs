@@ -26,7 +26,7 @@ pub(crate) fn turn(role: &str, content: &str, created: Option<i64>, metadata: Op
     for item in items {
         let [kind, text, request, response] = members(Some(item), ["type", "text", "toolCall", "toolResult"]);
         match inner::<Text<'_>>(kind).get() {
-            Some("text") => turn.say(inner::<Text<'_>>(text).get().unwrap_or_default()),
+            Some("text") => turn.add_text(inner::<Text<'_>>(text).get().unwrap_or_default()),
             // Calls and results are wrapped in an object with their status.
             Some("toolRequest" | "frontendToolRequest") => {
                 let [name, arguments] = members(member(request, "value"), ["name", "arguments"]);

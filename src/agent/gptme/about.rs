@@ -13,7 +13,7 @@ pub(crate) const ABOUT: About = About {
     // No `new_session`: gptme reads the files and addresses that a prompt mentions, and a briefing quotes others.
     api_error: Some("error_class"),
     usage: Some(UsageAt { mark: "\"cost\"", usage: &["metadata"], cost: &["cost"], ..UsageAt::NONE }),
-    // Its `env`, and the commands of its MCP servers (its config.py, 02786002).
+    // The settings contain `env` and the commands of MCP servers (gptme's config.py, 02786002).
     runs: &["config.toml"],
     renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
     marks_use: true,

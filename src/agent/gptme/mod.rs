@@ -1,7 +1,7 @@
 //! gptme: `logs/<id>/` in its data directory, with `conversation.jsonl`, `config.toml` and the link `workspace`.
 //!
-//! gptme changes to the workspace by itself, and if that is gone it adds an error to the conversation. Facts: measured
-//! on 0.35.1; sub-agents and local times by its code.
+//! gptme changes to the workspace by itself, and adds an error to the conversation if the workspace is missing. Facts:
+//! measured on 0.35.1; sub-agents and local times by its code.
 
 mod reader;
 mod records;
@@ -23,7 +23,7 @@ const VARIABLE: &str = "GPTME_LOGS_HOME";
 /// Maximum size of a lock, which contains the id of its process.
 const MAX_LOCK: u64 = 64;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for gptme.
 pub(super) struct Gptme;
 
 /// Returns the default stores, without [`VARIABLE`]. On macOS, gptme uses the directory of other systems only if that

@@ -10,7 +10,7 @@ use crate::agent::prelude::*;
 pub(super) const MAX_CONFIG: u64 = 1024 * 1024;
 /// The maximum length of a path on all systems.
 const MAX_LINK: u64 = 4096;
-/// The file contains the prompt of a sub-agent.
+/// Maximum size of the file, which contains the prompt of a sub-agent.
 const MAX_META: u64 = 16 * 1024 * 1024;
 
 /// Returns the file of the settings.

@@ -35,7 +35,7 @@ impl GptmeRecord<'_> {
         self.content.filled().filter(|_| self.role.get() == Some(role))
     }
 
-    /// Returns the directory in which the conversation began; a fork has a copy of that of another conversation.
+    /// Returns the directory in which the conversation began; a fork has a copy of another conversation's.
     pub(super) fn dir(&self) -> Option<Arc<Path>> {
         let text = self.said_by("system")?;
         let dir = text.lines().find_map(|line| line.strip_prefix(DIRECTORY))?;
@@ -63,7 +63,7 @@ impl lines::Record for GptmeRecord<'_> {
         } else if member(self.metadata, "error").is_some_and(|flag| flag.get() == "true") {
             turn.error(content);
         } else {
-            turn.say(content);
+            turn.add_text(content);
         }
         Some(turn)
     }

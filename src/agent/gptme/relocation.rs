@@ -17,10 +17,11 @@ impl Moving for Gptme {
             let path = settings(&copy.place.path);
             let config = small(&path, MAX_CONFIG)?.unwrap_or_default();
             let config = TomlSettings::parse(&config);
-            let moved = super::workspace(copy).and_then(|dir| mapping.to(dir)).zip(config.span("chat", "workspace"));
+            let moved =
+                super::workspace(copy).and_then(|dir| mapping.new_location(dir)).zip(config.span("chat", "workspace"));
             let Some((dir, span)) = moved else {
-                // A fork that was never resumed has no settings: it takes the directory in which it is started.
-                return Ok(Moved::kept());
+                // A fork that was never resumed has no settings, and uses the directory in which it is started.
+                return Ok(Moved::changing_no_file());
             };
             let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
             Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))

@@ -38,7 +38,7 @@ pub(super) struct GrokUpdate<'a> {
 
 impl GrokUpdate<'_> {
     /// Returns whether a flag of the update is set.
-    fn has(&self, mark: &str) -> bool {
+    fn has_mark(&self, mark: &str) -> bool {
         member(member(self.update, "_meta"), mark).is_some_and(|flag| flag.get() == "true")
     }
 }
@@ -66,19 +66,19 @@ impl lines::Record for GrokUpdate<'_> {
                 turn.tool(call(inner::<Text<'_>>(name).filled(), input.as_deref()));
             }
             (Role::Tool, Some("completed" | "failed")) => {
-                let said: String = list(content).into_iter().map(|part| text(Some(part))).collect();
+                let message_text: String = list(content).into_iter().map(|part| text(Some(part))).collect();
                 let output = || output.map(|output| compact(output.get())).unwrap_or_default();
-                turn.tool(format!("→ {}", if said.is_empty() { output() } else { said }));
+                turn.tool(format!("→ {}", if message_text.is_empty() { output() } else { message_text }));
             }
             (Role::Tool, _) => return None,
             (Role::System, _) => {
                 let [reason, error] = texts_in(self.update, ["stop_reason", "agent_result"]);
                 turn.error(error.filled().filter(|_| reason.get() == Some("error"))?);
             }
-            _ => turn.say(text(self.update)),
+            _ => turn.add_text(text(self.update)),
         }
         // Some prompts come from the program itself, such as the question about a task that has ended.
-        turn.counts = !self.has("hostTurn") && !self.has("hideFromScrollback");
+        turn.counts = !self.has_mark("hostTurn") && !self.has_mark("hideFromScrollback");
         Some(turn)
     }
 }
@@ -122,7 +122,7 @@ impl Log for Updates {
             let number =
                 of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));
             has_numbers |= number.flatten().is_some();
-            // Once prompts have numbers, one without a number is a remark within a turn.
+            // When prompts have numbers, one without a number is a remark within a turn.
             if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
                 turns.begin(at);
             }
@@ -168,6 +168,6 @@ fn fill(copy: &mut SessionCopy, summary: &RawValue) {
         _ => SessionKind::Main,
     };
     copy.set_dir(text_in(info, "cwd").filled(), "info.cwd of its summary.json");
-    // Grok Build finds it by the name of the project.
+    // Grok Build finds the session by the name of the project.
     copy.evidence.iter_mut().for_each(|evidence| evidence.counts = counts(&copy.place, &evidence.dir));
 }

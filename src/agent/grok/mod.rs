@@ -23,7 +23,7 @@ use log::Updates;
 const MAX_NAME: usize = 255;
 const MAX_SUMMARY: u64 = 4 * 1024 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Grok Build.
 pub(super) struct Grok;
 
 impl Reading for Grok {

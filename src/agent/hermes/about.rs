@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     tested_version: Some("0.19.0"),
     root: ".hermes",
     variables: &[("HERMES_HOME", None)],
-    // In a terminal, `-q` also answers and ends.
+    // Even at a terminal, `-q` answers once and exits.
     new_session: NewSession::NONE.without_terminal(&["hermes", "chat", "-Q"], &["-q"]),
     renames: &["hermes", "sessions", "rename", "ID", "TITLE"],
     ..About::NONE

@@ -18,7 +18,7 @@ use records::{HermesColumns, HermesOrigin};
 const VARIABLE: &str = "HERMES_HOME";
 /// The newest known schema.
 const NEWEST: i64 = 22;
-/// `active_profile` contains a name.
+/// Maximum size of `active_profile`, which contains a name.
 const MAX_NAME: u64 = 4096;
 
 const SESSION: &[&str] = &[
@@ -39,10 +39,10 @@ const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessi
 
 const DATABASE: Database = Database { schema: &HermesSchema, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Hermes.
 pub(super) struct Hermes;
 
-/// Its only schema.
+/// The only schema of Hermes.
 struct HermesSchema;
 
 impl Schema for HermesSchema {
@@ -112,8 +112,8 @@ impl Schema for HermesSchema {
 
 impl Reading for Hermes {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::of(AgentKind::Hermes, env);
-        // A profile of the default home is found there.
+        let mut stores = stores::selected_stores(AgentKind::Hermes, env);
+        // A profile of the default home is found in the default home.
         let profiles = env.home.join(".hermes/profiles");
         stores.retain(|store| store.root.parent() != Some(&profiles));
         stores

@@ -8,7 +8,7 @@ use crate::format::content::tool_calls;
 /// The origin of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HermesOrigin {
-    /// Started by the user or a program.
+    /// A session that the user or a program started.
     Own,
     /// A copy of another session by `/branch`.
     Branch(String),
@@ -32,15 +32,15 @@ pub(super) struct HermesColumns {
     pub role: Option<String>,
     pub content: Option<String>,
     pub tool_calls: Option<String>,
-    /// Set if a rewind removed it from the conversation.
+    /// Set if a rewind removed the message from the conversation.
     pub is_rewound: bool,
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub at: Option<i64>,
 }
 
 /// Creates a turn from a message.
 pub(super) fn turn(columns: &HermesColumns) -> Turn {
-    let role = Role::of(columns.role.as_deref());
+    let role = Role::from_name(columns.role.as_deref());
     let mut turn = Turn::new(role, columns.at.and_then(|at| Timestamp::from_millisecond(at).ok()));
     if columns.is_rewound {
         return turn;
@@ -50,7 +50,7 @@ pub(super) fn turn(columns: &HermesColumns) -> Turn {
         turn.tool(format!("→ {content}"));
         return turn;
     }
-    turn.say(content);
+    turn.add_text(content);
     let calls: Option<&RawValue> = columns.tool_calls.as_deref().and_then(|text| serde_json::from_str(text).ok());
     tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
     turn
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn parser_distinguishes_text_tool_calls_and_results() {
-        let said = |role: &str, content: &str, tool_calls: &str| {
+        let row = |role: &str, content: &str, tool_calls: &str| {
             let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
             let columns = HermesColumns {
                 role: text(role),
@@ -85,19 +85,19 @@ mod tests {
             (turn.prompt().is_some(), turn.is_reply(), texts)
         };
         let call = r#"[{"id": "1", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\": \"ls\"}"}}]"#;
-        assert_eq!(said("user", "a\nb", ""), (true, false, vec![(Role::User, "a\nb".to_owned())]));
+        assert_eq!(row("user", "a\nb", ""), (true, false, vec![(Role::User, "a\nb".to_owned())]));
         let called = (Role::Tool, "terminal {\"command\": \"ls\"}".to_owned());
         assert_eq!(
-            said("assistant", "Looking.", call),
+            row("assistant", "Looking.", call),
             (false, true, vec![(Role::Assistant, "Looking.".to_owned()), called.clone()])
         );
-        assert_eq!(said("assistant", "", call), (false, true, vec![called]));
+        assert_eq!(row("assistant", "", call), (false, true, vec![called]));
         assert_eq!(
-            said("tool", "{\"output\": 1}", ""),
+            row("tool", "{\"output\": 1}", ""),
             (false, false, vec![(Role::Tool, "→ {\"output\": 1}".to_owned())])
         );
-        assert_eq!(said("assistant", "", "{"), (false, false, vec![]));
-        assert_eq!(said("", "a", ""), (false, false, vec![(Role::System, "a".to_owned())]));
+        assert_eq!(row("assistant", "", "{"), (false, false, vec![]));
+        assert_eq!(row("", "a", ""), (false, false, vec![(Role::System, "a".to_owned())]));
     }
 
     #[test]

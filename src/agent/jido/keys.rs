@@ -43,7 +43,7 @@ fn key(root: &Path, env: &Env, salt: usize) -> Option<SigningKey> {
 }
 
 /// Returns every key of a store.
-pub(super) fn all(root: &Path, env: &Env) -> Vec<SigningKey> {
+pub(super) fn all_keys(root: &Path, env: &Env) -> Vec<SigningKey> {
     (0..APP_SALTS.len()).filter_map(|salt| key(root, env, salt)).collect()
 }
 
@@ -62,7 +62,7 @@ pub(super) fn check_signature(bytes: &[u8], copy: &mut SessionCopy, env: &Env) {
     let note = match checked {
         Ok(SignatureCheck::Valid) => "its signature is valid".to_owned(),
         Ok(SignatureCheck::Wrong) if env.foreign_home => {
-            // The key depends on the host name, and a home that was named may be from another machine.
+            // The key depends on the host name, and the named home may be from another machine.
             "its signature does not match this machine's name; it may have been made on another machine".to_owned()
         }
         Ok(SignatureCheck::Wrong) => {

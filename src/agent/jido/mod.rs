@@ -33,7 +33,7 @@ const REFUSED: [Health; 5] = [
     Health::SignatureInvalid,
 ];
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for JidoCode.
 pub(super) struct Jido;
 
 impl Reading for Jido {
@@ -91,7 +91,7 @@ impl Reading for Jido {
         }
         let bytes = fsio::read_bounded(&copy.place.path, MAX_FILE_BYTES)?;
         let Ok(session) = records::parse(&bytes) else { return Ok(()) };
-        // This is the end, so a break needs no handling.
+        // This is the last message, so a break needs no handling.
         let _ = session.messages.into_iter().try_for_each(see);
         Ok(())
     }

@@ -16,7 +16,7 @@ impl Jido {
         Relocation::of_each(move |copy, to| {
             let (path, to) = (copy.place.path.to_path_buf(), text(to)?);
             let json = small(&path, MAX_FILE_BYTES)?.ok_or("its file is gone")?;
-            let keys = keys::all(&store.root, env);
+            let keys = keys::all_keys(&store.root, env);
             let is_signed = match check(json.as_bytes(), &keys) {
                 Ok(SignatureCheck::Valid) => true,
                 Ok(SignatureCheck::Unsigned) => false,

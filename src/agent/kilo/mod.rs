@@ -24,7 +24,7 @@ const DATABASE: Database = Database {
     locate: |store, only| PROGRAM.locate(store, only),
 };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Kilo.
 pub(super) struct Kilo;
 
 impl Reading for Kilo {
@@ -47,7 +47,7 @@ impl Resuming for Kilo {
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        // If that directory is gone, this is only a warning, because Kilo does continue.
+        // If that directory is missing, this is only a warning, because Kilo still continues.
         if let Some(own) = OpenCodeProgram::elsewhere(copy, dir).filter(|own| reach::exists(own) != Some(false)) {
             return Err(format!(
                 "Kilo continues in {}, wherever it is started; {}",

@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About {
         evidence::decide(copy, |_| false);
         copy.last_dir = copy.last_dir.take().or_else(|| copy.start_dir.clone());
     },
-    // With `-p` in a terminal, it would answer and end (kimi_cli/ui/shell of 1.45.0).
+    // With `-p`, it would answer once and exit, even at a terminal (kimi_cli/ui/shell of 1.45.0).
     new_session: NewSession::NONE.without_terminal(&["kimi", "--print"], &["-p"]),
     ..About::NONE
 };

@@ -28,14 +28,14 @@ use crate::session::branches::BranchFilter;
 use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
 use resuming::imports_in_words;
 
-/// Members of records without conversation.
+/// Field values of record types that carry no messages.
 const SILENT: [(&str, &[&str]); 3] = [
     ("/type", &["metadata"]),
     ("/role", &["_checkpoint", "_usage", "_system_prompt"]),
     ("/message/type", &["StatusUpdate", "StepBegin", "StepInterrupted", "StepRetry", "TurnEnd"]),
 ];
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Kimi CLI.
 pub(super) struct Kimi;
 
 impl Reading for Kimi {
@@ -84,9 +84,9 @@ impl Reading for Kimi {
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let files = KimiFiles::of(&place);
+        let files = KimiFiles::in_session_dir(&place);
         let mut copy = SessionCopy::new(place);
-        // A path that is not a directory adds 0.
+        // A path that is not a directory has size 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
         let has_prompt = read_wire(&mut copy, &files.wire, context.env.clock.now)?;
@@ -115,13 +115,13 @@ impl Reading for Kimi {
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let (mut counts, mut replies) = (Counts::default(), Replies::default());
-        let files = KimiFiles::of(&copy.place);
+        let files = KimiFiles::in_session_dir(&copy.place);
         each_line(&files.wire, &mut |line| {
             match json::record::<WireRecord<'_>>(line) {
                 Some(record) => {
                     let event = record.event();
                     counts.prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
-                    replies.see(&event);
+                    replies.add_event(&event);
                 }
                 None => counts.has_bad_lines = true,
             }
@@ -140,12 +140,12 @@ impl Reading for Kimi {
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
         // The context begins with a prompt that names the directory and is truncated when it grows too long; the log
         // only grows, and its times distinguish the conversations of two directories.
-        let files = KimiFiles::of(place);
+        let files = KimiFiles::in_session_dir(place);
         [files.wire, files.context].into_iter().find(|path| is_file(path))
     }
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
-        let files = KimiFiles::of(place);
+        let files = KimiFiles::in_session_dir(place);
         vec![files.wire, files.context]
     }
 
@@ -154,7 +154,7 @@ impl Reading for Kimi {
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let files = KimiFiles::of(&copy.place);
+        let files = KimiFiles::in_session_dir(&copy.place);
         let mut has_any = false;
         each_message(&files.wire, see, |line| {
             let message = json::record::<WireRecord<'_>>(line).and_then(|record| record.message());
@@ -172,7 +172,7 @@ impl Reading for Kimi {
 
 impl Housekeeping for Kimi {
     fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(own_files(place, KimiFiles::of(place).legacy.filter(|legacy| **legacy != *place.path)))
+        Ok(own_files(place, KimiFiles::in_session_dir(place).legacy.filter(|legacy| **legacy != *place.path)))
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

@@ -9,9 +9,9 @@ use crate::format::json;
 use crate::format::jsonl::Jsonl;
 use crate::session::Problem;
 
-/// `kimi.json` has about 150 bytes per directory.
+/// Maximum size of `kimi.json`, which has about 150 bytes per directory.
 pub(super) const MAX_MAP: u64 = 16 * 1024 * 1024;
-/// `state.json` contains a task list.
+/// Maximum size of `state.json`, which contains a task list.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// The files of one session; not all of them need to exist.
@@ -24,7 +24,7 @@ pub(super) struct KimiFiles {
 }
 
 impl KimiFiles {
-    pub(super) fn of(place: &Located) -> Self {
+    pub(super) fn in_session_dir(place: &Located) -> Self {
         let legacy = place.path.with_file_name(format!("{}.jsonl", place.id));
         let dir = place.path.with_file_name(&place.id);
         let legacy = Some(legacy).filter(|legacy| is_file(legacy));
@@ -37,7 +37,7 @@ impl KimiFiles {
 
 /// Changes the title in the state, from which Kimi CLI reads it (1.45.0); Kimi writes one there after the first turn.
 pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), Unable> {
-    let [path, _] = KimiFiles::of(place).state;
+    let [path, _] = KimiFiles::in_session_dir(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
     let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
     edit.map(|edit| (path, edit))
@@ -71,7 +71,7 @@ pub(super) fn read_wire(copy: &mut SessionCopy, path: &Path, now: Timestamp) -> 
             created = created.or_else(|| record.at());
             match record.event() {
                 WireEvent::Prompt(text) => prompt = Some(text),
-                event => replies.see(&event),
+                event => replies.add_event(&event),
             }
         }
         prompt.is_some()
@@ -142,7 +142,7 @@ pub(super) fn read_state(copy: &mut SessionCopy, files: &KimiFiles) {
             Ok(())
         });
         if let Err(why) = read {
-            // Kimi resumes the session even without it.
+            // Kimi resumes the session even without the file.
             copy.notes.push(format!("{}: {why}", path.display()));
         }
     }

@@ -14,7 +14,7 @@ const DIRECTORY_IS: &str = "The current working directory is `";
 /// A directory that `kimi.json` lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkDir {
-    /// Its path, on the machine that `kaos` accesses.
+    /// The path on the machine that `kaos` accesses.
     pub path: String,
     /// The access method of the machine: `local`, or the name of another one.
     pub kaos: String,
@@ -37,12 +37,12 @@ pub(crate) fn work_dirs(bytes: &[u8]) -> Option<Vec<WorkDir>> {
 pub(crate) struct KimiState<'a> {
     custom_title: Text<'a>,
     title: Text<'a>,
-    /// Set if it was archived.
+    /// Set if the session was archived.
     pub archived: Flag,
 }
 
 impl KimiState<'_> {
-    /// Returns the title, which the user gave or Kimi derived from the first prompt of a successful turn.
+    /// Returns the title, which the user set or Kimi derived from the first prompt of a successful turn.
     pub(crate) fn title(&self) -> Option<&str> {
         self.custom_title.filled().or_else(|| self.title.filled().filter(|title| *title != "Untitled"))
     }
@@ -56,7 +56,7 @@ pub(crate) struct WireRecord<'a> {
     message: Option<&'a RawValue>,
 }
 
-/// The relevant type of an event.
+/// The type of an event, as far as it matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WireEvent {
     /// The user typed a prompt.
@@ -71,7 +71,7 @@ pub(crate) enum WireEvent {
     Answer(String),
     /// The model has finished its message.
     StepDone,
-    /// The model did not finish its message, which is retried or given up.
+    /// The model did not finish its message; the program retries or gives up.
     Failed,
     /// The agent waits for the user again.
     TurnEnd,
@@ -157,7 +157,7 @@ pub(crate) struct Replies {
 
 impl Replies {
     /// Adds the next event.
-    pub(crate) fn see(&mut self, event: &WireEvent) {
+    pub(crate) fn add_event(&mut self, event: &WireEvent) {
         match event {
             WireEvent::Text(_) => self.has_content = true,
             WireEvent::Call(_) => {
@@ -213,12 +213,12 @@ impl Record for ContextRecord<'_> {
     }
 
     fn turn(&self) -> Option<Turn> {
-        let mut turn = Turn::new(Role::of(self.role.get()), None);
+        let mut turn = Turn::new(Role::from_name(self.role.get()), None);
         let text = plain_text(self.content);
         match turn.role {
             // Texts that the program inserts for the model begin with this tag.
             Role::User if text.starts_with("<system") => {}
-            Role::User | Role::Assistant => turn.say(text),
+            Role::User | Role::Assistant => turn.add_text(text),
             Role::Tool => turn.tool(format!("→ {text}")),
             Role::System => return None,
         }
@@ -262,7 +262,7 @@ mod tests {
             (WireEvent::Prompt("p".to_owned()), WireEvent::StepBegin, WireEvent::StepDone, WireEvent::TurnEnd);
         let count = |events: &[&WireEvent]| {
             let mut replies = Replies::default();
-            events.iter().for_each(|event| replies.see(event));
+            events.iter().for_each(|event| replies.add_event(event));
             replies.count()
         };
         assert_eq!(count(&[&prompt, &begin, &text, &call, &done, &answer, &begin, &text, &done, &end]), 2);

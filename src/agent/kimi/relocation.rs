@@ -1,8 +1,8 @@
 //! The changes that let Kimi CLI find a session from another directory: the session moves to the project of that
 //! directory's hash, and `kimi.json` lists the directory.
 //!
-//! Measured on 1.45.0: it empties a session whose directory is not listed. The entry of the old directory stays,
-//! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and stays,
+//! Measured on 1.45.0: it empties a session whose directory is not listed. The entry of the old directory is kept,
+//! because other sessions may be there. The system prompt in context.jsonl is a part of the conversation and is kept,
 //! too.
 
 use super::reader::{KimiFiles, MAX_MAP};
@@ -29,9 +29,9 @@ impl Moving for Kimi {
                 return Err("it ran on another machine".into());
             }
             let project = store.root.join("sessions").join(hash(text(to)?.as_bytes()));
-            // The legacy file next to the directory moves first, so that a partial move leaves nothing to find at the
+            // The legacy file next to the directory moves first, so that after a partial move no file is found at the
             // old path.
-            let legacy = KimiFiles::of(place).legacy.filter(|legacy| **legacy != *place.path);
+            let legacy = KimiFiles::in_session_dir(place).legacy.filter(|legacy| **legacy != *place.path);
             let paths = legacy.into_iter().chain([place.path.to_path_buf()]);
             let acts = paths.map(|from| Act::Move { to: project.join(from.file_name().unwrap_or_default()), from });
             Ok(Moved::by(acts.collect()))

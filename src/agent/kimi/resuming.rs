@@ -32,15 +32,15 @@ impl Resuming for Kimi {
             return Ok(None);
         }
         // The behaviour of Kimi CLI 1.52 is known from its code.
-        let (why, install) = match Package::of("kimi", env) {
-            Some(package) if package.is(SUCCESSOR.0, SUCCESSOR.1) => {
+        let (why, install) = match Package::find_on_path("kimi", env) {
+            Some(package) if package.has_name(SUCCESSOR.0, SUCCESSOR.1) => {
                 let why = format!(
                     "`kimi` is Kimi Code {}, which continues sessions of Kimi CLI only after it has imported them",
                     package.version
                 );
                 (why, String::new())
             }
-            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => match package.is_at_least(1, 52) {
+            Some(package) if package.has_name(PACKAGE.0, PACKAGE.1) => match package.is_at_least(1, 52) {
                 Some(false) => return Ok(None),
                 Some(true) => {
                     let version = package.version;
@@ -73,7 +73,7 @@ impl Resuming for Kimi {
         if hash(dir.as_os_str().as_encoded_bytes()) != project {
             return Err(format!("Kimi CLI would start a new session of the same id in {}", dir.display()).into());
         }
-        let files = KimiFiles::of(&copy.place);
+        let files = KimiFiles::in_session_dir(&copy.place);
         if !is_file(&files.context) {
             return Err("its context.jsonl is gone, so Kimi CLI would start a new session of the same id".into());
         }
@@ -103,7 +103,7 @@ fn resume_import(import: &Located) -> String {
     format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
 }
 
-/// Returns the explanation that the files of the installed program do not show its package.
+/// Returns the message that the files of the installed program do not show its package.
 fn unsure() -> String {
     "`kimi` may be Kimi Code, or Kimi CLI 1.52 or later, which cannot resume it; its files do not say which program it is".to_owned()
 }

@@ -19,14 +19,14 @@ use crate::format::jsonl::each_line;
 use crate::session::obstacle::Obstacle;
 use records::{IMPORTED, KimiCodeRecord, KimiCodeState, is_id};
 
-/// `state.json` lists the agents of a session.
+/// Maximum size of `state.json`, which lists the agents of a session.
 const MAX_STATE: u64 = 4 * 1024 * 1024;
 
-/// Its package, and that of Kimi CLI, whose program has the same name.
+/// The package of Kimi Code, and that of Kimi CLI, whose program has the same name.
 pub(super) const PACKAGE: (PackageRegistry, &str) = (PackageRegistry::Npm, "@moonshot-ai/kimi-code");
 pub(super) const OLDER: (PackageRegistry, &str) = (PackageRegistry::PyPi, "kimi_cli");
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Kimi Code.
 pub(super) struct KimiCode;
 
 impl Reading for KimiCode {
@@ -82,9 +82,9 @@ impl Resuming for KimiCode {
     }
 
     fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
-        match Package::of("kimi", env) {
-            Some(package) if package.is(PACKAGE.0, PACKAGE.1) => Ok(None),
-            Some(package) if package.is(OLDER.0, OLDER.1) => {
+        match Package::find_on_path("kimi", env) {
+            Some(package) if package.has_name(PACKAGE.0, PACKAGE.1) => Ok(None),
+            Some(package) if package.has_name(OLDER.0, OLDER.1) => {
                 let why = format!("`kimi` is Kimi CLI {}, which does not know it", package.version);
                 Err(Unable::from(why).hint(
                     "install Kimi Code with `npm install --global @moonshot-ai/kimi-code`, and put its directory before that \

@@ -36,8 +36,8 @@ pub(super) struct ImportOrigin {
 }
 
 impl ImportOrigin {
-    /// Returns whether it was imported from this copy. The home may have moved since, so only the end of the path
-    /// counts.
+    /// Returns whether the session was imported from this copy. The home may have moved since, so only the end of the
+    /// path is compared.
     pub(super) fn is_of(&self, older: &Located) -> bool {
         let name = self.source.file_name().and_then(|name| name.to_str());
         let project = self.source.parent().and_then(|dir| dir.file_name()).and_then(|name| name.to_str());
@@ -96,7 +96,7 @@ impl KimiCodeRecord<'_> {
         if origin.is_none() && said_by.get() == Some("tool") {
             turn.tool(format!("→ {text}"));
         } else {
-            turn.say(text);
+            turn.add_text(text);
         }
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
         Some(turn)
@@ -111,7 +111,7 @@ impl KimiCodeRecord<'_> {
         match kind.get()? {
             "content.part" if text_in(part, "type").get() == Some("text") => {
                 turn.id = text_in(self.event, "stepUuid").into_inner().map(|step| step.into_owned());
-                turn.say(text_in(part, "text").get()?);
+                turn.add_text(text_in(part, "text").get()?);
             }
             "tool.call" => turn.tool(call(text_in(self.event, "name").get(), args.map(RawValue::get))),
             "tool.result" => turn.tool(format!("→ {}", plain_text(member(result, "output")).trim_end())),
@@ -181,9 +181,9 @@ mod tests {
             Some((Role::System, "a".to_owned()))
         );
         let event = |event: &str| message(&format!(r#"{{"type":"context.append_loop_event","event":{event}}}"#));
-        let said = r#"{"type":"content.part","stepUuid":"s","part":{"type":"text","text":"b"}}"#;
-        assert_eq!(event(said), Some((Role::Assistant, "b".to_owned())));
-        assert_eq!(event(&said.replace(r#""type":"text""#, r#""type":"think""#)), None);
+        let part = r#"{"type":"content.part","stepUuid":"s","part":{"type":"text","text":"b"}}"#;
+        assert_eq!(event(part), Some((Role::Assistant, "b".to_owned())));
+        assert_eq!(event(&part.replace(r#""type":"text""#, r#""type":"think""#)), None);
         let called = r#"{"type":"tool.call","name":"Bash","args":{"command":"ls"}}"#;
         assert_eq!(event(called), Some((Role::Tool, r#"Bash {"command":"ls"}"#.to_owned())));
         let answered = r#"{"type":"tool.result","result":{"output":"x\n","durationMs":1}}"#;
@@ -203,16 +203,16 @@ mod tests {
             let messages = json::record::<KimiCodeRecord<'_>>(text.as_bytes()).expect("a record").messages();
             messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
         };
-        let said = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
-        let typed = format!(r#"{{"role":"user","content":{},"toolCalls":[]}}"#, said("a"));
+        let content = |text: &str| format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+        let typed = format!(r#"{{"role":"user","content":{},"toolCalls":[]}}"#, content("a"));
         assert_eq!(texts(&typed), [(Role::User, "a".to_owned())]);
         assert_eq!(texts(&typed.replace("\"a\"", "\"<system>x\"")), [(Role::System, "<system>x".to_owned())]);
         let call = r#"{"id":"c","function":{"name":"Shell","arguments":"{}"}}"#;
-        let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, said("b"));
+        let reply = format!(r#"{{"role":"assistant","content":{},"toolCalls":[{call}]}}"#, content("b"));
         assert_eq!(texts(&reply), [(Role::Assistant, "b".to_owned()), (Role::Tool, "Shell {}".to_owned())]);
         assert!(json::record::<KimiCodeRecord<'_>>(record(&reply).as_bytes()).is_some_and(|record| record.is_reply()));
         assert!(!json::record::<KimiCodeRecord<'_>>(record(&typed).as_bytes()).is_some_and(|record| record.is_reply()));
-        let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, said("x"));
+        let answer = format!(r#"{{"role":"tool","content":{},"toolCallId":"c"}}"#, content("x"));
         assert_eq!(texts(&answer), [(Role::Tool, "→ x".to_owned())]);
     }
 

@@ -16,15 +16,15 @@ use crate::agent::prelude::*;
 use crate::format::json::record;
 use records::{CliFile, KiroRecord, WorkspaceFile};
 
-/// The file about a session may contain the state of its permissions.
+/// Maximum size of the file about a session, which may contain its permissions.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// The project of the sessions in the first layout.
 const CLI: &str = "cli";
 
-/// The agent, and the log of its first layout.
+/// Implements [`Agent`](super::Agent) for Kiro CLI, and the log of its first layout.
 pub(super) struct Kiro;
 
-/// The log of its second layout.
+/// The log of Kiro CLI's second layout.
 struct WorkspaceLog;
 
 impl Reading for Kiro {

@@ -54,7 +54,7 @@ impl KiroRecord<'_> {
             }
             _ => return None,
         };
-        turn.say(content.get().unwrap_or_default());
+        turn.add_text(content.get().unwrap_or_default());
         Some(turn)
     }
 }
@@ -63,7 +63,7 @@ impl KiroRecord<'_> {
 fn add_part(part: &RawValue, turn: &mut Turn) {
     let [kind, data] = members(Some(part), ["kind", "data"]);
     match inner::<Text<'_>>(kind).get() {
-        Some("text") => turn.say(inner::<Text<'_>>(data).get().unwrap_or_default()),
+        Some("text") => turn.add_text(inner::<Text<'_>>(data).get().unwrap_or_default()),
         Some("toolUse") => {
             let [name, input] = members(data, ["name", "input"]);
             turn.tool(call(inner::<Text<'_>>(name).filled(), input.map(RawValue::get)));
@@ -127,7 +127,7 @@ impl WorkspaceFile<'_> {
     }
 }
 
-/// Sets the times of a session; that of its file counts as the last activity if no record has a later one.
+/// Sets the times of a session. The time of its file is the last activity if no record has a later one.
 fn set_times(copy: &mut SessionCopy, created: &Text<'_>, changed: &Text<'_>, modified: Option<Timestamp>) {
     let fact = |at: &Text<'_>| at.instant().map(|at| Fact::new(at, "session"));
     copy.created_at = fact(created).or_else(|| copy.created_at.take());

@@ -24,7 +24,7 @@ pub(crate) const FILE_NAME: &str = ".agent_session.json";
 const MEANINGFUL_BYTES: u64 = 5_000;
 /// Leo's default directory for apps.
 const OUTPUT_DIR: &str = "/workspace/app";
-/// The file contains at most the tasks of a reprompter.
+/// Maximum size of the file, which may contain the tasks of a reprompter.
 pub(crate) const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Default, Deserialize)]
@@ -62,7 +62,7 @@ impl PointerWriter for Leo {
         let dirs = places(env, known, &mut found);
         let look = |path: PathBuf, dir: &Path| match read(&path, dir, &env.clock.zone) {
             Ok(None) => None,
-            // An inaccessible directory is reported by the launch check.
+            // The launch check reports an inaccessible directory.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
             read => Some((path, read)),
         };

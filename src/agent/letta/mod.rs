@@ -29,12 +29,12 @@ const MAX_META: u64 = 16 * 1024 * 1024;
 /// Number of bytes at the end that are searched for the last start.
 const MAX_SEARCH: u64 = 16 * 1024 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Letta Code.
 pub(super) struct Letta;
 
 impl Reading for Letta {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        // Never two stores: the same id would mean two conversations.
+        // Only one of the stores is used: the same id would mean two conversations.
         vec![match env.agent_variable(BACKEND).map(|dir| env.absolute(Path::new(dir))) {
             Some(dir) => Store::named(AgentKind::Letta, &dir, BACKEND, &dir),
             None => Store {
@@ -49,7 +49,7 @@ impl Reading for Letta {
     }
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        // Some messages of an unknown format may look like known ones; a number would claim to count all of them.
+        // Some messages of an unknown format may look like known ones, so a number would be wrong.
         if copy.health.contains(Health::UnsupportedVersion) { Ok(()) } else { self.engine().count(copy) }
     }
 
@@ -63,7 +63,7 @@ impl Reading for Letta {
     }
 
     fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        // A message that is written again counts once.
+        // A message that is written again is counted once.
         let (mut costs, mut nameless) = (HashMap::new(), Vec::new());
         each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match LettaLine::parse(line)
             .and_then(|line| line.cost())
@@ -87,7 +87,7 @@ impl Reading for Letta {
 
 impl Resuming for Letta {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        // The program would parse a text that looks like an option as one.
+        // The program would parse a text that looks like an option as an option.
         let text = |prompt: &str| if prompt.starts_with('-') { format!(" {prompt}") } else { prompt.to_owned() };
         let last = prompt.into_iter().flat_map(|prompt| ["-p".to_owned(), text(prompt)]).collect();
         Ok(Command::new(&["letta", "--backend", "local", "--conversation", &copy.place.id], last))

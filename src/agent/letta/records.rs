@@ -18,7 +18,7 @@ use crate::format::json::{dollars, epoch, record};
 use crate::format::jsonl::each_line;
 use crate::session::usage::Cost;
 
-/// Beginning of the texts that the program puts before a prompt.
+/// Beginning of the texts that the program inserts before a prompt.
 const REMINDER: &str = "<system-reminder>";
 /// Text before the directory and the branch in a reminder.
 pub(super) const DIRECTORY: &str = "**Current working directory**: ";
@@ -43,7 +43,7 @@ pub(super) struct LettaConversation<'a> {
 }
 
 impl LettaConversation<'_> {
-    /// Returns the start of the conversation, if the time is real.
+    /// Returns the start of the conversation, if its time is not invented.
     pub(super) fn created_at(&self) -> Option<Timestamp> {
         real(self.created_at.instant())
     }
@@ -175,12 +175,12 @@ impl<'a> LettaLine<'a> {
 }
 
 impl lines::Record for LettaLine<'_> {
-    /// Returns the time if it is real. A reply also has the provider's time.
+    /// Returns the time, unless it is invented. A reply also has the provider's time.
     fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
         self.time()
     }
 
-    /// Omits reminders. A compaction is formatted like Pi's.
+    /// Returns the turn without reminders. A compaction is formatted like Pi's.
     fn turn(&self) -> Option<Turn> {
         let role = match self.message.role.get() {
             Some("user") => Role::User,
@@ -195,19 +195,19 @@ impl lines::Record for LettaLine<'_> {
         };
         let mut turn = Turn::new(role, self.time());
         match role {
-            // The last text was typed; the program puts the others before it.
-            Role::User => turn.say(self.texts().pop().filter(|text| !is_reminder(text))?),
+            // The user typed the last text; the program inserted the others.
+            Role::User => turn.add_text(self.texts().pop().filter(|text| !is_reminder(text))?),
             Role::Tool => self.texts().into_iter().for_each(|text| turn.tool(format!("→ {text}"))),
             _ => {
-                let said = blocks(self.message.content).into_iter().filter(Block::says_something);
-                turn.messages.extend(said.filter_map(|block| block.message(role, turn.at)));
+                let shown_blocks = blocks(self.message.content).into_iter().filter(Block::says_something);
+                turn.messages.extend(shown_blocks.filter_map(|block| block.message(role, turn.at)));
             }
         }
         Some(turn)
     }
 }
 
-/// Drops an invented time.
+/// Returns the time, unless it is invented.
 fn real(at: Option<Timestamp>) -> Option<Timestamp> {
     at.filter(|at| !INVENTED.contains(at))
 }

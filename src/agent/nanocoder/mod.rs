@@ -24,7 +24,7 @@ const MAX_SETTINGS: u64 = 1024 * 1024;
 
 const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, document: DOCUMENT, fill };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Nanocoder.
 pub(super) struct Nanocoder;
 
 impl Reading for Nanocoder {
@@ -62,7 +62,7 @@ impl Housekeeping for Nanocoder {
 
 /// Adds the session to the command line, if the installed version supports the option; 1.28.1 does not.
 fn fit_command(command: &mut Command, copy: &SessionCopy, find: FindPackage<'_>) {
-    let package = find("nanocoder").filter(|package| package.is(PackageRegistry::Npm, PACKAGE));
+    let package = find("nanocoder").filter(|package| package.has_name(PackageRegistry::Npm, PACKAGE));
     if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
         command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
         command.then_type = None;
@@ -74,7 +74,7 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result
     entitle(copy, sum);
     copy.model = sum.text("model").filled().map(|model| Fact::new(model, "session"));
     copy.created_at = sum.text("createdAt").instant().map(|at| Fact::new(at, "session"));
-    // Nanocoder deletes by this time: the last resume, and since 1.30.0 (by its code) the last save.
+    // Nanocoder deletes by the time of the last resume, and since 1.30.0 (by its code) of the last save.
     copy.modified_at = sum.text("lastAccessedAt").instant();
     copy.set_dir(sum.text("workingDirectory").filled(), "its workingDirectory");
     Ok(())
@@ -102,8 +102,8 @@ fn retention(env: &Env) -> Retention {
     let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok().flatten().unwrap_or_default();
     let settings: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let set = settings.pointer("/nanocoder/sessions/retentionDays").and_then(Value::as_f64);
-    // Less than a day counts as a day. A fraction is truncated, so that no session is assumed to stay longer than it
-    // does.
+    // Less than a day counts as a day. A fraction is truncated, so that no session is assumed to be kept longer than it
+    // is.
     #[expect(clippy::cast_possible_truncation, reason = "days beyond the calendar are cut to the most there are")]
     let days = set.map_or(DEFAULT_DAYS, |days| days.clamp(1.0, 1e6) as i64);
     Retention {

@@ -20,14 +20,14 @@ pub(super) const DOCUMENT: Document = Document {
 fn turn(raw: &RawValue) -> Option<Turn> {
     let [role, content, calls] = members(Some(raw), ["role", "content", "tool_calls"]);
     let role: Text<'_> = serde_json::from_str(role?.get()).ok()?;
-    let said: Text<'_> = inner(content);
-    let said = said.get().unwrap_or_default();
-    let mut turn = Turn::new(Role::of(Some(role.get()?)), None);
+    let parsed_text: Text<'_> = inner(content);
+    let plain_text = parsed_text.get().unwrap_or_default();
+    let mut turn = Turn::new(Role::from_name(Some(role.get()?)), None);
     if turn.role == Role::Tool {
-        turn.tool(format!("→ {said}"));
+        turn.tool(format!("→ {plain_text}"));
         return Some(turn);
     }
-    turn.say(said);
+    turn.add_text(plain_text);
     for function in list(calls).into_iter().map(|raw| member(Some(raw), "function")) {
         let [name, arguments] = members(function, ["name", "arguments"]);
         turn.tool(call(inner::<Text<'_>>(name).filled(), arguments.map(|raw| compact(raw.get())).as_deref()));
@@ -47,9 +47,9 @@ mod tests {
     fn prompts_replies_and_tools_are_distinguished() {
         assert_eq!(read(r#"{"role":"user","content":"a\nb"}"#).expect("a message").prompt(), Some("a\nb"));
         let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"ls","arguments":{ "path": "." }}}]}"#;
-        let said = read(call).expect("a message");
-        assert!(said.is_reply());
-        assert_eq!(said.messages[0].text, r#"ls {"path":"."}"#);
+        let turn = read(call).expect("a message");
+        assert!(turn.is_reply());
+        assert_eq!(turn.messages[0].text, r#"ls {"path":"."}"#);
         let result = read(r#"{"role":"tool","name":"ls","content":"a b"}"#).expect("a message");
         assert_eq!((result.is_reply(), result.messages[0].text.as_str()), (false, "→ a b"));
         assert!(!read(r#"{"role":"assistant","content":" "}"#).expect("a message").is_reply());

@@ -32,7 +32,7 @@ const PACKED: &str = ".gz";
 const BLOB: &[u8] = b"blob:sha256:";
 const DIGEST: usize = 64;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for oh-my-pi.
 pub(super) struct Omp;
 
 impl Reading for Omp {
@@ -55,7 +55,7 @@ impl Reading for Omp {
             stores.push(Store { unset: without(PROFILE), is_default: chosen.as_ref() == Some(&name), ..store });
         }
         let is_default = !stores.iter().any(|store| store.is_default);
-        // The directory is used once it exists; then the program needs no variable to find it.
+        // The directory is used if it exists; the program then finds it without a variable.
         let data = env.agent_variable("XDG_DATA_HOME").map(|dir| Path::new(dir).join("omp"));
         let roots = data.into_iter().chain([base.join("agent")]);
         stores.extend(roots.map(|root| Store {
@@ -120,7 +120,7 @@ impl Housekeeping for Omp {
     fn companions(&self, place: &Located) -> Vec<PathBuf> {
         let mut digests = BTreeSet::new();
         if let Some(path) = self.transcript(place) {
-            // An unreadable file names no image here; it is reported elsewhere.
+            // An unreadable file is reported elsewhere; no image of it is found here.
             let _ = each_line(&path, &mut |line| {
                 let named = memmem::find_iter(line, BLOB).filter_map(|at| line.get(at + BLOB.len()..)?.get(..DIGEST));
                 digests.extend(named.filter_map(|digest| str::from_utf8(digest).ok()).map(str::to_owned));
@@ -159,7 +159,7 @@ fn backups(path: &Path, listings: &Listings) -> Vec<PathBuf> {
         let number = name.strip_prefix(&beginning).and_then(|rest| rest.strip_suffix(".bak"));
         number.is_some_and(|number| !number.is_empty() && !number.contains('.'))
     };
-    listings.of(dir).with(&beginning).filter(is_backup).collect()
+    listings.read_once(dir).entries_beginning_with(&beginning).filter(is_backup).collect()
 }
 
 /// Finds the files of the sessions whose id `is_wanted` accepts, with their sub-agents.

@@ -80,7 +80,8 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
         return Ok(None);
     }
     let older = with_version_1(copy, "--session").unwrap_or_default();
-    let package = Package::of("opencode", env).filter(|package| package.is(PackageRegistry::Npm, PACKAGE));
+    let package =
+        Package::find_on_path("opencode", env).filter(|package| package.has_name(PackageRegistry::Npm, PACKAGE));
     match package.as_ref().and_then(|package| package.is_at_least(2, 0)) {
         Some(false) => Ok(None),
         Some(true) => {

@@ -1,4 +1,4 @@
-//! OpenCode: `opencode.db` in its data directory, only ever read, and the JSON tree that it used before.
+//! OpenCode: `opencode.db` in its data directory, which is only read, and the JSON files of older versions.
 //!
 //! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for earlier and later versions.
 
@@ -31,7 +31,7 @@ const AGENT_MANAGED: AgentManaged = OpenCodeProgram::agent_managed(
 
 const DATABASE: Database = Database { schema: &OpenCodeTables, agent_managed: &AGENT_MANAGED, locate };
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for OpenCode.
 pub(super) struct OpenCode;
 
 impl Reading for OpenCode {
@@ -66,11 +66,11 @@ impl Reading for OpenCode {
         Ok(())
     }
 
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+    fn messages_on(&self, copy: &SessionCopy, branches: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let lost = if tree::is_in(&copy.place) { Vec::new() } else { tree::left_behind(&copy.place) };
         let mut lost = lost.into_iter().flat_map(|turn| turn.messages).peekable();
         let mut is_ended = false;
-        self.engine_of(&copy.place).messages_on(copy, wanted, &mut |message| {
+        self.engine_of(&copy.place).messages_on(copy, branches, &mut |message| {
             while let Some(earlier) = lost.next_if(|lost| lost.at < message.at) {
                 is_ended |= see(earlier).is_break();
             }
@@ -100,7 +100,7 @@ impl Resuming for OpenCode {
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let own = OpenCodeProgram::elsewhere(copy, dir).filter(|own| reach::exists(own) == Some(false));
         let own = own.filter(|_| !tree::is_in(&copy.place));
-        // Measured on 1.18.33: it resolves that directory for each prompt, and shows no error.
+        // Measured on 1.18.33: OpenCode resolves that directory for each prompt, and shows no error.
         own.map_or(Ok(()), |own| {
             let own = format!("{}, which is gone", own.display());
             Err(without_end(copy, &own, "take prompts and never answer").into())
@@ -145,13 +145,13 @@ fn without_end(copy: &SessionCopy, own: &str, effect: &str) -> String {
     format!("OpenCode would {effect}, because its database names {own}; {}", PROGRAM.taken_along(copy))
 }
 
-/// Finds the sessions of the databases of a store, and those of its tree that are in none of the databases.
+/// Finds the sessions of the databases of a store, and those in JSON files that are in none of the databases.
 fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     let mut found = PROGRAM.locate(store, only);
     if OpenCodeProgram::is_one_database(store) {
         return found;
     }
-    // The files of imported sessions are still in the tree.
+    // The files of imported sessions still exist.
     found.extend_with_others(OpenCodeTree.locate(store, only));
     found
 }

@@ -20,7 +20,7 @@ const SUMS: [&str; 5] =
 /// One of these programs.
 #[derive(Debug)]
 pub(in crate::agent) struct OpenCodeProgram {
-    /// The agent.
+    /// The agent of the program.
     pub kind: AgentKind,
     /// Name of the program, of its data directory, and prefix of its databases.
     pub name: &'static str,
@@ -156,7 +156,7 @@ impl OpenCodeProgram {
         AgentManaged { owned, removal, removes_unasked: true, import: Some(import) }
     }
 
-    /// Returns the directory in the database, unless a program is started in it anyway.
+    /// Returns the directory in the database, unless it is the one in which the program is started.
     pub(in crate::agent) fn elsewhere<'c>(copy: &'c SessionCopy, dir: &Path) -> Option<&'c Path> {
         let own = copy.start_dir.as_ref().map(|own| &*own.value)?;
         let is_same = dir == own
@@ -164,7 +164,7 @@ impl OpenCodeProgram {
         (!is_same).then_some(own)
     }
 
-    /// Returns the hint for giving a session another directory: importing it again changes only its directory.
+    /// Returns the hint for giving a session another directory: importing the session again changes only its directory.
     pub(in crate::agent) fn taken_along(&self, copy: &SessionCopy) -> String {
         let Located { id, store, .. } = &copy.place;
         let command = |verb: &str| {

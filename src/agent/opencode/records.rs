@@ -1,13 +1,13 @@
-//! The records of OpenCode: JSON in the columns of its database and in the files of its older tree.
+//! The records of OpenCode: JSON in the columns of its database and in the files of older versions.
 //!
-//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the older tree.
+//! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the files.
 
 use crate::agent::prelude::*;
 use crate::format::content::call;
 use crate::format::json::number;
 use crate::format::turn::instant;
 
-/// The record of a session in the older tree; the database has a column for each member.
+/// The record of a session in the files of older versions; the database has a column for each member.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SessionFile<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct SessionFile<'a> {
     pub directory: Text<'a>,
     /// The title.
     pub title: Text<'a>,
-    /// The session that created it.
+    /// The session that started this one.
     #[serde(rename = "parentID")]
     pub parent_id: Text<'a>,
     time: Option<&'a RawValue>,
@@ -82,7 +82,7 @@ pub(crate) fn turn(created: Option<i64>, kind: Option<&str>, data: &str) -> Turn
         None => raw.model.filter(|_| role == Role::Assistant).and_then(|model| model_id(model.get())),
     };
     if let Some(text) = raw.text.get() {
-        turn.say(text);
+        turn.add_text(text);
     }
     if let Some(text) = raw.error.and_then(error_text) {
         turn.error(text);
@@ -107,7 +107,7 @@ pub(crate) fn add_part(turn: &mut Turn, data: &str) {
     let part: PartData<'_> = serde_json::from_str(data).unwrap_or_default();
     match part.kind.get() {
         // Files named in a prompt are added as text that the user did not type.
-        Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.say(part.text.get().unwrap_or_default()),
+        Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.add_text(part.text.get().unwrap_or_default()),
         Some("tool") => {
             let [input, output] = members(part.state, ["input", "output"]);
             turn.tool(call(part.tool.get().or(part.name.get()), input.map(RawValue::get)));

@@ -139,7 +139,7 @@ pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, 
     };
 }
 
-/// Checks whether a title is one that `--fork` makes, the only trace of a fork's origin.
+/// Checks whether a title has the form that `--fork` creates, the only trace of a fork's origin.
 fn is_forks_title(title: &str) -> bool {
     let number = title.trim_end().strip_suffix(')').and_then(|title| title.rsplit_once(" (fork #"));
     number.is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

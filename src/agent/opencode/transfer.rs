@@ -101,11 +101,11 @@ fn transfer(db: &Db, id: &str) -> Result<Transfer, QueryError> {
 /// Parses an object, and adds these members to it.
 fn object(data: Option<String>, names: &[(&str, &str)]) -> RawObject {
     let mut object: RawObject = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
-    names.iter().for_each(|(name, value)| put(&mut object, name, Some(value)));
+    names.iter().for_each(|(name, value)| set_member(&mut object, name, Some(value)));
     object
 }
 
-fn put(object: &mut RawObject, name: &str, value: Option<impl Serialize>) {
+fn set_member(object: &mut RawObject, name: &str, value: Option<impl Serialize>) {
     let raw = value.and_then(|value| to_raw_value(&value).ok());
     object.extend(raw.map(|raw| (name.to_owned(), raw)));
 }
@@ -114,36 +114,36 @@ fn put(object: &mut RawObject, name: &str, value: Option<impl Serialize>) {
 fn info(row: &DbRow<'_>) -> RawObject {
     let mut info = RawObject::new();
     for (name, at) in [("id", 0), ("slug", 1), ("projectID", 2), ("workspaceID", 3), ("directory", 4), ("path", 5)] {
-        put(&mut info, name, row.text(at));
+        set_member(&mut info, name, row.text(at));
     }
     for (name, at) in [("parentID", 6), ("title", 7), ("agent", 8), ("version", 9)] {
-        put(&mut info, name, row.text(at));
+        set_member(&mut info, name, row.text(at));
     }
     for (name, at) in [("model", 10), ("metadata", 11), ("permission", 12), ("revert", 13)] {
-        put(&mut info, name, row.text(at).and_then(|json| RawValue::from_string(json).ok()));
+        set_member(&mut info, name, row.text(at).and_then(|json| RawValue::from_string(json).ok()));
     }
     let numbers = |names: &[(&str, usize)]| {
         let mut object = RawObject::new();
-        names.iter().for_each(|(name, at)| put(&mut object, name, number(row, *at)));
+        names.iter().for_each(|(name, at)| set_member(&mut object, name, number(row, *at)));
         object
     };
     if (14..17).any(|at| number(row, at).is_some()) {
         let mut summary = RawObject::new();
         for (name, at) in [("additions", 14), ("deletions", 15), ("files", 16)] {
-            put(&mut summary, name, number(row, at).or_else(|| to_raw_value(&0).ok()));
+            set_member(&mut summary, name, number(row, at).or_else(|| to_raw_value(&0).ok()));
         }
-        put(&mut summary, "diffs", row.text(17).and_then(|json| RawValue::from_string(json).ok()));
-        put(&mut info, "summary", Some(summary));
+        set_member(&mut summary, "diffs", row.text(17).and_then(|json| RawValue::from_string(json).ok()));
+        set_member(&mut info, "summary", Some(summary));
     }
-    put(&mut info, "share", row.filled(18).map(|url| BTreeMap::from([("url", url)])));
-    put(&mut info, "cost", number(row, 19));
+    set_member(&mut info, "share", row.filled(18).map(|url| BTreeMap::from([("url", url)])));
+    set_member(&mut info, "cost", number(row, 19));
     let mut tokens = numbers(&[("input", 20), ("output", 21), ("reasoning", 22)]);
     if !tokens.is_empty() {
-        put(&mut tokens, "cache", Some(numbers(&[("read", 23), ("write", 24)])));
-        put(&mut info, "tokens", Some(tokens));
+        set_member(&mut tokens, "cache", Some(numbers(&[("read", 23), ("write", 24)])));
+        set_member(&mut info, "tokens", Some(tokens));
     }
     let time = numbers(&[("created", 25), ("updated", 26), ("compacting", 27), ("archived", 28)]);
-    put(&mut info, "time", Some(time));
+    set_member(&mut info, "time", Some(time));
     info
 }
 

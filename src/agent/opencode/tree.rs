@@ -1,6 +1,7 @@
-//! The tree of JSON files that OpenCode used before 1.2: `storage/{session,message,part}`, one file per record.
+//! The JSON files of OpenCode before 1.2: `storage/{session,message,part}`, one file per record.
 //!
-//! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from here.
+//! Facts: anomalyco/opencode 063e8306 (json-migration); sessions that are in a database too are not read from these
+//! files.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -19,7 +20,7 @@ use crate::session::obstacle::Obstacle;
 
 const MAX_SESSION: u64 = 16 * 1024 * 1024;
 
-/// Checks whether a session is a file of the tree, or the folder of its messages if that file is gone.
+/// Checks whether a session is a file of an older version, or the folder of its messages if that file is missing.
 pub(super) fn is_in(place: &Located) -> bool {
     place.path.extension().is_some_and(|extension| extension == "json") || has_lost_file(place)
 }
@@ -28,11 +29,11 @@ fn has_lost_file(place: &Located) -> bool {
     *place.path == *messages_of(&place.store, &place.id)
 }
 
-/// The engine for the tree.
+/// The engine for the JSON files.
 pub(super) struct OpenCodeTree;
 
 impl Engine for OpenCodeTree {
-    /// Finds the sessions of the tree by their names.
+    /// Finds the sessions among the JSON files by their names.
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut storage = Found::default();
         if storage.dirs(&store.root.join("storage")).is_empty() {
@@ -52,7 +53,7 @@ impl Engine for OpenCodeTree {
             }
         });
         found.problems.append(&mut storage.problems);
-        // The messages of a session outlive its file.
+        // The messages of a session may remain without its file.
         let known: HashSet<String> = found.places.iter().map(|place| place.id.clone()).collect();
         let messages = store.root.join("storage/message");
         let dirs = only.map_or_else(|| found.dirs(&messages), |id| vec![messages.join(id)]);
@@ -122,7 +123,7 @@ impl Engine for OpenCodeTree {
     }
 }
 
-/// Reads the messages of a session whose file is gone.
+/// Reads the messages of a session whose file is missing.
 fn rest(place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
     let mut copy = SessionCopy::new(place);
     copy.size_bytes = context.tree_size(Some(&copy.place.path.clone()));
@@ -160,7 +161,8 @@ fn note_cut_file(copy: &mut SessionCopy) {
     }
 }
 
-/// Reads the messages of a session in a database whose parts are in the tree alone: the import of 1.2 left some behind.
+/// Reads the messages of a session in a database whose parts are only in JSON files: the import of 1.2 left some
+/// behind.
 pub(super) fn left_behind(place: &Located) -> Vec<Turn> {
     const MESSAGES: &str = "SELECT m.id, m.time_created, m.data FROM message AS m WHERE m.session_id = ?1 AND NOT EXISTS \
                             (SELECT 1 FROM part AS p WHERE p.message_id = m.id) ORDER BY m.time_created, m.id";
@@ -182,7 +184,7 @@ pub(super) fn left_behind(place: &Located) -> Vec<Turn> {
             }
         })
     });
-    // Other versions have other tables, and a database that cannot be read is reported elsewhere.
+    // Other versions have other tables. A database that cannot be read is reported elsewhere.
     if read.is_ok() { turns } else { Vec::new() }
 }
 

@@ -21,7 +21,7 @@ use records::is_id;
 /// The variable that replaces the current directory.
 const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for OpenHands.
 pub(super) struct OpenHands;
 
 impl Reading for OpenHands {
@@ -69,7 +69,7 @@ impl Reading for OpenHands {
     }
 
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
-        // A directory that cannot be listed is an error when the session is read.
+        // A directory that cannot be listed is reported when the session is read.
         reader::events(&place.path).unwrap_or_default()
     }
 

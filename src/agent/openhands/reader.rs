@@ -6,11 +6,13 @@ use crate::agent::openhands::records::{BaseState, OpenHandsEvent, number};
 use crate::agent::prelude::*;
 use crate::system::env::Clock;
 
-/// The state contains the settings of the agent and its cost so far.
+/// Maximum size of the state, which contains the settings of the agent and its cost so far.
 const MAX_STATE: u64 = 16 * 1024 * 1024;
-/// The first event contains the instructions and every tool; another one may contain an image, and is skipped.
+/// Maximum size of an event. The first one contains the instructions and every tool; another one may contain an image,
+/// and is skipped.
 const MAX_EVENT: u64 = 8 * 1024 * 1024;
-/// Number of events from the start that are searched for the first prompt, and from the end for a time.
+/// Maximum number of events at the start that are searched for the first prompt, and at the end that are searched for a
+/// time.
 const FROM_START: usize = 40;
 const FROM_END: usize = 6;
 
@@ -100,7 +102,8 @@ pub(super) fn read(copy: &mut SessionCopy, clock: &Clock) -> Result<(), PathErro
     if is_silent {
         copy.be_empty();
     }
-    // The directory in the state is where the conversation last continued, and where it continues if it is started there.
+    // The directory in the state is the one in which the conversation last continued, and in which it continues if it
+    // is started there.
     copy.add_dirs("base_state.json", "the first event");
     judge_liveness(copy, is_running, clock.now);
     Ok(())
@@ -121,7 +124,7 @@ pub(super) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
     for path in events(&copy.place.path)? {
         let seen = event(&path, |event| {
             let Some(turn) = event.turn() else { return };
-            // One answer may call several tools.
+            // One reply may contain several calls of tools.
             let is_same = turn.is_reply() && turn.id.is_some() && turn.id == answered;
             if !is_same {
                 counts.add(&turn);

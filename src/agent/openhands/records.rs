@@ -19,7 +19,7 @@ const DIRECTORY: &str = "Your current working directory is: ";
 pub(super) struct BaseState<'a> {
     /// The id with dashes.
     pub id: Text<'a>,
-    /// The current status of the conversation, or the one when its client was killed.
+    /// The current status of the conversation, or its status when its client was killed.
     pub execution_status: Text<'a>,
     workspace: Option<&'a RawValue>,
     agent: Option<&'a RawValue>,
@@ -53,7 +53,7 @@ pub(super) struct OpenHandsEvent<'a> {
     source: Text<'a>,
     /// Local time, without a zone.
     timestamp: Text<'a>,
-    /// The answer of the model to which it belongs; one answer may call several tools.
+    /// The reply of the model that contains the event; one reply may contain several calls.
     llm_response_id: Text<'a>,
     llm_message: Option<&'a RawValue>,
     thought: Option<&'a RawValue>,
@@ -92,16 +92,16 @@ impl Record for OpenHandsEvent<'_> {
             None,
         );
         match kind {
-            "MessageEvent" => turn.say(content(self.llm_message)),
+            "MessageEvent" => turn.add_text(content(self.llm_message)),
             "ActionEvent" => {
                 let [name, arguments] = texts_in(self.tool_call, ["name", "arguments"]);
-                turn.say(plain_text(self.thought));
+                turn.add_text(plain_text(self.thought));
                 turn.tool(call(name.filled().or(self.tool_name.filled()), arguments.get()));
             }
             "ObservationEvent" => turn.tool(format!("→ {}", content(self.observation))),
             _ => {
                 let words = [self.code.filled(), self.detail.filled()];
-                turn.say(words.into_iter().flatten().collect::<Vec<_>>().join(": "));
+                turn.add_text(words.into_iter().flatten().collect::<Vec<_>>().join(": "));
             }
         }
         turn.id = self.llm_response_id.filled().map(str::to_owned);
@@ -140,9 +140,9 @@ mod tests {
     fn parser_recognizes_each_event_type() {
         let typed = r#"{"source":"user","kind":"MessageEvent","llm_message":{"role":"user","content":[{"type":"text","text":"a\nb"}]}}"#;
         assert_eq!((event(typed).prompt().as_deref(), event(typed).is_reply()), (Some("a\nb"), false));
-        let said =
+        let event_line =
             r#"{"source":"agent","kind":"MessageEvent","llm_message":{"content":[{"type":"text","text":"Done."}]}}"#;
-        assert_eq!((event(said).prompt(), event(said).is_reply()), (None, true));
+        assert_eq!((event(event_line).prompt(), event(event_line).is_reply()), (None, true));
         let call = r#"{"source":"agent","kind":"ActionEvent","thought":[{"type":"text","text":"Looking."}],
             "tool_name":"terminal","tool_call":{"name":"terminal","arguments":"{\"command\": \"ls\"}"}}"#;
         assert!(event(call).is_reply());

@@ -8,7 +8,7 @@ use crate::agent::pi::records::{PiRecord, branches, id_of_file};
 use crate::agent::prelude::*;
 use crate::session::branches::Branches;
 
-/// The differences between the programs that write these records.
+/// The differences between the programs that write Pi's records.
 pub(in crate::agent) trait Dialect: Sync + 'static {
     /// The program's name.
     const NAME: &'static str;
@@ -32,7 +32,7 @@ pub(in crate::agent) trait Dialect: Sync + 'static {
 #[derive(Default)]
 pub(in crate::agent) struct PiFacts {
     has_header: bool,
-    /// Set if anything other than a title line was seen.
+    /// Set if a line other than a title line was seen.
     has_body: bool,
     /// The last name; empty if it was removed.
     name: Option<String>,

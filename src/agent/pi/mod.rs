@@ -22,7 +22,7 @@ const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const MAX_SETTINGS: u64 = 1024 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Pi.
 pub(super) struct Pi;
 
 impl Reading for Pi {
@@ -60,7 +60,7 @@ impl Resuming for Pi {
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default().into());
         }
-        // A prefix of an id may match another session: ids start with the time, and Pi takes the first match.
+        // A prefix of an id may match another session: ids start with the time, and Pi uses the first match.
         if !is_word(&copy.place.id) {
             return Err("its id could be taken for an option".into());
         }
@@ -74,7 +74,7 @@ impl Moving for Pi {
     }
 
     fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
-        // Pi uses the name of a directory on disk. Only for an existing path can that be determined.
+        // Pi uses the name of the directory on the disk, which can only be determined for an existing path.
         Some(encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of)))
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn prompt_words(prompt: Option<&str>) -> Vec<String> {
 fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
     let bytes = fsio::read_if_present(&agent_dir.join("settings.json"), MAX_SETTINGS).ok()??;
     let dir = text_in(serde_json::from_slice(&bytes).ok()?, "sessionDir");
-    // A relative path would be another directory in each project.
+    // A relative path would mean another directory in each project.
     dir.filled().map(|dir| env.expand(Path::new(dir))).filter(|dir| dir.is_absolute())
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct PiRecord<'a> {
     parent_id: Option<&'a RawValue>,
     /// The directory, in the header.
     pub cwd: Text<'a>,
-    /// The file that the session was forked from, in the header.
+    /// The file from which the session was forked, in the header.
     pub parent_session: Text<'a>,
     name: Text<'a>,
     title: Text<'a>,
@@ -86,7 +86,7 @@ impl PiRecord<'_> {
         self.timestamp.instant()
     }
 
-    /// Returns whether the record can be the header of a file: Pi overwrites any other file that it is given.
+    /// Returns whether the record can be the header of a file; Pi overwrites a file with another first line.
     pub(crate) fn is_header(&self) -> bool {
         self.kind.get() == Some("session") && self.id.get().is_some()
     }
@@ -151,7 +151,7 @@ impl PiRecord<'_> {
         self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
-    /// Returns its own id, as a hash, and its parent.
+    /// Returns the hash of the record's id, and its parent.
     fn node(&self) -> (Option<Id>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {
@@ -175,8 +175,8 @@ impl lines::Record for PiRecord<'_> {
     fn turn(&self) -> Option<Turn> {
         let mut summary = Turn::new(Role::System, self.time());
         match self.kind.get()? {
-            "compaction" | "branch_summary" => summary.say(self.summary.get()?),
-            "custom_message" if self.display.0 => summary.say(plain_text(self.content)),
+            "compaction" | "branch_summary" => summary.add_text(self.summary.get()?),
+            "custom_message" if self.display.0 => summary.add_text(plain_text(self.content)),
             _ => return self.message_turn(),
         }
         Some(summary)

@@ -17,18 +17,18 @@ use crate::agent::prelude::*;
 
 /// The variables with a directory of sessions, the one with the higher precedence first.
 const SESSION_DIRS: [&str; 2] = ["PRIME_AGENT_SESSION_DIR", "PRIME_AGENT_CODING_AGENT_SESSION_DIR"];
-/// The records that Pi lacks; none enters the conversation.
+/// Types of records that Pi lacks; none of them has messages.
 const SILENT: [&str; 5] =
     ["service_tier_change", "child_usage_attributed", "session_state", "agent_status", "git_state"];
-/// The deepest sub-agent of a sub-agent that is read.
+/// Maximum nesting of sub-agents that are read.
 const MAX_DEPTH: usize = 8;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Prime Agent.
 pub(super) struct Prime;
 
 impl Reading for Prime {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut all = stores::of(AgentKind::Prime, env);
+        let mut all = stores::selected_stores(AgentKind::Prime, env);
         let dir = |name: &&'static str| Some((*name, env.absolute(Path::new(env.agent_variable(name)?))));
         let flat = SESSION_DIRS.iter().find_map(dir);
         for store in &mut all {
@@ -50,7 +50,7 @@ impl Reading for Prime {
 
 impl Resuming for Prime {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        // It finds a session by its id in the directory of sessions only.
+        // Prime Agent finds a session by its id only in the directory of sessions.
         refuse_subagent(copy)?;
         if copy.health.contains(Health::InvalidContent) {
             return Err(copy.notes.first().cloned().unwrap_or_default().into());

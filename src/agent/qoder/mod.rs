@@ -26,7 +26,7 @@ const DEFAULT_DAYS: i64 = 30;
 const SILENT: [&str; 5] =
     ["active-leaf", "content-replacement", "runtime-config", "token-stats", "workspace-directories"];
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Qoder CLI.
 pub(super) struct Qoder;
 
 impl Reading for Qoder {
@@ -50,8 +50,8 @@ impl Reading for Qoder {
         claude::branches::read(copy)
     }
 
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        claude::show(copy, wanted, see)
+    fn messages_on(&self, copy: &SessionCopy, branches: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        claude::show(copy, branches, see)
     }
 
     fn texts(&self, place: &Located) -> Vec<PathBuf> {
@@ -66,7 +66,7 @@ impl Reading for Qoder {
 impl Resuming for Qoder {
     fn stuck_causes(&self, copy: &SessionCopy) -> Result<Vec<causes::CauseLine>, PathError> {
         let mut found = claude::causes::read(copy, |record| self.is_silent(record))?;
-        // The limit on images and the signatures belong to another API.
+        // The limit on images and the signatures do not apply to Qoder's API.
         found.retain(|found| matches!(found.cause, Cause::CallWithoutResult | Cause::LoneSurrogate));
         Ok(found)
     }
@@ -88,7 +88,7 @@ impl Moving for Qoder {
             let belongings = self.belongings(place)?.own.into_iter().filter(|path| **path != *place.path);
             let moves = belongings.map(|from| Act::Move { to: target(&from), from });
             let mut acts: Vec<Act> = moves.filter(|act| !matches!(act, Act::Move { from, to } if from == to)).collect();
-            // Qoder writes such a record itself when it changes to a worktree.
+            // Qoder itself writes such a record when it changes to a worktree.
             let record = serde_json::json!({"type": "relocated", "sessionId": place.id, "relocatedCwd": to});
             let edits = vec![added_line(&place.path, &record.to_string())?];
             acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });

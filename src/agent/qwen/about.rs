@@ -13,7 +13,7 @@ pub(crate) const ABOUT: About = About {
     variables: &[("QWEN_HOME", None)],
     needs_own_dir: true,
     version_at: Some("/version"),
-    // Measured on 0.24.4: the line is then not a record, and the next record has lost its parent.
+    // Measured on 0.24.4: the line then is not a record, and the next record has lost its parent.
     half_line: HalfLine::WrittenOn,
     new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
     api_error: Some("qwen-code.api_error"),

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::{Qwen, add_evidence, find, is_archived, is_session_id, liveness, runtime, walk};
+use super::{Qwen, add_evidence, find_session, is_archived, is_session_id, liveness, runtime, walk};
 use crate::agent::lines::{Ends, Log};
 use crate::agent::prelude::*;
 use crate::agent::qwen::records::{QwenRecord, Runtime, record};
@@ -28,14 +28,14 @@ impl Log for Qwen {
     type Record<'a> = QwenRecord<'a>;
     type Facts = QwenFacts;
 
-    /// Number of bytes from either end in which the client itself searches for a title, which it repeats to keep it
-    /// near the end.
+    /// Number of bytes at either end in which the client searches for a title, which it repeats to keep it near the
+    /// end.
     const HEAD: usize = 64 * 1024;
     const HAS_BRANCHES: bool = true;
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         match only {
-            Some(id) if is_session_id(id) => find(store, id),
+            Some(id) if is_session_id(id) => find_session(store, id),
             Some(_) => Found::default(),
             None => walk(store),
         }
@@ -139,7 +139,7 @@ fn is_title(line: &[u8]) -> bool {
     memmem::find(line, b"custom_title").is_some()
 }
 
-/// Returns whether records near the end may contain an unknown fact, apart from the title.
+/// Returns whether records near the end may contain a missing fact other than the title.
 fn is_more_wanted(copy: &SessionCopy, facts: &QwenFacts) -> bool {
     let has_some = copy.last_dir.is_some() && facts.branch.is_some() && copy.model.is_some();
     !has_some && (facts.records_from_end < MAX_RECORDS || copy.last_dir.is_none())

@@ -34,7 +34,7 @@ const SILENT: [&str; 6] = [
     "parent_session",
 ];
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Qwen Code.
 pub(super) struct Qwen;
 
 impl Reading for Qwen {
@@ -81,7 +81,7 @@ impl Reading for Qwen {
         for root in roots {
             let mut found = Found::default();
             found.each_json(&root.join("sessions"), MAX_SMALL, |_, bytes| {
-                // A registration that a client is just writing is ignored.
+                // A registration that a client is still writing is ignored.
                 if let Ok(registration) = serde_json::from_slice::<QwenRegistration<'_>>(bytes) {
                     note_registration(&mut notes, &registration, boot.as_deref());
                 }
@@ -114,7 +114,7 @@ impl Resuming for Qwen {
             return Err("it has neither a prompt nor a reply, so there is nothing to resume".into());
         }
         if !is_uuid(&copy.place.id) {
-            // Anything else is taken as a title.
+            // Any other text would be parsed as a title.
             return Err("its id is not a UUID".into());
         }
         Ok(Command::new(&["qwen", "--resume", &copy.place.id], as_prompt_option(prompt)))
@@ -124,9 +124,9 @@ impl Resuming for Qwen {
 impl Housekeeping for Qwen {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
         // All other files of one transcript begin with its name: the runtime, the ledger, the worktree.
-        let siblings = listings.of(place.path.parent().unwrap_or(&place.path));
+        let siblings = listings.read_once(place.path.parent().unwrap_or(&place.path));
         let is_file = |path: &PathBuf| **path != *place.path && links::is_file(path);
-        let own = own_files(place, siblings.with(&format!("{}.", place.id)).filter(is_file));
+        let own = own_files(place, siblings.entries_beginning_with(&format!("{}.", place.id)).filter(is_file));
         let (root, id) = (&place.store.root, &place.id);
         let mut shared = vec![
             root.join("file-history").join(id),
@@ -175,8 +175,8 @@ fn walk(store: &Arc<Store>) -> Found {
     })
 }
 
-/// Finds every copy of one id.
-fn find(store: &Arc<Store>, id: &str) -> Found {
+/// Measured on 1.18.33: OpenCode never answers if the directory in its database is missing.
+fn find_session(store: &Arc<Store>, id: &str) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         for chats in [dir.join("chats"), archive(dir)] {
             let path = chats.join(format!("{id}.jsonl"));
@@ -220,7 +220,7 @@ fn note_registration(notes: &mut StoreNotes, registration: &QwenRegistration<'_>
     let Some((id, pid)) = registration.session_id.filled().zip(number(registration.pid)) else { return };
     let start = registration.proc_start.get().and_then(|start| start.rsplit_once(':'));
     if start.zip(boot).is_some_and(|((then, _), now)| then != now) {
-        // The machine was restarted since.
+        // The machine was restarted after that.
         return;
     }
     if number::<u64>(registration.pid_ns).zip(process::pid_namespace()).is_some_and(|(theirs, ours)| theirs != ours) {
@@ -257,7 +257,8 @@ fn liveness(place: &Located, context: &ReadContext<'_>, runtime: Option<&Runtime
     }
 }
 
-/// Adds the directories that a session records: the first one decides, the others help if it is filed elsewhere.
+/// Adds the directories that a session records: the first one decides, the others help if the session is filed
+/// elsewhere.
 fn add_evidence(copy: &mut SessionCopy, runtime: Option<&Runtime<'_>>) {
     let start = copy.start_dir.as_ref().map(|fact| fact.value.clone());
     // Sessions in a worktree that the client created are filed under the repository (sessionService.ts).

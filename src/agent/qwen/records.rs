@@ -25,7 +25,7 @@ pub(crate) struct QwenRecord<'a> {
     pub timestamp: Text<'a>,
     /// The working directory at that time.
     pub cwd: Text<'a>,
-    /// The branch; absent outside a repository.
+    /// The git branch; absent outside a repository.
     pub git_branch: Text<'a>,
     /// The model that answered.
     pub model: Text<'a>,
@@ -33,7 +33,7 @@ pub(crate) struct QwenRecord<'a> {
     pub uuid: Text<'a>,
     /// The parent record.
     parent_uuid: Text<'a>,
-    /// Set if it is part of a sub-agent's conversation.
+    /// Set if the record is part of a sub-agent's conversation.
     pub is_sidechain: Flag,
     provenance: Text<'a>,
     message: Option<&'a RawValue>,
@@ -50,8 +50,8 @@ pub(crate) fn record(line: &[u8]) -> Option<QwenRecord<'_>> {
 }
 
 impl QwenRecord<'_> {
-    /// Returns its place in the tree: Qwen Code resumes at the last record (measured on 0.24.4), and the conversation
-    /// begins at one whose parent is missing (the package of 0.24.4).
+    /// Returns the record's place in the tree: Qwen Code resumes at the last record (measured on 0.24.4), and the
+    /// conversation begins at a record whose parent is missing (the package of 0.24.4).
     pub(super) fn link(&self) -> Option<Link> {
         let id = Some(hash(self.uuid.filled()?));
         let parent = self.parent_uuid.filled().map_or(Parent::None, |parent| Parent::Record(hash(parent)));
@@ -103,7 +103,7 @@ impl QwenRecord<'_> {
         prompt(&parts, INJECTED)
     }
 
-    /// Returns the title that the user or the program gave.
+    /// Returns the title that the user or the program set.
     pub(crate) fn title(&self) -> Option<String> {
         self.payload_text("custom_title", "customTitle")
     }
@@ -113,7 +113,7 @@ impl QwenRecord<'_> {
         self.payload_text("parent_session", "parentSessionId")
     }
 
-    /// Returns the session that `/branch` copied this record from.
+    /// Returns the session from which `/branch` copied this record.
     pub(crate) fn forked_from(&self) -> Option<String> {
         text_in(self.forked_from, "sessionId").filled().map(str::to_owned)
     }
@@ -124,7 +124,7 @@ impl lines::Record for QwenRecord<'_> {
         self.timestamp.instant()
     }
 
-    /// A repeated record has the same id.
+    /// Returns the turn. A repeated record has the same id.
     fn turn(&self) -> Option<Turn> {
         let (role, typed) = match self.kind.get()? {
             "user" => (Role::User, self.typed()),

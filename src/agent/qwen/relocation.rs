@@ -17,7 +17,7 @@ use crate::session::mapping::Mapping;
 
 impl Moving for Qwen {
     fn is_filed_under(&self, project: &str, dir: &Path) -> Option<bool> {
-        // Qwen uses the name of a directory on disk. Only for an existing path can that be determined.
+        // Qwen uses the name of the directory on the disk, which can only be determined for an existing path.
         Some(encodes(dir, |dir| recorded::encodes(project, dir, is_slug_of)))
     }
 

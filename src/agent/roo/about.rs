@@ -9,7 +9,7 @@ pub(crate) const ABOUT: About = About {
     tested_version: Some("3.52.1"),
     measured: false,
     root: ".vscode-mock/global-storage",
-    // Its command line searches only the tasks of the current directory.
+    // Roo Code's command line searches only the tasks of the current directory.
     needs_own_dir: true,
     is_state: |name| name == super::HISTORY_ITEM,
     ..About::NONE

@@ -19,7 +19,7 @@ use crate::format::json::{epoch, record};
 /// The facts about a task.
 const HISTORY_ITEM: &str = "history_item.json";
 const MAX_ITEM: u64 = 4 * 1024 * 1024;
-/// The part of the directory that its command line keeps tasks in.
+/// The component of the directory in which the command line stores tasks.
 const COMMAND_LINE: &str = ".vscode-mock";
 
 const ROO: Extension = Extension {
@@ -30,13 +30,13 @@ const ROO: Extension = Extension {
     document: Document {
         shape: Shape { list: "", members: &[] },
         turns: |raw| tasks::turn(raw).map(|turn| vec![turn]),
-        // The first message has the type of a reply, and is the prompt.
+        // The first message has the type of a reply, but is the prompt.
         first: Some(|raw| {
             let [say, text] = texts_in(Some(raw), ["say", "text"]);
             let mut turn = tasks::turn(raw)?;
             if say.get() == Some("text") {
                 turn = Turn::new(Role::User, turn.at);
-                turn.say(text.get().unwrap_or_default());
+                turn.add_text(text.get().unwrap_or_default());
             }
             Some(vec![turn])
         }),
@@ -55,12 +55,12 @@ struct HistoryItem<'a> {
     workspace: Text<'a>,
 }
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Roo Code.
 pub(super) struct Roo;
 
 impl Reading for Roo {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        stores::of(AgentKind::Roo, env).into_iter().chain(tasks::stores(&ROO, env)).collect()
+        stores::selected_stores(AgentKind::Roo, env).into_iter().chain(tasks::stores(&ROO, env)).collect()
     }
 
     fn engine(&self) -> &'static dyn Engine {

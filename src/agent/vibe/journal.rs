@@ -125,7 +125,7 @@ impl VibeJournal {
 
     /// Returns the part after the generation: new entries, then accepted prompts that are not entries yet.
     pub(crate) fn rest(self) -> impl Iterator<Item = UnifiedEntry> {
-        let announced = |text| UnifiedEntry { id: String::new(), said: Some((Role::User, text)), at: None };
+        let announced = |text| UnifiedEntry { id: String::new(), message: Some((Role::User, text)), at: None };
         self.appended.into_iter().chain(self.reserved.into_iter().map(announced))
     }
 }

@@ -37,12 +37,12 @@ const PRINTED_ID: usize = 8;
 const MAX_CONFIG: u64 = 1024 * 1024;
 const MAX_LEASE: u64 = 64 * 1024;
 
-/// The agent.
+/// Implements [`Agent`](super::Agent) for Vibe.
 pub(super) struct Vibe;
 
 impl Reading for Vibe {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let mut stores = stores::of(AgentKind::Vibe, env);
+        let mut stores = stores::selected_stores(AgentKind::Vibe, env);
         for Store { root: home, .. } in &mut stores {
             // Vibe's own settings may select another directory.
             let config = fsio::read_if_present(&home.join("config.toml"), MAX_CONFIG).ok().flatten();

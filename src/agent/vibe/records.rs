@@ -92,7 +92,7 @@ pub(crate) struct UnifiedEntry {
     /// Its id, by which the journal replaces it.
     pub id: String,
     /// A prompt, a reply, or a tool call with its outcome; `None` if it is not shown.
-    pub said: Option<(Role, String)>,
+    pub message: Option<(Role, String)>,
     /// The time of its last change.
     pub at: Option<Timestamp>,
 }
@@ -117,7 +117,7 @@ impl UnifiedEntry {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let raw: RawEntry<'_> = serde_json::from_slice(bytes).ok()?;
         let at = epoch(raw.updated_at, 1000).or_else(|| epoch(raw.created_at, 1000));
-        let said = match (raw.kind.get(), raw.role.get()) {
+        let message = match (raw.kind.get(), raw.role.get()) {
             (Some("message"), Some("user")) => {
                 // The typed text may differ from the text for the model.
                 let typed = raw.user_display_content.and_then(display);
@@ -131,23 +131,23 @@ impl UnifiedEntry {
             }
             _ => None,
         };
-        let said = said.filter(|(_, text)| !text.trim().is_empty());
-        Some(Self { id: raw.id.get().unwrap_or_default().to_owned(), said, at })
+        let message = message.filter(|(_, text)| !text.trim().is_empty());
+        Some(Self { id: raw.id.get().unwrap_or_default().to_owned(), message, at })
     }
 
     /// Returns the text that the user typed.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        self.said.as_ref().filter(|(role, _)| *role == Role::User).map(|(_, text)| text.as_str())
+        self.message.as_ref().filter(|(role, _)| *role == Role::User).map(|(_, text)| text.as_str())
     }
 
     /// Returns whether the entry is a reply with a text.
     pub(crate) fn is_reply(&self) -> bool {
-        self.said.as_ref().is_some_and(|(role, _)| *role == Role::Assistant)
+        self.message.as_ref().is_some_and(|(role, _)| *role == Role::Assistant)
     }
 
     /// Formats the entry as a message.
     pub(crate) fn message(self) -> Option<Message> {
-        self.said.map(|(role, text)| Message::new(role, text, self.at))
+        self.message.map(|(role, text)| Message::new(role, text, self.at))
     }
 }
 
@@ -187,13 +187,13 @@ impl Record for OldMessage<'_> {
 
     /// Returns the turn: the text first, then each call.
     fn turn(&self) -> Option<Turn> {
-        let mut turn = Turn::new(Role::of(self.role.get()), None);
+        let mut turn = Turn::new(Role::from_name(self.role.get()), None);
         let text = plain_text(self.content);
         match turn.role {
             Role::System => return None,
             Role::User if self.injected.0 => {}
             Role::Tool => turn.tool(format!("{} → {text}", self.name.filled().unwrap_or("tool"))),
-            _ => turn.say(text),
+            _ => turn.add_text(text),
         }
         tool_calls(self.tool_calls).into_iter().for_each(|call| turn.tool(call));
         Some(turn)

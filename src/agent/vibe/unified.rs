@@ -40,7 +40,7 @@ struct ConversationFiles {
 }
 
 impl ConversationFiles {
-    fn of(place: &Located) -> Self {
+    fn in_session_dir(place: &Located) -> Self {
         let dir = &place.path;
         let bytes = fsio::read_bounded(&dir.join("CURRENT"), MAX_CURRENT).unwrap_or_default();
         let current: Current<'_> = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -164,7 +164,7 @@ impl Engine for Unified {
 
     fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
         let mut counts = Counts::default();
-        counts.has_bad_lines = ConversationFiles::of(&copy.place).conversation(&mut |entry| {
+        counts.has_bad_lines = ConversationFiles::in_session_dir(&copy.place).conversation(&mut |entry| {
             counts.prompts += u64::from(entry.prompt().is_some());
             counts.replies += u64::from(entry.is_reply());
             ControlFlow::Continue(())
@@ -174,7 +174,7 @@ impl Engine for Unified {
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let parts = ConversationFiles::of(&copy.place);
+        let parts = ConversationFiles::in_session_dir(&copy.place);
         parts.conversation(&mut |entry| entry.message().map_or(ControlFlow::Continue(()), &mut *see)).map(drop)
     }
 
@@ -203,7 +203,7 @@ fn numbers(dir: &Path, ending: &str) -> Vec<String> {
 
 /// Reads the start of the conversation and the end of the journal. Returns the time of the journal.
 fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact<Timestamp>>, PathError> {
-    let parts = ConversationFiles::of(&copy.place);
+    let parts = ConversationFiles::in_session_dir(&copy.place);
     if parts.is_newer {
         copy.health.insert(Health::UnsupportedVersion);
         copy.notes.push("its store has an unknown format".to_owned());
@@ -293,6 +293,6 @@ pub(super) fn is_injected_turn(line: &[u8]) -> bool {
 
 /// Returns the files of the current conversation.
 pub(super) fn conversation_files(place: &Located) -> Vec<PathBuf> {
-    let parts = ConversationFiles::of(place);
+    let parts = ConversationFiles::in_session_dir(place);
     parts.inline().into_iter().chain(parts.chunks).chain(parts.journal).collect()
 }

@@ -40,7 +40,7 @@ pub(crate) struct ManifestFacts {
 }
 
 impl ManifestFacts {
-    /// Takes the prompts, replies and model of a counted copy, and its size, which only counting finds for a database
+    /// Sets the prompts, replies and model from a counted copy, and its size, which only counting finds for a database
     /// copy.
     pub(crate) fn count(&mut self, copy: &SessionCopy) {
         self.size_bytes = self.size_bytes.max(copy.size_bytes);
@@ -50,8 +50,8 @@ impl ManifestFacts {
 }
 
 impl Manifest {
-    /// Makes the manifest of a session, without entries yet.
-    pub(crate) fn of(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
+    /// Creates the manifest of a session, without entries.
+    pub(crate) fn from_session(session: &Session, home: &Path, hostname: &str, now: Timestamp) -> Self {
         let copy = session.copy();
         let text = |fact: &Option<Fact<Arc<str>>>| fact.as_ref().map(|fact| fact.value.to_string());
         let dir = |fact: &Option<Fact<Arc<Path>>>| fact.as_ref().map(|fact| PathText(fact.value.to_path_buf()));
@@ -92,7 +92,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the session for a list, with each copy at its place of that time.
+    /// Returns the session for a list, with each copy at its place when it was archived.
     pub(crate) fn session(&self) -> Session {
         let copies = self.copies.iter().map(|at| self.copy(at, self.stores[at.store].0.clone())).collect();
         Session::new(copies, CopyChoice::new("it was archived like this", true))
@@ -104,7 +104,7 @@ impl Manifest {
     }
 
     /// Returns the home directory in which the session was archived, and the one here; `None` if they are equal. A home
-    /// must be a directory below `/` to map anything: in a container it may be `/`, and everything would move with it.
+    /// is mapped only if it is below `/`: in a container it may be `/`, so that every directory would be mapped.
     pub(crate) fn homes(&self, env: &Env) -> Option<(PathBuf, PathBuf)> {
         let is_home = |dir: &Path| {
             let mut parts = dir.components();
@@ -118,7 +118,7 @@ impl Manifest {
 
     /// Returns candidates for a recorded directory on this machine, whose home may be another one.
     pub(crate) fn candidates(&self, recorded: &Path, env: &Env) -> impl Iterator<Item = PathBuf> {
-        let below_home = self.homes(env).and_then(|homes| Mapping::new([homes]).to(recorded));
+        let below_home = self.homes(env).and_then(|homes| Mapping::new([homes]).new_location(recorded));
         below_home.into_iter().chain([recorded.to_owned()])
     }
 
@@ -132,7 +132,7 @@ impl Manifest {
         self.roots_here(env).swap_remove(0).join(&self.copies[0].path)
     }
 
-    /// Returns the first copy as if its store were at `root`, into which the store was unpacked.
+    /// Returns the first copy with a store at `root`, into which the store was unpacked.
     pub(crate) fn copy_in(&self, root: &Path) -> SessionCopy {
         let mut copy = self.copy(&self.copies[0], root.to_owned());
         let (store, path) = (self.copies[0].store, &self.copies[0].path);

@@ -48,7 +48,7 @@ pub(crate) struct Manifest {
     pub facts: ManifestFacts,
     /// Every file, directory and link; a directory comes before its contents.
     pub entries: Vec<ManifestEntry>,
-    /// The machine in whose directory it is; empty before it is written.
+    /// The machine whose directory contains the manifest; empty before it is written.
     #[serde(skip)]
     pub machine: String,
 }
@@ -156,11 +156,11 @@ pub(crate) struct ManifestEntry {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum EntryRole {
-    /// A file that the agent needs to find the session and that other sessions share: restored only if it is missing.
+    /// A file that the agent needs to find the session and that other sessions share; restored only if it is missing.
     Companion,
-    /// A belonging of the session, not of one of its copies.
+    /// A file of the session as a whole.
     Shared,
-    /// A belonging of one copy.
+    /// A file of one copy.
     Own,
 }
 
@@ -218,7 +218,7 @@ pub(crate) mod tests {
     pub(crate) fn manifest(id: &str) -> Manifest {
         let session = session(vec![copy(id)]);
         let now = "2026-03-01T12:00:00Z".parse().expect("a time");
-        let mut manifest = Manifest::of(&session, Path::new("/home/ana"), "examplehost", now);
+        let mut manifest = Manifest::from_session(&session, Path::new("/home/ana"), "examplehost", now);
         manifest.stores.push(PathText("/s".into()));
         let path = PathBuf::from(format!("projects/-p/{id}.jsonl"));
         manifest.copies.push(CopyAt { store: 0, path: path.clone() });

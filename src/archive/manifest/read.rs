@@ -44,7 +44,7 @@ impl Manifest {
         if !self.files().flat_map(|(_, _, chunks)| chunks).all(|chunk| is_digest(chunk)) {
             return Err("the name of a chunk is not valid".to_owned());
         }
-        // Paths below a path follow it directly in this order.
+        // In this order, the paths below a path follow it directly.
         let nodes: BTreeMap<_, _> = self
             .entries
             .iter()
@@ -56,7 +56,7 @@ impl Manifest {
         let mut leaf: Option<(usize, &PathBuf)> = None;
         for ((store, path), is_dir) in nodes {
             if leaf.is_some_and(|(other, above)| store == other && path.starts_with(above)) {
-                // A path below a link could be written anywhere.
+                // Below a link, a path could be anywhere.
                 return Err(format!("{} is below something that is not a directory", path.display()));
             }
             leaf = (!is_dir).then_some((store, path));

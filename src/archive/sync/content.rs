@@ -1,4 +1,4 @@
-//! The content of a file, on the disk or in the archive, and the common beginning of two contents.
+//! The content of a file, on the disk or in the archive, and the comparison of two contents.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -22,9 +22,9 @@ pub(super) enum ReadableContent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentOrder {
     Same,
-    /// The first begins with all of the second, and has more.
+    /// The first one begins with all of the second one, and has more.
     Longer,
-    /// The second begins with all of the first, and has more.
+    /// The second one begins with all of the first one, and has more.
     Shorter,
     Differs,
 }
@@ -34,7 +34,7 @@ enum Chunks<'a> {
     Archived(&'a MachineDir, std::slice::Iter<'a, String>),
 }
 
-/// A chunk with its digest; has its bytes if they were read for the digest.
+/// A chunk with its digest, and with its bytes if they were read for the digest.
 struct Chunk<'a> {
     name: std::borrow::Cow<'a, str>,
     bytes: Bytes<'a>,
@@ -85,9 +85,9 @@ impl Chunk<'_> {
 ///
 /// # Errors
 ///
-/// A file cannot be read, or the archive lacks a chunk that decides.
+/// A file cannot be read, or the archive lacks a required chunk.
 ///
-/// Two contents of one chunk are the same if they differ only in directories that the mapping makes the same.
+/// Two contents of one chunk are equal if they differ only in directories that the mapping makes equal.
 pub(super) fn compare(
     ours: &ReadableContent<'_>,
     theirs: &ReadableContent<'_>,

@@ -1,4 +1,4 @@
-//! Decides for each session whether its state here goes into the archive, or a newer one of another machine comes here.
+//! Decides for each session whether its state here is archived, or the newer state of another machine is restored here.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ impl<'a> ArchiveBefore<'a> {
         find: &FindBelongings,
     ) -> Result<Decision<'a>, SkipReason> {
         let (kind, id, copy) = (session.agent, session.id(), session.copy());
-        let here = Here::look(session, agent, find).map_err(|why| SkipReason::new(REFUSED, why))?;
+        let here = Here::read_session(session, agent, find).map_err(|why| SkipReason::new(REFUSED, why))?;
         let stamp = here.stamp();
         let noted = self.notes.get(kind, id).filter(|noted| noted.stamp.as_ref() == Some(&stamp));
         let contained = noted.map(|noted| noted.contained.clone()).unwrap_or_default();
@@ -85,7 +85,7 @@ impl<'a> ArchiveBefore<'a> {
             return Ok(decision);
         }
         let is_in_database = agent.agent_managed(&copy.place).is_some();
-        // Rows are compared as they are in the archive; the next sync compares those that this one archives.
+        // Rows are compared as archived; the next sync compares the rows that this one archives.
         let archived = || self.state(self.own(kind, id).filter(|_| !is_sent)?, &copy.place, agent);
         let ours = if is_in_database { archived() } else { Some(here.state(copy)) };
         let Some(ours) = ours else { return Ok(decision) };
@@ -117,7 +117,7 @@ impl<'a> ArchiveBefore<'a> {
         Ok(decision)
     }
 
-    /// Returns the newest of the states that continue the one here.
+    /// Returns the newest state that continues the local one.
     fn brought(
         &self,
         newer: Vec<(&'a ArchivedState, Behind)>,
@@ -159,7 +159,7 @@ impl<'a> ArchiveBefore<'a> {
         Ok(newest.map(|newest| (newest, self.label(newest))))
     }
 
-    /// Returns the state that continues all the others.
+    /// Returns the state that continues all others.
     fn newest(
         &self,
         heads: &[&'a ArchivedState],
@@ -196,7 +196,8 @@ impl<'a> ArchiveBefore<'a> {
         Relate { agent, place, archive, env, mapping, is_archived: &|_| true }
     }
 
-    /// Returns the host name of the machine that archived a state, with the home if it is that of this machine.
+    /// Returns the host name of the machine that archived a state; with its home directory if the host name is that of
+    /// this machine.
     fn label(&self, snapshot: &ArchivedState) -> String {
         let Manifest { hostname, home, .. } = &snapshot.manifest;
         if *hostname == self.env.hostname { format!("{hostname} ({})", home.0.display()) } else { hostname.clone() }

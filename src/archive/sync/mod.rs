@@ -1,7 +1,9 @@
-//! Sessions of several machines that share an archive: the states of each, and the relation of two states of one.
+//! Sessions of several machines that share an archive: the states of each, and the relation of two states of one
+//! session.
 //!
-//! A state of another machine is brought here only if its contents begin with those of the session here. No clock and no
-//! order of arrival plays a part: a file that is missing in the directory of another machine has not arrived yet.
+//! A state of another machine is restored here only if its contents begin with those of the local session. Neither
+//! clocks nor the order of arrival matter: a file that is missing in the directory of another machine has not arrived
+//! yet.
 
 mod content;
 pub(crate) mod decide;
@@ -20,11 +22,11 @@ pub(crate) struct Decision<'a> {
     pub(crate) stamp: String,
     /// The states of other machines that its files contain.
     pub(crate) contained: Vec<String>,
-    /// Set if its state here is not in the archive.
+    /// Set if its local state is not in the archive.
     pub(crate) is_sent: bool,
     /// The state of another machine to restore here.
     pub(crate) brought: Option<Brought<'a>>,
-    /// Reason for not restoring the different state of another machine.
+    /// The reason for not restoring the different state of another machine.
     pub(crate) left: Option<SkipReason>,
 }
 
@@ -38,26 +40,26 @@ pub(crate) struct Brought<'a> {
     pub(crate) behind: Behind,
 }
 
-/// Reason to leave a session as it is here, although another machine has another state of it.
+/// The reason to leave a session unchanged, although another machine has another state of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkipReason {
     pub(crate) code: &'static str,
     pub(crate) reason: String,
     /// The other state, for `--state`, if it can be restored.
     pub(crate) state: Option<StateName>,
-    /// Set if that state is in a database, from which only the agent removes it, and into which only the agent takes it.
+    /// Set if that state is in a database, which only the agent changes.
     pub(crate) is_in_database: bool,
 }
 
 /// The states were continued separately.
 pub(crate) const DIVERGED: &str = "diverged";
-/// The archive lacks a part of a state, until the program that copies its directory is done.
+/// A part of a state is missing in the archive, until the program that copies its directory is done.
 pub(crate) const INCOMPLETE: &str = "incomplete";
 /// A process uses the session here, or may use it.
 pub(crate) const IN_USE: &str = "in-use";
 /// Only the agent writes into its database.
 pub(crate) const IN_DATABASE: &str = "in-database";
-/// Something else prevents it.
+/// Another obstacle prevents it.
 pub(crate) const REFUSED: &str = "refused";
 
 impl SkipReason {

@@ -18,11 +18,11 @@ use crate::system::env::Env;
 pub(crate) enum Relation {
     /// The two states have the same content.
     Same,
-    /// The first has everything that the second has, and more.
+    /// The first one has everything that the second one has, and more.
     Ahead,
-    /// The second continues the first.
+    /// The second one continues the first one.
     Behind(Behind),
-    /// Each has something that the other lacks, for this reason.
+    /// Each has data that the other one lacks, for this reason.
     Diverged(String),
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Relation {
 pub(crate) struct Behind {
     /// Files that are newer in the other state.
     pub(crate) replaced: BTreeSet<PathBuf>,
-    /// Set if this state has files that the other lacks; they are kept.
+    /// Set if this state has files that the other one lacks; they are kept.
     pub(crate) has_more: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Relate<'a> {
     pub(crate) env: &'a Env,
     /// Directories of other machines, mapped to those on this machine.
     pub(crate) mapping: &'a Mapping,
-    /// Checks whether some state in the archive has a file with this SHA-256.
+    /// Checks whether some archived state has a file with this SHA-256.
     pub(crate) is_archived: &'a dyn Fn(&str) -> bool,
 }
 
@@ -70,7 +70,7 @@ impl Relate<'_> {
                 continue;
             };
             let order = self.file(our, their)?;
-            // The conversation was compared as a whole, and no two saves write the same state.
+            // The whole conversation was compared, and no two saves write equal state files.
             let is_newer = *path == ours.path || written.contains(path) || self.is_state(path);
             match order {
                 ContentOrder::Same => {}
@@ -112,7 +112,7 @@ impl Relate<'_> {
         Ok(true)
     }
 
-    /// Compares the conversations, as bytes if one begins with the other, else record by record.
+    /// Compares the conversations: as bytes if one begins with the other, else record by record.
     fn conversation(&self, ours: &SessionState<'_>, theirs: &SessionState<'_>) -> Result<ContentOrder, String> {
         let kinds = [ours, theirs].map(|state| state.pieces.get(&state.path));
         match kinds {
@@ -154,7 +154,7 @@ impl Relate<'_> {
         })
     }
 
-    /// Compares record by record. Some agents write the directory into each record, and a move changes it there.
+    /// Compares record by record. Some agents write the directory into each record, which a move changes.
     fn records(&self, our: &SessionCopy, their: &SessionCopy) -> Option<Comparison> {
         let transcripts = self.agent.transcript(&our.place).zip(self.agent.transcript(&their.place));
         let is_same =
@@ -198,10 +198,10 @@ impl Relate<'_> {
 
     /// Maps a directory of any machine to this machine.
     fn here(&self, dir: &Path) -> PathBuf {
-        self.mapping.to(dir).unwrap_or_else(|| dir.to_owned())
+        self.mapping.new_location(dir).unwrap_or_else(|| dir.to_owned())
     }
 
-    /// Checks whether every save rewrites a file.
+    /// Checks whether the agent rewrites a file with every save.
     fn is_state(&self, path: &Path) -> bool {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| (self.agent.about().is_state)(name))
     }

@@ -16,7 +16,7 @@ use crate::format::text::hex;
 use crate::session::{Session, SessionCopy};
 use crate::system::env::Env;
 
-/// The place of a session's files on this machine.
+/// The local place of a session's files.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalLayout {
     /// The root of each of a manifest's stores; `None` if it has no place here.
@@ -26,7 +26,7 @@ pub(crate) struct LocalLayout {
 }
 
 impl LocalLayout {
-    /// Puts each store below one root.
+    /// Places each store below one root.
     pub(crate) fn below(roots: Vec<Option<PathBuf>>) -> Self {
         Self { roots, project: None }
     }
@@ -66,7 +66,7 @@ pub(super) enum StatePiece<'a> {
 /// One state of a session.
 #[derive(Debug)]
 pub(crate) struct SessionState<'a> {
-    /// By path on this machine, without the files that several sessions share.
+    /// The pieces by their local paths, without the files that several sessions share.
     pub(super) pieces: BTreeMap<PathBuf, StatePiece<'a>>,
     /// The transcript or the directory of the session.
     pub(super) path: PathBuf,
@@ -100,7 +100,7 @@ impl<'a> SessionState<'a> {
         Some(Self { pieces: entries.filter_map(piece).collect(), path, origin: StateOrigin::Archived(manifest) })
     }
 
-    /// Calls `see` with the copy of the session; an archived copy is unpacked for the duration of the call.
+    /// Calls `see` with the copy of the session; an archived copy is unpacked during the call.
     pub(super) fn with_copy<T>(
         &self,
         archive: &Archive,
@@ -110,7 +110,7 @@ impl<'a> SessionState<'a> {
         match self.origin {
             StateOrigin::Here(copy) => Ok(see(copy)),
             StateOrigin::Archived(manifest) => {
-                let unpacked = UnpackedSession::of(manifest, archive, env).map_err(|error| format!("{error:#}"))?;
+                let unpacked = UnpackedSession::unpack(manifest, archive, env).map_err(|error| format!("{error:#}"))?;
                 Ok(see(&manifest.copy_in(unpacked.root())))
             }
         }
@@ -128,8 +128,8 @@ pub(crate) struct Here(Inventory);
 
 impl Here {
     /// Lists the files of a session.
-    pub(crate) fn look(session: &Session, agent: &dyn Agent, find: &FindBelongings) -> Result<Self, String> {
-        inventory::look(session, agent, find).map(Self).map_err(|error| match error {
+    pub(crate) fn read_session(session: &Session, agent: &dyn Agent, find: &FindBelongings) -> Result<Self, String> {
+        inventory::list_entries(session, agent, find).map(Self).map_err(|error| match error {
             InventoryError::Refused(why) | InventoryError::Failed(why) => why,
             InventoryError::Changed => "it changed while it was read".to_owned(),
         })

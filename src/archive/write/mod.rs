@@ -51,7 +51,7 @@ pub(crate) struct ArchivedItem<'a> {
     pub files: usize,
     /// Size of the files in bytes.
     pub size_bytes: u64,
-    /// The bytes that the archive grew by; in a plan, an upper bound.
+    /// The growth of the archive in bytes; in a plan, the maximum.
     pub stored_bytes: u64,
 }
 
@@ -89,8 +89,8 @@ pub(crate) struct ArchiveOptions {
     pub is_dry_run: bool,
     /// Set if files and chunks are read again even if their sizes and times are unchanged.
     pub is_full: bool,
-    /// Set if states that this machine archived and that are missing now are forgotten; otherwise nothing is removed from
-    /// the archive, because a part of it may not be there.
+    /// Set to forget states that this machine archived and that are missing now. Otherwise nothing is removed from the
+    /// archive, because a part of it may not be there.
     pub forgets_missing: bool,
     /// Time to wait for another run to end.
     pub patience: Duration,
@@ -195,7 +195,7 @@ fn refuse_stores(sessions: &[Session], archive: &Archive) -> Result<(), Refusal>
     }
 }
 
-/// Creates the directory of this machine, and that of the archive if its parent exists or it is the default one; takes
+/// Creates the directory of this machine, and that of the archive if its parent exists or it is the default one. Takes
 /// the lock of the machine's directory, which other state directories of this machine may use.
 fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<RunLock> {
     let root = archive.root();
@@ -222,7 +222,7 @@ fn lock(archive: &Archive, env: &Env, patience: Duration) -> anyhow::Result<RunL
         Some(parent) if error.kind() == io::ErrorKind::NotFound && is_missing(parent) => no_parent(root, parent).into(),
         _ => anyhow::Error::from(PathError::new("create", root, error)),
     })?;
-    RunLock::take(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
+    RunLock::acquire(disk, (&dir, own.dir()), "archive", env.clock.now, patience).map_err(refusal)
 }
 
 /// Refuses an archive whose parent directory is missing.
@@ -233,10 +233,10 @@ fn no_parent(root: &Path, parent: &Path) -> Refusal {
     Refusal { exit: Exit::Failure, ..Refusal::new(RefusalCode::NoArchive, message).hint(hint) }
 }
 
-/// Removes blobs of this machine that none of its manifests needs, and leftovers of interrupted runs; returns their size
-/// in bytes.
+/// Removes blobs of this machine that none of its manifests needs, and leftovers of interrupted runs; returns their
+/// size in bytes.
 ///
-/// A manifest that is missing or cannot be read may need a blob, so nothing is removed unless every noted state is there
+/// A manifest that is missing or unreadable may need a blob, so nothing is removed unless every recorded state exists
 /// and can be read.
 fn sweep(archive: &Archive, holdings: &Holdings, notes: &MachineNotes, env: &Env) -> Result<u64, String> {
     let Some(own) = archive.own() else { return Ok(0) };
@@ -279,7 +279,7 @@ fn sweep(archive: &Archive, holdings: &Holdings, notes: &MachineNotes, env: &Env
     Ok(removed)
 }
 
-/// Describes the use of a session while it was copied; `None` if it was idle.
+/// Describes the use of a session during the copy; `None` if it was idle.
 pub(crate) fn in_use(session: &Session) -> Option<String> {
     match &session.copy().liveness {
         Liveness::Live { pid } => Some(format!("in use by process {pid}")),

@@ -31,7 +31,7 @@ impl Home {
     }
 
     #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-    fn say(&self, transcript: &str) -> Vec<Session> {
+    fn add_message(&self, transcript: &str) -> Vec<Session> {
         let project = self.dir.path().join(".claude/projects/-work");
         std::fs::create_dir_all(&project).expect("a directory");
         let path = project.join("5d1f6c1e-3a50-4a57-8a5e-0123456789ab.jsonl");
@@ -41,7 +41,7 @@ impl Home {
         scan.sessions
     }
 
-    /// Archives the session and returns whether the report says that it is in the archive.
+    /// Archives the session; returns whether the report says that it is in the archive.
     fn archive(&self, sessions: &[Session], memory: &Memory) -> anyhow::Result<bool> {
         let state_dir = StateDir::open(
             memory.shared(),
@@ -51,7 +51,7 @@ impl Home {
             Duration::ZERO,
         )?;
         let options = ArchiveOptions::default();
-        let on_disk = Archive::on(memory.shared(), ARCHIVE.into(), None);
+        let on_disk = Archive::on_disk(memory.shared(), ARCHIVE.into(), None);
         let report = archive(sessions, &on_disk, options, Some(&state_dir), &self.env, &mut |_| {})?;
         anyhow::ensure!(report.is_whole(), "{:?}", report.items[0].done);
         Ok(report.warnings.is_empty())
@@ -63,17 +63,17 @@ fn own_name_on(disk: &dyn Disk) -> Option<String> {
     machine::name_in(disk, "/state".as_ref(), &env).expect("a name")
 }
 
-fn on(memory: &Memory) -> Archive {
-    Archive::on(memory.shared(), ARCHIVE.into(), own_name_on(&*memory.shared()))
+fn archive_on(memory: &Memory) -> Archive {
+    Archive::on_disk(memory.shared(), ARCHIVE.into(), own_name_on(&*memory.shared()))
 }
 
 fn notes(memory: &Memory) -> MachineNotes {
     MachineNotes::read_in(&*memory.shared(), "/state".as_ref(), ARCHIVE.as_ref()).expect("notes")
 }
 
-/// Returns the transcripts read back from the archive, the oldest first.
-fn held(memory: &Memory) -> Result<Vec<String>, String> {
-    let archive = on(memory);
+/// Returns the archived transcripts, the oldest first.
+fn archived_titles(memory: &Memory) -> Result<Vec<String>, String> {
+    let archive = archive_on(memory);
     let holdings = archive.holdings();
     if let Some(problem) = holdings.problems.first() {
         return Err(format!("{}: {}", problem.path.display(), problem.reason));
@@ -97,11 +97,11 @@ fn check(transcripts: &[&str], kept: &[&str], prepare: fn(&Memory)) {
     start.actor().make_dirs("/volume");
     let (last, earlier) = transcripts.split_last().expect("a transcript");
     for transcript in earlier {
-        assert!(home.archive(&home.say(transcript), &start).expect("an archive"));
+        assert!(home.archive(&home.add_message(transcript), &start).expect("an archive"));
     }
     prepare(&start);
     start.settle();
-    let sessions = home.say(last);
+    let sessions = home.add_message(last);
     let keeps = |held: &[String]| kept.iter().all(|text| held.iter().any(|held| held.starts_with(text)));
     // One thread, so that the calls come in the same order each time.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -110,13 +110,14 @@ fn check(transcripts: &[&str], kept: &[&str], prepare: fn(&Memory)) {
             &start,
             |memory| home.archive(&sessions, memory),
             |left| {
-                let now = held(&left.memory)?;
+                let now = archived_titles(&left.memory)?;
                 if !keeps(&now) || (left.answer.is_some() && !now.iter().any(|held| held == last)) {
                     return Err(format!("{:?} was answered, and held is {now:?}", left.answer));
                 }
                 let next = home.archive(&sessions, &left.memory);
                 let is_sound = next.map_err(|error| format!("the next run fails: {error:#}"))?;
-                let (later, verdict) = (held(&left.memory)?, verify(&on(&left.memory), &notes(&left.memory)));
+                let (later, verdict) =
+                    (archived_titles(&left.memory)?, verify(&archive_on(&left.memory), &notes(&left.memory)));
                 let is_whole = is_sound && verdict.faults.is_empty() && verdict.unneeded == 0;
                 if is_whole && keeps(&later) && later.iter().any(|held| held == last) {
                     Ok(())
@@ -148,9 +149,9 @@ fn no_fault_loses_a_state_missing_from_the_next_one() {
 fn no_fault_keeps_the_leftovers_of_a_killed_run() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
         let actor = memory.actor();
-        let blobs = on(memory).own().expect("a name").blobs();
-        actor.put(blobs.join("ab/.rejoin-new.tmp"), "half");
-        actor.put(blobs.join(format!("ab/{}.zst", "ab".repeat(32))), "unneeded");
+        let blobs = archive_on(memory).own().expect("a name").blobs();
+        actor.save_file(blobs.join("ab/.rejoin-new.tmp"), "half");
+        actor.save_file(blobs.join(format!("ab/{}.zst", "ab".repeat(32))), "unneeded");
     });
 }
 
@@ -159,13 +160,13 @@ fn sweep_keeps_blobs_of_dangling_linked_manifest() {
     let (home, memory) = (Home::new(), Memory::new());
     let actor = memory.actor();
     actor.make_dirs("/volume");
-    assert!(home.archive(&home.say(FIRST), &memory).expect("an archive"));
-    let path = on(&memory).holdings().snapshots().next().expect("a state").path.clone();
+    assert!(home.archive(&home.add_message(FIRST), &memory).expect("an archive"));
+    let path = archive_on(&memory).holdings().snapshots().next().expect("a state").path.clone();
     actor.rename(&path, "/volume/annex");
     actor.symlink(&path, "/volume/gone");
-    let warned = home.archive(&home.say(SECOND), &memory).expect("an archive");
+    let warned = home.archive(&home.add_message(SECOND), &memory).expect("an archive");
     assert!(!warned, "the part that cannot be read is named");
     actor.rename("/volume/annex", &path);
-    let held = held(&memory).expect("every blob");
+    let held = archived_titles(&memory).expect("every blob");
     assert!([FIRST, SECOND].iter().all(|text| held.iter().any(|held| held == text)), "{held:?}");
 }

@@ -43,7 +43,7 @@ pub(crate) fn change_of(session: &Session, item: &SessionBackfill) -> Result<cha
     let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
     // The new file cannot keep content that is unreadable; the trash keeps the old file.
     let old = fsio::read_if_present(&path, MAX_BYTES).ok().flatten();
-    // The plan was made before the stamp was taken.
+    // The plan is older than the stamp, so the content is compared.
     if old.as_deref().is_some_and(|old| parse(old, Path::to_owned).is_ok()) {
         return Err("another program wrote its session-info.json in the meantime".to_owned());
     }
@@ -52,5 +52,5 @@ pub(crate) fn change_of(session: &Session, item: &SessionBackfill) -> Result<cha
     let contents = Contents::Bytes(contents.into_bytes());
     let steps = vec![Step::Write { path, contents, stamp: stamp.map(Box::new) }];
     let change = change::ChangeItem::new(session.into(), "session-info", item.reason.as_str(), steps);
-    Ok(change::ChangeItem { seen: [PlannedCopy::of(session.copy())].into(), ..change })
+    Ok(change::ChangeItem { seen: [PlannedCopy::from_copy(session.copy())].into(), ..change })
 }

@@ -22,7 +22,7 @@ pub(super) fn is_agent(name: &str) -> bool {
 }
 
 /// Returns the limits of runs in this environment.
-pub(super) fn of(env: &Env) -> Bounds {
+pub(super) fn limits_of(env: &Env) -> Bounds {
     let abouts = || AgentKind::value_variants().iter().map(|kind| agent::about(*kind));
     let names = abouts().flat_map(|about| about.changes_outside).map(|name| Cow::Borrowed(*name));
     // The directory for temporary files may be another one when a run is undone.

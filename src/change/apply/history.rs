@@ -15,8 +15,8 @@ use changes::history::History;
 use changes::journal::{ItemRecord, ItemState, Run, StepRecord};
 use changes::state_dir::{StateDir, order};
 
-/// The file with the newest run whose trash was deleted at once: its journal is gone, so `undo` would take the run before
-/// it.
+/// The file with the newest run whose trash was deleted immediately. Its journal is gone, so `undo` would otherwise
+/// select the run before it.
 const PERMANENT: &str = "permanent.json";
 
 /// A run that cannot be undone, because `--permanent` deleted its trash.
@@ -28,13 +28,13 @@ pub(crate) struct Permanent {
 }
 
 impl Permanent {
-    /// Notes a run before its trash is deleted.
-    pub(crate) fn note(state_dir: &StateDir, run: &str, verb: &str) -> anyhow::Result<()> {
+    /// Records a run before its trash is deleted.
+    pub(crate) fn record_permanent(state_dir: &StateDir, run: &str, verb: &str) -> anyhow::Result<()> {
         let noted = state_file::to_json(&Self { run: run.to_owned(), verb: verb.to_owned() })?;
         Ok(disk::save(state_dir.disk(), &state_dir.path().join(PERMANENT), Access::Private, &noted)?)
     }
 
-    /// Returns the newest such run if it is later than another run.
+    /// Returns the newest permanently deleted run if it is later than `run`.
     pub(crate) fn after(run: &str, env: &Env) -> anyhow::Result<Option<Self>> {
         let noted: Self = state_file::read(&SYSTEM, &env.state_dir().join(PERMANENT)).map_err(anyhow::Error::msg)?;
         Ok(Some(noted).filter(|noted| order(&noted.run) > order(run)))
@@ -46,7 +46,7 @@ pub(crate) fn read(env: &Env) -> Result<History, PathError> {
     History::read(&SYSTEM, &env.state_dir(), env.clock.now, is_agent)
 }
 
-/// Returns the runs that did not finish; none while a run is in progress. Reads no other journal.
+/// Returns the interrupted runs; none while a run is in progress. Reads no other journal.
 pub(crate) fn interrupted(env: &Env) -> Vec<Run> {
     let paths = History::unsettled(&SYSTEM, &env.state_dir()).unwrap_or_default();
     if paths.is_empty() || is_busy(env) {

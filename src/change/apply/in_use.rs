@@ -1,4 +1,4 @@
-//! Finds items to leave alone because a process holds their session, or may.
+//! Finds the items to leave alone because a process uses their session, or may.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn agent_of(record: &ItemRecord) -> Option<AgentKind> {
     AgentKind::named(record.agent.as_deref()?)
 }
 
-/// Finds sessions that processes hold; reads all sessions of an agent at once.
+/// Finds sessions that processes use; reads all sessions of an agent at once.
 #[derive(Default)]
 pub(super) struct InUse {
     known: HashMap<AgentKind, AgentSessions>,
@@ -30,7 +30,7 @@ struct AgentSessions {
 }
 
 impl AgentSessions {
-    fn of(agent: &dyn Agent, env: &Env) -> Self {
+    fn read_agent(agent: &dyn Agent, env: &Env) -> Self {
         let mut known = Self::default();
         for store in agent.stores(env) {
             let found = agent.locate(&Arc::new(store), None);
@@ -58,7 +58,7 @@ impl InUse {
     pub(super) fn why(&mut self, record: &ItemRecord, env: &Env) -> Option<Hindrance> {
         let (kind, id) = (agent_of(record)?, record.id.as_ref()?);
         let agent = agent::by_kind(kind)?;
-        let known = self.known.entry(kind).or_insert_with(|| AgentSessions::of(agent, env));
+        let known = self.known.entry(kind).or_insert_with(|| AgentSessions::read_agent(agent, env));
         let mut unreadable = known.unreadable(record, id);
         for place in known.places.get(id).into_iter().flatten() {
             match run::read_again(agent, place, env) {

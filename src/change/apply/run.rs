@@ -38,7 +38,7 @@ pub(crate) fn run_locked(
     let leaves = |step: &Step| matches!(step, Step::Trash { .. } | Step::Move { .. });
     let left = change.items.iter().filter(|item| item.steps.iter().any(leaves)).flat_map(|item| &item.seen);
     let left: HashSet<&Path> = left.map(|seen| &*seen.place.path).collect();
-    // A client that waits would write the session again at its old place, with the next prompt alone.
+    // A client that waits for input would write the session at its old place again, with only the next prompt.
     let look = |seen: &PlannedCopy| {
         let is_left = left.contains(&*seen.place.path);
         look_again(seen, is_left.then(|| &*programs), env)
@@ -46,7 +46,7 @@ pub(crate) fn run_locked(
     carry_out(state_dir, change, env, &look, watch)
 }
 
-/// Like [`run_locked`], for sessions that this process has just written: their new mtimes do not mean that they are in use.
+/// Like [`run_locked`], for sessions that this process has just written: their new times do not show use.
 pub(crate) fn run_arrived(state_dir: &StateDir, change: &Change, env: &Env) -> Result<ChangeOutcome, PathError> {
     let later = env.after_arrival();
     carry_out(state_dir, change, env, &|seen| look_again(seen, None, &later), &mut |_| {})

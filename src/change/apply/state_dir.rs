@@ -20,8 +20,8 @@ use changes::state_dir::{StateDir, journal_name};
 /// Creates the state directory if it is missing, and acquires the lock.
 pub(crate) fn open(env: &Env, verb: &str, patience: Duration) -> anyhow::Result<StateDir> {
     refuse_other_owner(env)?;
-    let place = (env.state_dir(), bounds::of(env));
-    StateDir::open(Arc::new(disk::of(env)), place, env.clock.now, verb, patience).map_err(refusal)
+    let place = (env.state_dir(), bounds::limits_of(env));
+    StateDir::open(Arc::new(disk::with_faults_of(env)), place, env.clock.now, verb, patience).map_err(refusal)
 }
 
 /// Refuses to change the home of another user, who may have planted a journal or a link there.

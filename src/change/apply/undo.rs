@@ -15,19 +15,19 @@ use changes::undo::{self, UndoReport, Which};
 /// Undoes a run, or the items that `wanted` selects. A dry run changes nothing; then the items have their expected results.
 pub(crate) fn undo(
     which: &Which,
-    wanted: impl Fn(&ItemRecord) -> bool,
+    requested: impl Fn(&ItemRecord) -> bool,
     is_dry_run: bool,
     env: &Env,
     patience: Duration,
 ) -> anyhow::Result<UndoReport> {
     if is_dry_run {
-        // Without such a run, not even the state directory is made.
-        undo::find(&history::read(env)?, which).map_err(refusal)?;
+        // Do not create the state directory if there is no such run.
+        undo::find_run(&history::read(env)?, which).map_err(refusal)?;
     }
     let state_dir = state_dir::open(env, "undo", patience)?;
     let mut in_use = InUse::default();
     let mut look = |record: &ItemRecord| in_use.why(record, env);
-    let report = undo::undo(&state_dir, which, wanted, is_dry_run, env.clock.now, &mut look);
+    let report = undo::undo(&state_dir, which, requested, is_dry_run, env.clock.now, &mut look);
     let mut report = report.map_err(refusal)?;
     report.items = report.items.into_iter().map(|item| in_home(item, env)).collect();
     Ok(report)

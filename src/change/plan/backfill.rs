@@ -37,9 +37,9 @@ pub(crate) enum Action {
     },
     /// Keep it, because it is valid.
     Keep,
-    /// Refuse, because nothing certain can be written.
+    /// Refuse, because the directory is not certain.
     Refuse {
-        /// Set if a directory given by the user would help.
+        /// Set if the user can help by naming a directory.
         wants_dir: bool,
     },
 }
@@ -55,7 +55,8 @@ impl SessionBackfill {
     }
 }
 
-/// Plans for one session; `given` is a directory named by the user, with true if it encodes to the project.
+/// Plans the file of one session. `given` is a directory named by the user, with a flag that is set if it encodes to
+/// the project.
 pub(crate) fn plan(session: &Session, given: Option<(&Path, bool)>) -> SessionBackfill {
     let copy = session.copy();
     let (action, reason) = decide(session, copy, given);

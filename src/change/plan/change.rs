@@ -34,7 +34,7 @@ pub(crate) struct ChangeItem {
     pub reason: Arc<str>,
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The number of an earlier item of the change without which this one is useless; `None` if there is none.
+    /// The number of an earlier item without which this one is useless; `None` if it needs no other.
     pub needs: Option<usize>,
     /// The number of an earlier item that must be done before this one; unlike with `needs`, each of them can be undone alone.
     pub after: Option<usize>,
@@ -66,15 +66,15 @@ pub(crate) struct Handed {
     pub about: ItemSubject,
     /// The title.
     pub title: Option<Box<str>>,
-    /// Its copies, and those of its sub-agents, which are removed with it.
+    /// The copies of the session and of its sub-agents, which are removed with it.
     pub seen: SmallVec<[PlannedCopy; 1]>,
     /// Stable name of the reason.
     pub code: &'static str,
     /// The reason.
     pub reason: Arc<str>,
-    /// The agent's command that removes it.
+    /// The agent's command that removes the session.
     pub command: Vec<String>,
-    /// Size of its rows in bytes.
+    /// Size of the session's rows in bytes.
     pub size_bytes: u64,
 }
 
@@ -83,12 +83,12 @@ pub(crate) struct Handed {
 pub(crate) struct Unplanned {
     /// The subject of the item.
     pub about: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl From<&Problem> for Unplanned {
-    /// Reports an unreadable path.
+    /// Converts an unreadable path to an item that could not be planned.
     fn from(problem: &Problem) -> Self {
         Self { about: problem.path.display().to_string(), reason: problem.reason.clone() }
     }
@@ -148,7 +148,7 @@ pub(crate) struct PlannedCopy {
 
 impl PlannedCopy {
     /// Records the state of a copy.
-    pub(crate) fn of(copy: &SessionCopy) -> Self {
+    pub(crate) fn from_copy(copy: &SessionCopy) -> Self {
         Self {
             place: Arc::new(copy.place.clone()),
             active_at: copy.active_at.as_ref().map(|at| at.value),

@@ -28,7 +28,7 @@ impl PartsDigest {
     }
 
     fn stamp(&mut self, stamp: &Stamp) {
-        // Listed one by one, so that a new field cannot be left out.
+        // All fields are listed, so that a new field cannot be forgotten.
         let Stamp { parent, device, inode, is_dir, size, modified, tree } = stamp;
         for number in [parent.0, parent.1, *device, *inode, u64::from(*is_dir), *size] {
             self.0.update(number.to_le_bytes());
@@ -48,7 +48,7 @@ impl PartsDigest {
         }
         self.add(item.code.as_bytes());
         if item.steps.is_empty() {
-            // The agent does it, so only the reason has the state of the session and its directory.
+            // The agent carries this out, so only the reason has the state of the session and its directory.
             self.add(item.reason.as_bytes());
         }
         item.steps.iter().for_each(|step| self.step(step));

@@ -13,10 +13,10 @@ pub(crate) struct Proposal {
     /// The old path of the directory.
     #[serde(serialize_with = "lossy")]
     pub from: PathBuf,
-    /// The directory where it may be now; `null` without evidence, or with evidence for several.
+    /// The possible new directory; `null` without evidence, or with evidence for several.
     #[serde(serialize_with = "lossy_option")]
     pub to: Option<PathBuf>,
-    /// Number of sessions that were started there or below.
+    /// Number of sessions that were started in the directory or below it.
     pub sessions: usize,
     /// The evidence for that directory, or the other candidates.
     pub why: String,

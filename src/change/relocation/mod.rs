@@ -24,7 +24,7 @@ use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
 use steps::TakenPaths;
 
-/// Code of a session that moves.
+/// Code of the item of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
 
 /// The longest name of a file or directory in bytes, on Linux and macOS (`NAME_MAX`).
@@ -93,7 +93,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     let mut parts = Vec::new();
     for (kind, moving) in moving {
         let Some(agent) = agent::by_kind(kind) else { continue };
-        parts.push(AgentMove::of(agent, &moving, sessions, wish, env));
+        parts.push(AgentMove::for_agent(agent, &moving, sessions, wish, env));
     }
     // Write the record first: items that depend on it are useless without it.
     for part in &mut parts {
@@ -114,7 +114,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
             part.once = None;
         }
     }
-    let references = records::of(&parts, wish, env);
+    let references = records::plan_references(&parts, wish, env);
     if parts.iter().all(|part| part.items.is_empty()) && references.is_empty() {
         return Ok(planned);
     }
@@ -126,7 +126,8 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     for part in parts {
         let base = items.len();
         items.extend(part.once);
-        // The record comes before the new project, and that before the sessions; all of them are undone together.
+        // rejoin's record is written before the new project, and the project before the sessions; all are undone
+        // together.
         let once = (items.len() > base).then_some(base);
         once.into_iter().for_each(|once| items[once].needs = Some(0));
         items.extend(part.items.into_iter().map(|item| ChangeItem { needs: once.or(Some(0)), ..item }));
@@ -135,7 +136,7 @@ pub(crate) fn plan(sessions: &[Session], wish: MoveOptions<'_>, env: &Env) -> an
     Ok(planned)
 }
 
-/// Returns a reason if the item has a path with a name too long for any file system.
+/// Returns a reason if the item has a path with a name that is longer than file systems allow.
 fn too_long(item: &ChangeItem) -> Option<String> {
     let paths = item.steps.iter().map(Step::path);
     let mut names = paths.flat_map(Path::components).map(|part| part.as_os_str());
@@ -148,15 +149,16 @@ fn name(session: &Session) -> String {
     format!("{} {}", session.agent, session.id())
 }
 
-/// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved, and it cannot.
+/// Returns a session that moves; `None` if it stays. Fails with the reason if its directory has moved but the session
+/// cannot.
 fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Option<MovingSession<'s>>, String> {
-    // A session in its parent's directory moves with that.
+    // A session inside its parent's directory moves with the parent.
     if !wish.is_meant(session.agent, session.id()) || session.copies.iter().any(|copy| copy.place.parent_id.is_some()) {
         return Ok(None);
     }
     let going = |copy: &'s SessionCopy| -> Option<MovingCopy<'s>> {
         let from = &*copy.launch_dir.as_ref()?.value;
-        Some(MovingCopy { copy, from, to: wish.mapping.to(from)? })
+        Some(MovingCopy { copy, from, to: wish.mapping.new_location(from)? })
     };
     let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
     if let Some(to) = copies.iter().map(|copy| &copy.to).find(|to| to.iter().any(|name| name.len() > LONGEST_NAME)) {
@@ -195,7 +197,7 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
 
 /// The part of a move for one agent.
 struct AgentMove<'s> {
-    /// The item to do before its first session moves.
+    /// The item to carry out before the agent's first session moves.
     once: Option<ChangeItem>,
     /// An item for each session.
     items: Vec<ChangeItem>,
@@ -209,7 +211,7 @@ struct AgentMove<'s> {
 }
 
 impl<'s> AgentMove<'s> {
-    fn of(
+    fn for_agent(
         agent: &'static dyn Agent,
         moving: &[MovingSession<'s>],
         sessions: &[Session],
@@ -281,9 +283,9 @@ impl<'s> AgentMove<'s> {
         let first = &moving_session.copies[0];
         let agent_managed = if is_kept && steps.is_empty() { ", which rejoin remembers" } else { "" };
         let reason = format!("{} is now {}{agent_managed}", first.from.display(), first.to.display());
-        // If no file of the agent is touched, a process that uses the session does not matter.
+        // If no file of the agent is changed, a process that uses the session does not matter.
         let touched = if steps.is_empty() { &[] } else { moving_session.copies.as_slice() };
-        let seen = touched.iter().map(|going| PlannedCopy::of(going.copy)).collect();
+        let seen = touched.iter().map(|going| PlannedCopy::from_copy(going.copy)).collect();
         let title = session.label().map(short_title);
         let item = ChangeItem { seen, title, ..ChangeItem::new(session.into(), MOVED, reason, steps) };
         self.dirs.extend(moving_session.copies.iter().map(|going| going.to.clone()));

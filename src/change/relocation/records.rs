@@ -22,12 +22,12 @@ pub(super) fn own(relocated: &Relocated, env: &Env) -> anyhow::Result<ChangeItem
 }
 
 /// Plans to change references in the projects, and on request the agents' data about directories.
-pub(super) fn of(parts: &[AgentMove<'_>], wish: MoveOptions<'_>, env: &Env) -> Vec<ChangeItem> {
+pub(super) fn plan_references(parts: &[AgentMove<'_>], wish: MoveOptions<'_>, env: &Env) -> Vec<ChangeItem> {
     let mut items = Vec::new();
     let mut dirs: BTreeSet<PathBuf> = parts.iter().flat_map(|part| part.dirs.iter().cloned()).collect();
     dirs.extend(wish.mapping.pairs().iter().flat_map(|(from, to)| [from.clone(), to.clone()]));
     let mut add = |label: &str, acts: Vec<Act>| {
-        // References that cannot be planned are left unchanged; sessions are found without them.
+        // References that cannot be planned stay unchanged; sessions are found without them.
         let steps = TakenPaths::default().steps(acts).unwrap_or_default();
         if !steps.is_empty() {
             items.push(item(label, "reference", "it names a directory that has moved", steps));
@@ -54,7 +54,7 @@ pub(super) fn of(parts: &[AgentMove<'_>], wish: MoveOptions<'_>, env: &Env) -> V
                     if !wish.is_meant(record.agent, &record.session_id) {
                         continue;
                     }
-                    let acts = record.dir.and_then(|dir| wish.mapping.to(&dir));
+                    let acts = record.dir.and_then(|dir| wish.mapping.new_location(&dir));
                     let acts = acts.map(|to| Act::Write { path: record.path, contents: bytes(&to) });
                     add(&format!("the directory of {}", record.session_id), acts.into_iter().collect());
                 }

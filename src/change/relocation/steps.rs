@@ -24,19 +24,19 @@ impl TakenPaths {
         for act in acts {
             match act {
                 Act::Move { from, to } => {
-                    // Copies of one session share some of their belongings.
+                    // Copies of one session share some belongings, which move once.
                     let is_done = self.moved.iter().any(|known| *known == (from.clone(), to.clone()));
                     if is_done || is_same(&from, &to) {
                         continue;
                     }
-                    self.take(&to)?;
+                    self.take_path(&to)?;
                     let stamp = Box::new(stamp_of(&from)?);
                     self.moved.push((from.clone(), to.clone()));
                     steps.push(Step::Move { from, path: to, stamp });
                 }
                 Act::Edit { from, to, edits } => {
                     let stamp = stamp_of(&from)?;
-                    // On some file systems another spelling is the same file.
+                    // On some file systems, another spelling names the same file.
                     if is_same(&from, &to) {
                         if !edits.is_empty() {
                             let contents = Contents::Edited { from: from.clone(), edits };
@@ -44,7 +44,7 @@ impl TakenPaths {
                         }
                         continue;
                     }
-                    self.take(&to)?;
+                    self.take_path(&to)?;
                     if edits.is_empty() {
                         steps.push(Step::Move { from, path: to, stamp: Box::new(stamp) });
                         continue;
@@ -91,7 +91,7 @@ impl TakenPaths {
         missing.into_iter().map(Path::to_owned).collect::<Vec<_>>().into_iter()
     }
 
-    fn take(&mut self, path: &Path) -> Result<(), String> {
+    fn take_path(&mut self, path: &Path) -> Result<(), String> {
         if reach::exists_itself(path) != Some(false) || !self.taken.insert(path.to_owned()) {
             return Err(format!("{} exists already", path.display()));
         }
@@ -106,7 +106,7 @@ impl TakenPaths {
 }
 
 fn stamp_of(path: &Path) -> Result<stamp::Stamp, String> {
-    stamp::take(path).map_err(|error| error.to_string())
+    stamp::take_stamp(path).map_err(|error| error.to_string())
 }
 
 /// Checks whether two paths are the same entry on disk.

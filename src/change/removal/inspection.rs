@@ -1,4 +1,4 @@
-//! Inspects candidates for removal: their belongings, the mtimes of these, and processes that have them open.
+//! Inspects candidates for removal: their belongings, the times of these, and the processes that have them open.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -78,13 +78,13 @@ struct Dates {
 }
 
 impl Dates {
-    /// Adds a file of a session, unless it was read before or is older than a record anyway.
+    /// Adds a file of a session, unless it was already read or is older than a record.
     fn add(&mut self, path: &dyn Fn() -> PathBuf, look: &EntryMetadata, now: Timestamp) {
         let changed_at = changed_at(look);
         if self.read.contains(&look.identity) || changed_at <= self.recorded_at {
             return;
         }
-        // The content of an unreadable file has no known time.
+        // The times in an unreadable file are unknown.
         if look.size > LARGEST_OTHER || self.add_whole(&path(), Some(look), &[], now).is_err() {
             self.undated_at = self.undated_at.max(changed_at);
         }
@@ -148,7 +148,7 @@ impl Summaries {
             match found {
                 // Shared belongings are removed with the last copy.
                 Ok(it) => paths.extend(it.own.into_iter().chain(it.shared)),
-                // The time of a shared database says nothing about a session in it.
+                // The time of a shared database does not show when one of its sessions changed.
                 Err(unable) => {
                     let (dates, liveness) = match self.dates(at, known) {
                         Ok(dates) => (dates, used),
@@ -168,7 +168,7 @@ impl Summaries {
         };
         let mut held = None;
         let mut see = |path: &dyn Fn() -> PathBuf, look: &EntryMetadata| {
-            // The time of a directory changes with every maintenance in it.
+            // The time of a directory changes with every cleanup in it.
             if look.kind == EntryKind::File {
                 dates.add(path, look, self.now);
             }
@@ -176,10 +176,10 @@ impl Summaries {
                 held = Some((pid, path()));
             }
         };
-        // A file that a process writes to need not exist, nor belong to it.
+        // A file that a process will write to may not exist, or may belong to another session.
         let goes: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
         for file in self.growing(at).iter().filter(|file| !file.ancestors().any(|above| goes.contains(above))) {
-            if let Some(look) = EntryMetadata::at(file).ok().filter(|look| look.kind == EntryKind::File) {
+            if let Some(look) = EntryMetadata::of_path(file).ok().filter(|look| look.kind == EntryKind::File) {
                 see(&|| file.clone(), &look);
             }
         }
@@ -187,7 +187,7 @@ impl Summaries {
         let copies: HashMap<&Path, &Arc<Path>> = copies.collect();
         let mut steps = Vec::with_capacity(paths.len());
         for path in paths {
-            // The name of the path itself is empty; joined to it, it would add a slash.
+            // The path itself has an empty name; joining it would add a slash.
             let whole = |name: &Path| if name.as_os_str().is_empty() { path.clone() } else { path.join(name) };
             let see = &mut |name: &Path, look: &EntryMetadata| see(&|| whole(name), look);
             let dir = path.parent().and_then(|dir| self.resolved(dir));
@@ -235,7 +235,7 @@ impl Summaries {
         by_file.into_par_iter().filter_map(newest).collect()
     }
 
-    /// Reads every time of a session: records need not be in the order of their times.
+    /// Reads all times of a session: its records need not be in chronological order.
     fn dates(&self, at: usize, known: &NewestMessages) -> Result<Dates, String> {
         let mut dates = Dates::default();
         for copy in self.copies(at) {
@@ -243,7 +243,7 @@ impl Summaries {
             let files: BTreeSet<PathBuf> =
                 agent.conversation_files(&copy.place).into_iter().chain(agent.written(&copy.place)).collect();
             for path in files {
-                dates.add_whole(&path, EntryMetadata::at(&path).ok().as_ref(), agent.about().untimed, self.now)?;
+                dates.add_whole(&path, EntryMetadata::of_path(&path).ok().as_ref(), agent.about().untimed, self.now)?;
             }
             if let Some(known) = known.get(&*copy.place.path) {
                 let times = known.as_ref().map_err(Clone::clone)?;

@@ -28,11 +28,11 @@ pub(crate) struct Removal {
     pub about: ItemSubject,
     /// The title.
     pub title: Option<Box<str>>,
-    /// Number of sub-agents removed with it.
+    /// Number of sub-agents removed with the session.
     subagents: usize,
     seen: SmallVec<[PlannedCopy; 1]>,
     steps: Result<Vec<Step>, String>,
-    /// Set if only its agent removes it.
+    /// Set if only the agent can remove the session.
     its_agents: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Removal {
 pub(crate) enum Going {
     /// Removes its files.
     Item(ChangeItem),
-    /// Asks its agent to remove it.
+    /// Its agent removes it by a command.
     Handed(Handed),
 }
 
@@ -128,7 +128,7 @@ fn steps(members: impl Iterator<Item = Box<Inspection>>) -> Result<Vec<Step>, St
 /// Code of a record of a session's working directory.
 pub(crate) const CWD_RECORD: &str = "cwd-record";
 
-/// Code of a file in place of a session, without any message.
+/// Code of a file that an agent created for a session but that has no message.
 pub(crate) const DEBRIS: &str = "debris";
 
 /// Code of the output of a session's background tasks.
@@ -142,8 +142,8 @@ pub(crate) fn is_session(code: &str) -> bool {
     ![CWD_RECORD, DEBRIS, OUTPUT].contains(&code)
 }
 
-/// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a file of it
-/// open. Each is a separate item, so that a session can be restored without its output.
+/// Plans to remove the output of the background tasks of the sessions that a change removes, unless a process has a
+/// file of it open. Each output is a separate item, so that a session can be restored without it.
 pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     let outputs = agent::Outputs::read(env);
     if outputs.iter().next().is_none() {
@@ -151,11 +151,11 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     }
     let open = OpenFiles::now();
     let state_dir = env.state_dir();
-    let trash_device = state_dir.ancestors().find_map(|dir| Some(EntryMetadata::at(dir).ok()?.identity.0));
+    let trash_device = state_dir.ancestors().find_map(|dir| Some(EntryMetadata::of_path(dir).ok()?.identity.0));
     let item = |at: usize, agent: AgentKind, id: &str, path: &Path| {
-        let parent = EntryMetadata::at(path.parent()?).ok()?;
+        let parent = EntryMetadata::of_path(path.parent()?).ok()?;
         let mut is_held = !open.is_known();
-        let see = &mut |_: &Path, look: &EntryMetadata| is_held |= open.has(look.identity);
+        let see = &mut |_: &Path, look: &EntryMetadata| is_held |= open.holds_file(look.identity);
         let stamp = stamp::take_in(path, parent.identity, see).ok()?;
         let stays = Some(stamp.device) != trash_device && stamp.size > LARGEST_COPIED;
         (!is_held && !stays).then(|| {
@@ -167,12 +167,12 @@ pub(crate) fn outputs(change: &Change, env: &Env) -> Vec<ChangeItem> {
     let mut items = Vec::new();
     for (at, removal) in change.items.iter().enumerate() {
         let Some((agent, id)) = removal.about.session().filter(|_| is_session(removal.code)) else { continue };
-        items.extend(outputs.of(agent, id).iter().filter_map(|path| item(at, agent, id, path)));
+        items.extend(outputs.dirs_of_session(agent, id).iter().filter_map(|path| item(at, agent, id, path)));
     }
     items
 }
 
-/// Plans to remove the files from before `cutoff` in which an agent began a session, and wrote no message.
+/// Plans to remove the files from before `cutoff` that an agent created for a session but that have no message.
 pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> Vec<ChangeItem> {
     if filter.is_narrow() {
         // These files have neither a directory nor a time of a session.
@@ -189,10 +189,10 @@ pub(crate) fn debris(filter: &Filter, cutoff: Option<Timestamp>, env: &Env) -> V
         .map(|orphan| orphan.path)
         .collect();
     paths.sort();
-    let held = process::held(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
+    let held = process::held_files(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
     let free = paths.into_iter().filter(|path| !held.contains(path));
     let item = |path: PathBuf| {
-        let stamp = stamp::take(&path).ok()?;
+        let stamp = stamp::take_stamp(&path).ok()?;
         let about = ItemSubject::Other(path.display().to_string().into());
         let steps = vec![Step::Trash { path: path.as_path().into(), stamp }];
         Some(ChangeItem::new(about, DEBRIS, "it has no session", steps))
@@ -230,16 +230,16 @@ pub(crate) fn cwd_records(
     records.sort_by(|a, b| a.1.path.cmp(&b.1.path));
     records.dedup_by(|a, b| a.1.path == b.1.path);
     let is_used = |agent: AgentKind, id: &str| {
-        summaries.find(agent, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
+        summaries.find_session(agent, id).flat_map(|at| summaries.copies(at)).any(|copy| copy.liveness.is_some())
     };
     let item = |(root, record): (&Path, CwdRecord)| {
         let id = record.session_id;
         let written_at = record.written_at.filter(|at| *at < cutoff)?;
-        if !filter.is_chosen(record.agent, &id) || is_used(record.agent, &id) || pins.has(record.agent, &id) {
+        if !filter.is_chosen(record.agent, &id) || is_used(record.agent, &id) || pins.contains(record.agent, &id) {
             return None;
         }
         let dir = reach::canonicalize(record.path.parent()?).ok()?;
-        let stamp = stamp::take(&record.path).ok()?;
+        let stamp = stamp::take_stamp(&record.path).ok()?;
         dir.starts_with(reach::canonicalize(root).ok()?).then(|| {
             let steps = vec![Step::Trash { path: record.path.into(), stamp }];
             let reason = format!("written {}, and never removed", day(written_at));

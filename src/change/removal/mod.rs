@@ -41,7 +41,7 @@ pub(crate) struct Summaries {
     starts: Vec<usize>,
     /// The results of the inspection, by session; shorter than the list if not all were inspected.
     inspection: Vec<Option<Box<Inspection>>>,
-    /// Directories of sessions whose agents keep records of them.
+    /// Directories of sessions of agents that keep records of working directories.
     recorded_dirs: BTreeSet<(AgentKind, PathBuf)>,
     /// Cache of directories with their links resolved, and their identities.
     resolved: RwLock<HashMap<PathBuf, Option<InspectedDir>>>,
@@ -80,7 +80,7 @@ impl Summaries {
             if let (Some(dir), Ok(mut dirs)) = (dir, recorded_dirs.lock()) {
                 dirs.insert((agent, dir.value.to_path_buf()));
             }
-            Box::new(CopySummary::of(copy, filter, rules))
+            Box::new(CopySummary::from_copy(copy, filter, rules))
         });
         copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
@@ -114,7 +114,7 @@ impl Summaries {
     }
 
     /// Finds a session by its full id; sub-agents of several sessions may share one.
-    pub(crate) fn find(&self, agent: AgentKind, id: &str) -> Range<usize> {
+    pub(crate) fn find_session(&self, agent: AgentKind, id: &str) -> Range<usize> {
         let starts = &self.starts[..self.len()];
         let key = |start: &usize| {
             let place = &self.copies[*start].place;
@@ -142,7 +142,7 @@ impl Summaries {
     fn is_inside_parent(&self, at: usize) -> bool {
         let (agent, _, parent) = self.copies(at)[0].key();
         let Some(parent) = parent else { return false };
-        let parents = self.find(agent, parent).flat_map(|parent| self.copies(parent)).map(|copy| &copy.place);
+        let parents = self.find_session(agent, parent).flat_map(|parent| self.copies(parent)).map(|copy| &copy.place);
         let dirs: Vec<&Path> =
             parents.flat_map(|place| [Some(&*place.path), place.side_dir.as_deref()]).flatten().collect();
         self.copies(at).iter().all(|copy| dirs.iter().any(|dir| copy.place.path.starts_with(dir)))
@@ -157,12 +157,12 @@ impl Summaries {
         self.inspection(at)?.its_agents()
     }
 
-    /// Checks whether only its agent can remove a session, and the agent is not asked to.
+    /// Checks whether only the agent can remove a session, and the user did not let it.
     fn is_left_to_its_agent(&self, at: usize) -> bool {
         self.its_agents(at).is_some() && !(self.via_agent && self.removes_unasked(at))
     }
 
-    /// Checks whether the agent of a session removes it by a command, without confirmation.
+    /// Checks whether the agent can remove a session by a command without a confirmation.
     pub(crate) fn removes_unasked(&self, at: usize) -> bool {
         self.copies(at).iter().all(|copy| {
             let agent = agent::by_kind(copy.place.agent());
@@ -178,11 +178,9 @@ impl Summaries {
         sessions.first().filter(|_| is_removable).map(|at| self.key(*at).0)
     }
 
-    /// Decides about every session, with a closer look at every candidate for removal; returns the signs that the
-    /// result is a mistake.
-    ///
-    /// `archived` sessions are safe elsewhere, so they count as kept for these signs; it is called only if it matters,
-    /// because it reads an archive.
+    /// Decides about every session, and inspects every candidate for removal. Returns the signs that the result is a
+    /// mistake. `archived` returns the sessions that are safe elsewhere, which count as kept for these signs; it reads
+    /// an archive, so it is called only if needed.
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
@@ -194,7 +192,7 @@ impl Summaries {
         loop {
             let candidates = self.candidates(pins, excluded, &unread);
             let families = decide(&candidates, policy);
-            let going = families.iter().filter(|family| family.goes()).flat_map(|family| &family.members);
+            let going = families.iter().filter(|family| family.is_removed()).flat_map(|family| &family.members);
             let unknown: Vec<usize> = going.copied().filter(|at| self.inspection(*at).is_none()).collect();
             if unknown.is_empty() {
                 let mut found = guards(&families, &candidates, policy, &BTreeSet::new());
@@ -246,7 +244,7 @@ impl Summaries {
             let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
                 Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
-                _ if pins.has(agent, id) => format!("it is pinned; run `rejoin pin --remove {agent}:{id}` first"),
+                _ if pins.contains(agent, id) => format!("it is pinned; run `rejoin pin --remove {agent}:{id}` first"),
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
                 _ => self.dependent(*at, forks.get(&(agent, id))?).map(|fork| {
@@ -268,7 +266,7 @@ impl Summaries {
         forks
     }
 
-    /// Returns the id of the first of these forks of a session that needs its files.
+    /// Returns the id of the first kept fork that needs the files of a session.
     fn dependent<'s>(&'s self, at: usize, forks: &[&'s CopySummary]) -> Option<&'s str> {
         let reader = agent::by_kind(self.key(at).0)?;
         let belongings = self.copies(at).iter().filter_map(|copy| reader.belongings(&copy.place).ok());
@@ -310,7 +308,7 @@ impl Summaries {
                 is_empty: copies.iter().all(|copy| copy.is_empty),
                 is_unparsable: is_unread || copies.iter().any(|copy| copy.is_unparsable),
                 is_unknown_format: copies.iter().any(|copy| copy.is_unknown_format),
-                is_pinned: pins.has(agent, id),
+                is_pinned: pins.contains(agent, id),
                 is_excluded: excluded.iter().any(|(of, excluded)| (*of, &**excluded) == (agent, id)),
                 rules: match copies {
                     [copy] => copy.rules.as_deref().unwrap_or_default().into(),

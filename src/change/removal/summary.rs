@@ -22,7 +22,7 @@ pub(crate) struct CopySummary {
     pub(super) parent_id: Option<Box<str>>,
     /// Newest time inside the copy.
     pub active_at: Option<Timestamp>,
-    /// Start time, if that is the newer one.
+    /// The start time, if it is later than the newest time.
     pub(super) later: Option<Box<Timestamp>>,
     pub(super) size_bytes: u64,
     pub(super) transcript_bytes: u64,
@@ -34,14 +34,14 @@ pub(crate) struct CopySummary {
     pub(super) title: Option<Box<str>>,
     pub(super) dir: Option<Box<str>>,
     pub(super) is_asked_for: bool,
-    /// Indexes of the rules that match it, if any.
+    /// Indexes of the rules that match the session, if any.
     pub(super) rules: Option<Box<[u16]>>,
 }
 
 impl CopySummary {
     /// Summarises a copy; `filter` selects the requested sessions, and `rules` those of the policy.
-    pub(super) fn of(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
-        // A path that was joined has spare capacity.
+    pub(super) fn from_copy(mut copy: SessionCopy, filter: &Filter, rules: &[Filter]) -> Self {
+        // A joined path has spare capacity.
         copy.place.side_dir.iter_mut().for_each(PathBuf::shrink_to_fit);
         let is_in = |dir: &Path| filter.dirs.iter().any(|asked| dir.starts_with(asked));
         let agent = copy.place.agent();

@@ -84,7 +84,7 @@ fn write(name: &str, out: &mut Vec<u8>) -> io::Result<()> {
     entries(out, "ENVIRONMENT", named(ENVIRONMENT))?;
     entries(out, "FILES", named(FILES))?;
     writeln!(out, ".SH EXAMPLES")?;
-    for Example { line, meaning } in examples::of(name) {
+    for Example { line, meaning } in examples::examples_of_page(name) {
         writeln!(out, ".PP\n{}:\n.PP\n.nf\n.RS 4\n{}\n.RE\n.fi", escaped(meaning), escaped(line))?;
     }
     writeln!(out, ".SH \"SEE ALSO\"\n{}", see_also(name, &command).join(",\n"))?;

@@ -23,8 +23,8 @@ use changes::trash::{self, Purge, Purged};
 use planned::{CleanupPlan, plan};
 
 pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    let settings = &CleanupSettings::of(args, env);
-    settings.note.iter().for_each(|note| ui.note(note));
+    let settings = &CleanupSettings::from_args(args, env);
+    settings.note.iter().for_each(|note| ui.print_note(note));
     if let Err(unattended) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is the one to report: `--yes` would not help.
         let refusal = plan(settings, env, ui)?.refusal(settings, env);
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CleanupArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     match clean_up(settings, env, ui) {
         // Another process holds the lock, so a cron job leaves the work to its next run.
         Err(error) if is_locked(&error) => {
-            ui.note(&format!("{error:#}. Nothing was done."));
+            ui.print_note(&format!("{error:#}. Nothing was done."));
             let (plan, outcome, purged) = (CleanupPlan::default(), ChangeOutcome::default(), Purged::default());
             let report = plan.report(settings, Some(&outcome), &purged, env);
             ui.answer(args.format, env, &CleanupReport { is_locked: true, ..report }.answer(env))?;
@@ -75,20 +75,20 @@ fn clean_up(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     }
     change::check_fingerprint(&plan.change, &removal.change, env)?;
     if plan.has_work() {
-        removal::ask(&plan.change, removal, env, ui)?;
+        removal::ask_before_removal(&plan.change, removal, env, ui)?;
     }
     let (mut outcome, mut purged) = (ChangeOutcome::default(), Purged::default());
     let mut is_permanent = removal.permanent;
     if plan.has_work() || !plan.due.is_empty() {
-        // One lock for everything, so that no other process intervenes.
+        // One lock for all steps, so that no other process intervenes.
         let state_dir = state_dir::open(env, "cleanup", removal.change.lock.lock_timeout)?;
         if settings.archives {
             plan.archive(settings, &state_dir, env, ui)?;
         }
-        // Run the steps that can fail as a whole before any change.
+        // Run the steps that can fail for all items before any change.
         let handed = plan.hand_over(settings, &state_dir, env, ui)?;
         let mut progress = ui.progress("Removing", plan.change.items.len());
-        outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.at(done))?;
+        outcome = run_locked(&state_dir, &plan.change, env, &mut |done| progress.show_done(done))?;
         outcome.handed = handed;
         drop(progress);
         if !plan.due.is_empty() {
@@ -115,8 +115,8 @@ fn remove_briefings(env: &Env, ui: &mut Ui) {
     let days = briefings::DAYS;
     match briefings::remove_old(&SYSTEM, env) {
         Ok(0) => {}
-        Ok(1) => ui.note(&format!("Removed 1 briefing that is older than {days} days.")),
-        Ok(count) => ui.note(&format!("Removed {count} briefings that are older than {days} days.")),
+        Ok(1) => ui.print_note(&format!("Removed 1 briefing that is older than {days} days.")),
+        Ok(count) => ui.print_note(&format!("Removed {count} briefings that are older than {days} days.")),
         Err(error) => ui.warn(&PathError::new("clean up", &briefings::dir(env), error).to_string()),
     }
 }
@@ -143,7 +143,7 @@ struct CleanupSettings<'a> {
 
 impl<'a> CleanupSettings<'a> {
     /// Reads the config file for options that are not given.
-    fn of(args: &'a CleanupArgs, env: &Env) -> Self {
+    fn from_args(args: &'a CleanupArgs, env: &Env) -> Self {
         let config = &env.config.cleanup;
         let is_aged = args.max_total.is_none() && !args.any_age;
         let default_age = config.older_than.unwrap_or(When::Ago(DEFAULT_DAYS.days()));
@@ -166,7 +166,7 @@ impl<'a> CleanupSettings<'a> {
             rules: config.keep.iter().map(filter).collect(),
             archives: args.archive || config.archives,
             trash_keep: args.trash_keep.unwrap_or_else(|| config.trash_keep()),
-            note: note(args, env),
+            note: config_note(args, env),
         }
     }
 }
@@ -177,7 +177,7 @@ fn rule_of(rule: &KeepRule, clock: &Clock) -> RetentionRule {
 }
 
 /// Names the options that the config file adds.
-fn note(args: &CleanupArgs, env: &Env) -> Option<String> {
+fn config_note(args: &CleanupArgs, env: &Env) -> Option<String> {
     let is_aged = args.older_than.is_none() && args.max_total.is_none() && !args.any_age;
     let can_add = [
         ("older-than", is_aged),
@@ -187,9 +187,9 @@ fn note(args: &CleanupArgs, env: &Env) -> Option<String> {
     ];
     let file = env.tilde(&env.config_file());
     let added = can_add.iter().filter(|(_, can_add)| *can_add).filter_map(|(option, _)| {
-        let said = env.config.said(&format!("cleanup.{option}"))?;
-        let value = if *option == "archive" { String::new() } else { format!(" {}", in_words(&said.value)) };
-        Some(format!("--{option}{value} from {file}:{}", said.line))
+        let set = env.config.setting(&format!("cleanup.{option}"))?;
+        let value = if *option == "archive" { String::new() } else { format!(" {}", in_words(&set.value)) };
+        Some(format!("--{option}{value} from {file}:{}", set.line))
     });
     let added: Vec<String> = added.collect();
     (!added.is_empty()).then(|| format!("The config file adds {}.", added.join(", ")))

@@ -56,11 +56,11 @@ pub(super) fn plan(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> an
     let mut summaries =
         Summaries::read(env, &[], &filter, &settings.rules, policy.max_total.is_some(), Vec::new(), showing.watcher());
     summaries.via_agent = settings.args.removal.via_agent;
-    let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+    let archive = Archive::open(env, settings.args.archive_dir.as_deref());
     let excluded = excluded(&settings.args.exclude, &summaries, env, ui)?;
     let (families, guards) = summaries.decide(policy, &pins, &excluded, |summaries, families| {
         if settings.archives {
-            // Every one of them is archived before it is removed.
+            // The agent's sessions are archived before they are removed.
             families.iter().map(|family| summaries.owned_key(family.root())).collect()
         } else {
             let handed = families.iter().map(Family::root).filter(|at| summaries.its_agents(*at).is_some());
@@ -79,13 +79,13 @@ pub(super) fn plan(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> an
     let records = cutoff.map(|cutoff| cwd_records(&mut summaries, cutoff, &filter, &pins, env)).unwrap_or_default();
     let debris = if policy.only_empty { debris(&filter, policy.cutoff, env) } else { Vec::new() };
     crate::commands::warn_of_problems(ui, env, &summaries.problems);
-    let going = families.into_iter().filter(Family::goes).collect();
+    let going = families.into_iter().filter(Family::is_removed).collect();
     planned.add(summaries, going, policy.only_empty);
     via_agent::weigh(&mut planned.change.handed, env);
     let outputs = outputs(&planned.change, env);
     planned.change.items.extend(records.into_iter().chain(debris).chain(outputs));
     if !planned.has_work() && planned.kept.keys().all(|keep| *keep == Keep::NotAskedFor) {
-        no_match::note(&filter, env, ui);
+        no_match::note_of_filters(&filter, env, ui);
     }
     planned.due = due(settings, newest, env, ui)?;
     Ok(planned)
@@ -113,7 +113,7 @@ fn excluded(
         match found.and_then(|target| Ok(target.session()?)) {
             Ok(session) => {
                 let (agent, id) = session.key();
-                ui.note(&format!("--exclude {text:?} keeps {agent} session {id}."));
+                ui.print_note(&format!("--exclude {text:?} keeps {agent} session {id}."));
                 excluded.push((agent, id));
             }
             // A full id is not a typo: its session was removed, and a cron job that names it must continue.
@@ -209,7 +209,7 @@ impl CleanupPlan {
         env: &Env,
         ui: &mut Ui,
     ) -> anyhow::Result<Vec<ItemResult>> {
-        let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+        let archive = Archive::open(env, settings.args.archive_dir.as_deref());
         let lock = settings.args.removal.change.lock;
         let (archived, done) = via_agent::carry_out(&self.change.handed, &archive, lock, state_dir, env, ui)?;
         self.archived.sessions += archived.sessions;
@@ -225,7 +225,7 @@ impl CleanupPlan {
         env: &Env,
         ui: &mut Ui,
     ) -> anyhow::Result<()> {
-        let archive = Archive::of(env, settings.args.archive_dir.as_deref());
+        let archive = Archive::open(env, settings.args.archive_dir.as_deref());
         let seen: Vec<&[PlannedCopy]> = self.change.items.iter().map(|item| item.seen.as_slice()).collect();
         let (archived, failed) =
             archive_first::archive(&seen, &archive, settings.args.removal.change.lock, state_dir, env, ui)?;
@@ -294,7 +294,7 @@ impl CleanupPlan {
                 is_permanent: settings.args.removal.permanent,
                 look: ReportExtras {
                     trash_keep: Some(settings.trash_keep),
-                    ..ReportExtras::of(&settings.args.removal.change)
+                    ..ReportExtras::from_args(&settings.args.removal.change)
                 },
                 ..ChangeReport::new(&self.change, outcome)
             },
@@ -320,7 +320,7 @@ impl CleanupPlan {
     ) -> anyhow::Result<()> {
         ui.answer(settings.args.format, env, &report.answer(env))?;
         if settings.args.format.is_table() {
-            render::left_to_agents(&self.its_agents, env).iter().for_each(|line| ui.note(line));
+            render::left_to_agents(&self.its_agents, env).iter().for_each(|line| ui.print_note(line));
         }
         Ok(())
     }

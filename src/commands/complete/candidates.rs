@@ -31,8 +31,8 @@ fn candidate(value: impl Into<String>, help: &str) -> CompletionCandidate {
 /// Returns the newest sessions, and the agents that have any: with an agent typed, those of that agent as `agent:id`,
 /// else ids and words of titles.
 pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
-    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
-    let mut sessions = scan::locate(env, &[]).read_all(env, wanted).sessions;
+    let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
+    let mut sessions = scan::locate(env, &[]).read_all(env, scope).sessions;
     sessions.retain(|session| session.copy().kind.is_listed());
     select::sort(&mut sessions, SortKey::Active, false);
     of_sessions(&sessions, typed)
@@ -40,7 +40,7 @@ pub(super) fn sessions(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
 
 /// Like [`sessions`], for the sessions in the archive.
 pub(super) fn archived(env: &Env, typed: &str) -> Vec<CompletionCandidate> {
-    let holdings = Archive::of(env, None).holdings();
+    let holdings = Archive::open(env, None).holdings();
     let mut sessions = holdings.newest_sessions();
     select::sort(&mut sessions, SortKey::Active, false);
     of_sessions(&sessions, typed)
@@ -90,7 +90,7 @@ const AGES: &[&str] = &["2h", "today", "yesterday", "7d", "monday", "30d", "3mo"
 /// Returns ages and days, each with the moment that it means.
 pub(super) fn ages(env: &Env, _: &str) -> Vec<CompletionCandidate> {
     let parsed = AGES.iter().filter_map(|age| Some((*age, age.parse::<When>().ok()?)));
-    parsed.map(|(age, when)| candidate(age, &env.clock.shown(env.clock.before(when)))).collect()
+    parsed.map(|(age, when)| candidate(age, &env.clock.local_time(env.clock.before(when)))).collect()
 }
 
 /// Returns the words of marks.

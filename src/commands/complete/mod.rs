@@ -28,7 +28,7 @@ const SHELLS: Shells<'static> =
 
 /// Answers a shell that asks for completions; `None` if no shell asks.
 pub(crate) fn answer(args: &[OsString]) -> Option<Exit> {
-    let line = CommandLine::of(args);
+    let line = CommandLine::from_args(args);
     let factory = move || command(&line);
     match CompleteEnv::with_factory(factory).shells(SHELLS).try_complete(args.iter().cloned(), None) {
         Ok(is_answered) => is_answered.then_some(Exit::Ok),
@@ -60,7 +60,7 @@ struct CommandLine {
 }
 
 impl CommandLine {
-    fn of(args: &[OsString]) -> Self {
+    fn from_args(args: &[OsString]) -> Self {
         let home = value_of(args, "--home").map(PathBuf::from);
         let has = |option| args.iter().any(|arg| arg == option);
         Self { home, is_archived: has("--archived"), removes: has("--remove") }

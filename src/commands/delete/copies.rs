@@ -19,7 +19,7 @@ use crate::session::{Comparison, Message, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::ui::Ui;
 
-/// Maximum columns of a message that a question quotes.
+/// Maximum width of a message quoted in the confirmation, in columns.
 const QUOTED: usize = 40;
 
 pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
@@ -32,7 +32,7 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
     }
     commands::refuse_number(selector)?;
     let mut session =
-        find::Finder::new(filter, ScanScope::RESUME, env, ui).one("delete a copy", selector)?.session()?;
+        find::Finder::new(filter, ScanScope::RESUME, env, ui).find_one("delete a copy", selector)?.session()?;
     processes::verify_for_change(std::slice::from_mut(&mut session));
     let going = args.copy.iter().map(|copy| find::copy_at(&session, copy, env));
     let going = going.collect::<Result<BTreeSet<usize>, Refusal>>()?;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
         Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotRemovable, message) }
     })?;
     if !yes && !how.dry_run && how.apply.is_none() {
-        ask(&session, &going, env, ui)?;
+        ask_before_copies(&session, &going, env, ui)?;
     }
     commands::change::carry_out(&change, how, args.format, env, ui)
 }
@@ -64,7 +64,7 @@ fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
 }
 
 /// Asks before removing a copy with data that no remaining copy has.
-fn ask(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+fn ask_before_copies(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
     let at = |is_going: bool| {
         let copies = session.copies.iter().enumerate().filter(move |(at, _)| going.contains(at) == is_going);
         copies.map(|(_, copy)| copy).collect::<Vec<_>>()
@@ -97,7 +97,7 @@ fn ask(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> an
     commands::confirm_or_refuse(&about, &question, env, ui)
 }
 
-/// Names the messages that only the copy has.
+/// Describes the messages that only this copy has.
 fn only_there(missing: Result<MissingMessages, String>) -> String {
     let quoted = |message: Option<Message>| {
         let text = message.map(|message| message.text).unwrap_or_default();

@@ -23,29 +23,29 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     if let Err(refusal) = removal::needs_confirmation(&args.removal, env) {
         // If the plan is refused anyway, that reason is reported: `--yes` would not help.
-        let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("delete", &args.sessions)?;
+        let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).find_all("delete", &args.sessions)?;
         removal::plan(&named, args.removal.via_agent, env)?;
         return Err(refusal.into());
     }
     if !args.removal.change.dry_run {
         super::recover_first("delete", args.removal.change.lock, env, ui)?;
     }
-    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).all("delete", &args.sessions)?;
+    let named = find::Finder::new(&filter, ScanScope::GLANCE, env, ui).find_all("delete", &args.sessions)?;
     let change = removal::plan(&named, args.removal.via_agent, env)?;
     change::check_fingerprint(&change, &args.removal.change, env)?;
-    removal::ask(&change, &args.removal, env, ui)?;
+    removal::ask_before_removal(&change, &args.removal, env, ui)?;
 
     let (mut outcome, mut failed) = (None, Vec::new());
     if !args.removal.change.dry_run {
         // One lock until the trash is purged, so that no other process intervenes.
         let lock = args.removal.change.lock;
         let state_dir = state_dir::open(env, "delete", lock.lock_timeout)?;
-        // Run the steps that can fail as a whole before any change.
-        let (_, handed) = via_agent::carry_out(&change.handed, &Archive::of(env, None), lock, &state_dir, env, ui)?;
+        // Run the steps that can fail for all items before any change.
+        let (_, handed) = via_agent::carry_out(&change.handed, &Archive::open(env, None), lock, &state_dir, env, ui)?;
         let outcome = outcome.insert(ChangeOutcome::default());
         if !change.items.is_empty() {
             let mut progress = ui.progress("Removing", change.items.len());
-            *outcome = run_locked(&state_dir, &change, env, &mut |done| progress.at(done))?;
+            *outcome = run_locked(&state_dir, &change, env, &mut |done| progress.show_done(done))?;
         }
         outcome.handed = handed;
         if args.removal.permanent {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     }
     let is_permanent = args.removal.permanent && failed.is_empty();
     let overview = removal::overview(&change, &args.removal, args.format.is_table(), env);
-    let look = ReportExtras { overview: &overview, ..ReportExtras::of(&args.removal.change) };
+    let look = ReportExtras { overview: &overview, ..ReportExtras::from_args(&args.removal.change) };
     let report = ChangeReport { is_permanent, look, ..ChangeReport::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report.answer(env))?;
     outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));

@@ -18,7 +18,7 @@ pub(super) struct Chosen {
     pub session: Session,
     /// Its sub-agents, the oldest first.
     pub subagents: Vec<Session>,
-    /// Its state in the archive, if it is read from there.
+    /// The state of the session in the archive, if it is read from there.
     pub archived: Option<ArchivedState>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
     if chosen.is_empty() {
         let refusal = Refusal::new(RefusalCode::NotFound, "no session passes these filters");
         if args.archived {
-            let archive = Archive::of(env, args.archive_dir.as_deref());
+            let archive = Archive::open(env, args.archive_dir.as_deref());
             let option = Archive::option(archive.root(), env);
             return Err(refusal
                 .hint(format!("run `rejoin list --archived --all{option}` to see every session"))
@@ -48,8 +48,8 @@ pub(super) fn chosen(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Resul
 fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Chosen>> {
     // JSON has the counts that `show` has.
     let is_json = args.asked_format() == Some(ExportFormat::Json);
-    let wanted = if is_json { ScanScope::THOROUGH } else { ScanScope::RESUME };
-    let named = find::Finder::new(filter, wanted, env, ui).all("export", &args.sessions)?;
+    let scope = if is_json { ScanScope::THOROUGH } else { ScanScope::RESUME };
+    let named = find::Finder::new(filter, scope, env, ui).find_all("export", &args.sessions)?;
     // JSON only names the sub-agents, so only these are searched for.
     if is_json && !named.is_empty() {
         let made = named.iter().flat_map(|session| commands::subagents::made_by(session, env)).collect();
@@ -61,9 +61,9 @@ fn of_stores(args: &ExportArgs, filter: &Filter, env: &Env, ui: &mut Ui) -> anyh
     };
     let showing = ui.watch("Reading");
     let watcher = showing.watcher();
-    let mut scan = scan::locate(env, &agents).watched(watcher.clone()).read_all(env, wanted);
+    let mut scan = scan::locate(env, &agents).watched(watcher.clone()).read_all(env, scope);
     if args.sessions.is_empty() {
-        scan.add_those_in_dirs(env, filter, wanted, &watcher);
+        scan.add_those_in_dirs(env, filter, scope, &watcher);
         scan.drop_idle(filter);
         scan.add_pointers(env);
     }
@@ -111,7 +111,7 @@ fn with_subagents(sessions: Vec<Session>, subagents: Vec<Session>) -> Vec<Chosen
 }
 
 fn of_archive(args: &ExportArgs, filter: &Filter, env: &Env) -> Result<Vec<Chosen>, Refusal> {
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     let holdings = archive.holdings();
     let newest: Vec<&ArchivedState> = match args.sessions.as_slice() {
         [] => holdings.each_newest().filter(|snapshot| filter.matches(&snapshot.manifest.session())).collect(),

@@ -28,23 +28,27 @@ use target::ExportTarget;
 
 pub(crate) fn run(args: &ExportArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let chosen = chosen::chosen(args, env, ui)?;
-    let target = ExportTarget::of(args, &chosen, env)?;
+    let target = ExportTarget::from_args(args, &chosen, env)?;
     let format = target.format(args);
-    let messages = MessageRange::All(args.branches.wanted());
-    let exporter = Exporter { format, messages, archive: &Archive::of(env, args.archive_dir.as_deref()), env };
+    let messages = MessageRange::All(args.branches.filter());
+    let exporter = Exporter { format, messages, archive: &Archive::open(env, args.archive_dir.as_deref()), env };
     let left_out = LeftOut::default();
     match &target {
         ExportTarget::Output => {
             let [one] = chosen.as_slice() else { return Err(too_many(env).into()) };
             exporter.write(ui.data(), one, &left_out)?;
             ui.flush()?;
-            messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+            messages::branch_note(one.session.copy(), args.branches.filter())
+                .iter()
+                .for_each(|note| ui.print_note(note));
         }
         ExportTarget::File(path) => {
             let [one] = chosen.as_slice() else { return Err(no_dir(path).into()) };
             save(path, |out| exporter.write(out, one, &left_out).map(drop))?;
-            ui.note(&format!("Exported 1 session to {}.", path.display()));
-            messages::branch_note(one.session.copy(), args.branches.wanted()).iter().for_each(|note| ui.note(note));
+            ui.print_note(&format!("Exported 1 session to {}.", path.display()));
+            messages::branch_note(one.session.copy(), args.branches.filter())
+                .iter()
+                .for_each(|note| ui.print_note(note));
         }
         ExportTarget::Dir(dir) => return directory(dir, &chosen, &exporter, args.overwrite, ui),
     }
@@ -73,20 +77,21 @@ fn directory(
     let mut progress = ui.progress("Exporting", chosen.len());
     let mut warnings = Vec::new();
     for (at, (one, name)) in chosen.iter().zip(names).enumerate() {
-        let (left_out, said) = (LeftOut::default(), Cell::new(0));
-        let saved = save(&dir.join(&name), |out| exporter.write(out, one, &left_out).map(|count| said.set(count)));
+        let (left_out, message_count) = (LeftOut::default(), Cell::new(0));
+        let saved =
+            save(&dir.join(&name), |out| exporter.write(out, one, &left_out).map(|count| message_count.set(count)));
         match saved {
-            Ok(()) => entries.push(entry(one, name, said.get(), env)),
+            Ok(()) => entries.push(entry(one, name, message_count.get(), env)),
             Err(error) => {
                 warnings.push(format!("{} session {}: {error:#}", one.session.agent, one.session.id()));
                 exit = Exit::Partial;
             }
         }
-        if let Some(error) = left_out.take() {
+        if let Some(error) = left_out.take_error() {
             warnings.push(format!("{} session {}: {error}", one.session.agent, one.session.id()));
             exit = Exit::Partial;
         }
-        progress.at(at + 1);
+        progress.show_done(at + 1);
     }
     drop(progress);
     warnings.iter().for_each(|warning| ui.warn(warning));
@@ -97,7 +102,7 @@ fn directory(
         ExportFormat::Json => {}
     }
     let count = text::count(entries.len(), "session");
-    ui.note(&match format {
+    ui.print_note(&match format {
         ExportFormat::Json => format!("Exported {count} to {}.", dir.display()),
         _ => format!("Exported {count} to {}; begin with {}.", dir.display(), index.display()),
     });
@@ -116,7 +121,7 @@ impl Exporter<'_> {
     /// Writes one session with its sub-agents; returns the number of messages.
     fn write(&self, mut out: &mut dyn Write, one: &Chosen, left_out: &LeftOut) -> anyhow::Result<u64> {
         let unpacked = match &one.archived {
-            Some(state) => Some((state, UnpackedSession::of(&state.manifest, self.archive, self.env)?)),
+            Some(state) => Some((state, UnpackedSession::unpack(&state.manifest, self.archive, self.env)?)),
             None => None,
         };
         let in_archive = unpacked.as_ref().map(|(state, unpacked)| (*state, state.manifest.copy_in(unpacked.root())));
@@ -152,19 +157,19 @@ fn pages(
     left_out: &LeftOut,
 ) -> anyhow::Result<u64> {
     let mut count = 0;
-    let mut said = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
-        messages::each(copy, messages, left_out, |message| -> anyhow::Result<()> {
+    let mut write_messages = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
+        messages::each_message(copy, messages, left_out, |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)
         })
     };
     page.begin(&one.session, &one.subagents)?;
-    said(page, copy, messages)?;
+    write_messages(page, copy, messages)?;
     for (at, subagent) in one.subagents.iter().enumerate() {
         page.subagent(at + 1, subagent)?;
         // A sub-agent that cannot be read does not stop its session's export.
-        if let Err(error) = said(page, subagent.copy(), &MessageRange::All(BranchFilter::Active)) {
-            left_out.note(error.downcast()?);
+        if let Err(error) = write_messages(page, subagent.copy(), &MessageRange::All(BranchFilter::Active)) {
+            left_out.record_error(error.downcast()?);
         }
     }
     page.end()?;

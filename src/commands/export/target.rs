@@ -27,13 +27,13 @@ pub(super) enum ExportTarget {
 
 impl ExportTarget {
     /// Parses `--output`, and refuses unsuitable targets.
-    pub(super) fn of(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
+    pub(super) fn from_args(args: &ExportArgs, chosen: &[Chosen], env: &Env) -> anyhow::Result<Self> {
         let named = args.output.as_deref().filter(|output| *output != Path::new("-"));
         let Some(output) = named else { return Ok(Self::Output) };
         let path = env.absolute(output);
         refuse_stores(&path, chosen, env)?;
         let names_dir = output.as_os_str().as_encoded_bytes().ends_with(b"/");
-        let is_several = args.sessions.len() != 1 && ExportFormat::of(&path).is_none();
+        let is_several = args.sessions.len() != 1 && ExportFormat::from_extension(&path).is_none();
         if names_dir || reach::is_dir(&path) == Some(true) || is_several {
             return Ok(Self::Dir(path));
         }
@@ -82,7 +82,7 @@ fn refuse_stores(path: &Path, chosen: &[Chosen], env: &Env) -> Result<(), Refusa
     let output = path.ancestors().find(|path| reach::exists(path) == Some(true)).map(real).unwrap_or_default();
     let of_chosen = chosen.iter().flat_map(|one| &one.session.copies).map(|copy| copy.place.store.root.clone());
     let stores = agent::roots(env, &[]).into_iter().chain(of_chosen).map(|root| (root, "an agent stores its sessions"));
-    let archives = [Archive::of(env, None).root().to_owned(), Archive::default_dir(env)];
+    let archives = [Archive::open(env, None).root().to_owned(), Archive::default_dir(env)];
     let archives = archives.map(|root| (root, "rejoin keeps its archive"));
     let state = [(env.state_dir(), "rejoin keeps its journals and its trash")];
     // A directory that does not exist yet has no real path, so both are compared.

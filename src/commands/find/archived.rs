@@ -14,7 +14,7 @@ use crate::system::env::Env;
 /// Adds the command that restores the session to an error for a session that is in the trash or in the default archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
     let refusal = match error.downcast::<Refusal>() {
-        // A session that the filters leave out is in a store.
+        // A session that the filters exclude is in a store.
         Ok(refusal)
             if refusal.exit == Exit::NotFound
                 && refusal.code != RefusalCode::Filtered
@@ -28,9 +28,9 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     if let Some(refusal) = trashed::instead(&refusal, selector, filter, env) {
         return refusal.into();
     }
-    // A session that was found elsewhere makes the nearest ones in the stores pointless.
+    // If the session was found in the trash or in the archive, similar sessions in the stores are not suggested.
     let found = |hint: String| Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() }.hint(hint).into();
-    let archive = Archive::of(env, None);
+    let archive = Archive::open(env, None);
     let holdings = archive.holdings();
     let newest = match archived(selector, filter, (&archive, &holdings), env) {
         Ok(states) => states.last(),
@@ -86,7 +86,7 @@ pub(crate) fn archived<'h>(
 /// several, the state is ambiguous.
 pub(crate) fn state<'h>(
     states: &'h [ArchivedState],
-    wanted: Option<&StateName>,
+    requested: Option<&StateName>,
     archive: &Archive,
 ) -> Result<&'h Manifest, Refusal> {
     let manifests = || states.iter().map(|snapshot| &snapshot.manifest);
@@ -94,7 +94,7 @@ pub(crate) fn state<'h>(
     let names = |manifests: &mut dyn Iterator<Item = &Manifest>| {
         manifests.map(|manifest| archive.state_name(manifest).to_string()).collect::<Vec<_>>().join(", ")
     };
-    let found: Vec<&Manifest> = match wanted.cloned().or_else(newest) {
+    let found: Vec<&Manifest> = match requested.cloned().or_else(newest) {
         Some(StateName { number, machine }) => manifests()
             .filter(|manifest| {
                 manifest.number == number && machine.as_ref().is_none_or(|name| *name == manifest.machine)
@@ -123,7 +123,7 @@ fn by_text(
     env: &Env,
 ) -> Result<Option<(AgentKind, String)>, Refusal> {
     let own = sessions.iter().enumerate().filter(|(_, session)| agent.is_none_or(|agent| agent == session.agent));
-    let found = select::named(text, own.map(|(at, session)| select::NameCandidate::of(at, session)));
+    let found = select::named(text, own.map(|(at, session)| select::NameCandidate::from_session(at, session)));
     match found.map(|found| found.keys).unwrap_or_default().as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(sessions[*only].key())),

@@ -35,7 +35,7 @@ use crate::view::render::labels::REMOVE;
 use crate::view::render::show;
 use crate::view::ui::Styles;
 
-/// If there are more sessions than this, this number of the newest is read before the others.
+/// With more sessions than this, this number of the newest is read before the others.
 const FIRST: usize = 256;
 /// Time to wait for the lock of another change, while the user waits.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -49,9 +49,9 @@ pub(crate) struct SessionBackend {
     pub options: Options,
     pub request: LaunchRequest,
     pub copy: Option<CopySelector>,
-    /// The agent that is started in place of a session's own.
+    /// The agent to start in place of the session's own.
     pub with: Option<AgentKind>,
-    /// Set if the agent's program is started here, so that it must be installed.
+    /// Set if the agent's program is started on this machine, so that it must be installed.
     pub is_started: bool,
 }
 
@@ -92,7 +92,7 @@ impl Backend for SessionBackend {
     }
 
     fn command(&self, session: &Session) -> Result<String, RefusedResume> {
-        // The command may be for another terminal, in which the program is found.
+        // The printed command may be for another terminal, in which the program is found.
         let resume = self.resume(session, &How::default(), false)?;
         if let Some(other) = self.with {
             // That command writes the briefing.
@@ -176,11 +176,11 @@ impl SessionBackend {
     fn in_order(&self, mut sessions: Vec<Session>) -> Vec<Session> {
         sessions.retain(|session| self.filter.matches(session) && session.copy().kind.is_listed());
         select::sort(&mut sessions, SortKey::Active, false);
-        // An app runs a session for its user.
+        // An app runs sessions for its user, so these are not ordered as sessions of scripts.
         sessions.sort_by_key(|session| session.copy().kind == SessionKind::Exec && session.pointers.is_empty());
-        // A view does not fail over labels that cannot be read; a change of them does.
+        // Viewing continues without labels that cannot be read; changing them fails.
         Labels::read(&self.env).0.mark(&mut sessions);
-        processes::note(&mut sessions);
+        processes::note_processes(&mut sessions);
         sessions
     }
 
@@ -206,7 +206,7 @@ impl SessionBackend {
         Ok(resume)
     }
 
-    /// Returns the actions for a stuck session: a resume starts it all the same.
+    /// Returns the actions for a stuck session. It can still be resumed.
     fn stuck(&self, session: &Session, why: String, rewind: Option<String>, how: &How) -> RefusedResume {
         let rewind = rewind.map(|line| {
             let why = "makes a new session up to its last good reply".to_owned();

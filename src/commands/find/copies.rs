@@ -53,8 +53,8 @@ pub(crate) fn description(one: &RefusalCandidate) -> Option<String> {
 }
 
 /// Finds the copy that the user names by its number or its path.
-pub(crate) fn copy_at(session: &Session, wanted: &CopySelector, env: &Env) -> Result<usize, Refusal> {
-    let at = match wanted {
+pub(crate) fn copy_at(session: &Session, requested: &CopySelector, env: &Env) -> Result<usize, Refusal> {
+    let at = match requested {
         CopySelector::Number(number) => number.checked_sub(1).filter(|at| *at < session.copies.len()),
         CopySelector::Path(path) => {
             let path = env.absolute(path);
@@ -67,14 +67,14 @@ pub(crate) fn copy_at(session: &Session, wanted: &CopySelector, env: &Env) -> Re
             1 => "1 copy".to_owned(),
             copies => format!("{copies} copies"),
         };
-        let message = format!("session {} has no copy {wanted}; it has {count}", session.id());
+        let message = format!("session {} has no copy {requested}; it has {count}", session.id());
         Refusal::new(RefusalCode::NotFound, message).candidates(candidates(session, false, env))
     })
 }
 
-/// Moves the copy to the front that the user names by its number or its path.
-pub(crate) fn take_copy(session: &mut Session, wanted: &CopySelector, env: &Env) -> Result<(), Refusal> {
-    let at = copy_at(session, wanted, env)?;
+/// Moves the copy that the user names, by its number or its path, to the front.
+pub(crate) fn take_copy(session: &mut Session, requested: &CopySelector, env: &Env) -> Result<(), Refusal> {
+    let at = copy_at(session, requested, env)?;
     session.put_first(at);
     session.launch_dir_exists = session.launch_dir().and_then(reach::is_dir);
     session.assess();
@@ -92,11 +92,11 @@ pub(super) fn holds(place: &Located, path: &Path) -> bool {
 /// Returns a session with a copy chosen by the user or by evidence.
 pub(crate) fn with_a_chosen_copy(
     mut session: Session,
-    wanted: Option<&CopySelector>,
+    requested: Option<&CopySelector>,
     env: &Env,
 ) -> Result<Session, Refusal> {
-    if let Some(wanted) = wanted {
-        take_copy(&mut session, wanted, env)?;
+    if let Some(selection) = requested {
+        take_copy(&mut session, selection, env)?;
     }
     if session.choice.is_decided {
         return Ok(session);

@@ -60,29 +60,29 @@ impl SelectorTarget {
 pub(crate) struct Finder<'a> {
     filter: &'a Filter,
     /// The parts of a session that are read.
-    wanted: ScanScope,
+    scope: ScanScope,
     env: &'a Env,
     ui: &'a mut Ui,
 }
 
 impl<'a> Finder<'a> {
-    pub(crate) fn new(filter: &'a Filter, wanted: ScanScope, env: &'a Env, ui: &'a mut Ui) -> Self {
-        Self { filter, wanted, env, ui }
+    pub(crate) fn new(filter: &'a Filter, requested: ScanScope, env: &'a Env, ui: &'a mut Ui) -> Self {
+        Self { filter, scope: requested, env, ui }
     }
 
     /// Finds all sessions that are named for a change.
-    pub(crate) fn all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
+    pub(crate) fn find_all(&mut self, verb: &'static str, selectors: &[Selector]) -> anyhow::Result<Vec<Session>> {
         let mut named = Vec::with_capacity(selectors.len());
         for selector in selectors {
             super::refuse_number(selector)?;
-            named.push(self.one(verb, selector)?.session()?);
+            named.push(self.find_one(verb, selector)?.session()?);
         }
         Ok(named)
     }
 
     /// Finds the one session that a selector matches, or lets the user pick among several. `verb` is the action of
     /// enter in the picker.
-    pub(crate) fn one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<SelectorTarget> {
+    pub(crate) fn find_one(&mut self, verb: &'static str, selector: &Selector) -> anyhow::Result<SelectorTarget> {
         let found = self.unambiguous(selector);
         self.or_picked(found, verb)
     }
@@ -123,7 +123,7 @@ impl<'a> Finder<'a> {
     /// Returns the session at a place of the listing that `list` shows with the same filters.
     fn by_number(&mut self, number: usize) -> Result<Option<Session>, Refusal> {
         let listed = self.listed(number, |_| true);
-        listed.get(number - 1).map(|session| again(session, self.wanted, self.env)).transpose()
+        listed.get(number - 1).map(|session| again(session, self.scope, self.env)).transpose()
     }
 
     /// Reads the beginning of the listing that `list` shows with these filters, up to `count` sessions that `is_meant`
@@ -132,11 +132,11 @@ impl<'a> Finder<'a> {
         let (filter, env) = (self.filter, self.env);
         let shown = Filter { all: false, ..filter.clone() };
 
-        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+        let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let places = scan::locate(env, &filter.agents);
         let passes = |session: &Session| shown.matches(session) && shown.shows_kind(session) && is_meant(session);
-        let first = places.first(env, &shown, wanted, count, passes);
-        let mut scan = first.unwrap_or_else(|| places.read_with_dirs(env, filter, wanted));
+        let first = places.first(env, &shown, scope, count, passes);
+        let mut scan = first.unwrap_or_else(|| places.read_with_dirs(env, filter, scope));
         crate::commands::warn_of_problems(self.ui, self.env, &scan.problems);
         listing::put_in_order(&mut scan.sessions, &shown, SortKey::Active);
         scan.sessions
@@ -145,7 +145,7 @@ impl<'a> Finder<'a> {
     /// Returns the newest session of a user, or else the newest that a script ran. `codex resume --last`
     /// (0.171.0) and `claude --continue` at a terminal (by its documentation) also leave out what a script ran.
     fn latest(&mut self) -> Result<Session, Refusal> {
-        // A session that anyone may have written is never taken by default.
+        // A session that came with a directory may have been written by others, and is never chosen by default.
         let is_own = |session: &Session| !session.copy().is_planted();
         let is_of_user = |session: &Session| is_own(session) && session.copy().kind != SessionKind::Exec;
         let sessions = self.listed(1, is_of_user);
@@ -154,7 +154,7 @@ impl<'a> Finder<'a> {
         let newest = newest.ok_or_else(nothing_passes)?;
         match self.rewound(newest) {
             Some(rewound) => Ok(rewound),
-            None => again(newest, self.wanted, self.env),
+            None => again(newest, self.scope, self.env),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Finder<'a> {
         let rewinds = Rewinds::read(self.env);
         let read = |id: &str| {
             let places = scan::locate_id(self.env, &[origin.agent], id);
-            let made = the_only(places, (origin.agent, id), self.wanted, self.env).ok();
+            let made = the_only(places, (origin.agent, id), self.scope, self.env).ok();
             made.filter(|made| self.filter.matches(made))
         };
         let mut rewound = read(rewinds.made_from(origin)?)?;
@@ -178,7 +178,7 @@ impl<'a> Finder<'a> {
     /// Returns the session of the current directory itself, or else the newest session that worked there, or in the
     /// directory of the filters.
     fn here(&mut self) -> anyhow::Result<SelectorTarget> {
-        let Self { filter, wanted, env, .. } = *self;
+        let Self { filter, scope: requested, env, .. } = *self;
         let dir = env.cwd.clone().unwrap_or_else(|| Path::new(".").to_owned());
         let found = self.by_path(&dir);
         match found {
@@ -186,11 +186,11 @@ impl<'a> Finder<'a> {
                 let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
                 let dirs = if filter.dirs.is_empty() { place.dirs } else { filter.dirs.clone() };
                 let filter = Filter { dirs, is_respelled: place.is_respelled, ..filter.clone() };
-                let newest = Finder::new(&filter, wanted, env, self.ui).latest();
-                // A script that finds a session needs no advice for another one.
+                let newest = Finder::new(&filter, requested, env, self.ui).latest();
+                // A script that finds a session needs no suggestion of another one.
                 if newest.is_err() || env.terminal.stdout {
                     let scan = scan::locate(env, &[]).read_all(env, ScanScope { sizes: false, ..ScanScope::GLANCE });
-                    moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.note(note));
+                    moved_here::notes(&dir, &scan.sessions, env).iter().for_each(|note| self.ui.print_note(note));
                 }
                 let session = newest.map_err(|refusal| no_match::instead(refusal.into(), &filter, env))?;
                 Ok(SelectorTarget::Session(Box::new(session)))
@@ -213,8 +213,8 @@ fn may_be_words(path: &Path) -> bool {
         && !path.starts_with("..")
 }
 
-/// Reads a session of a listing again, to the requested depth.
-pub(crate) fn again(session: &Session, wanted: ScanScope, env: &Env) -> Result<Session, Refusal> {
+/// Reads a listed session again, to the requested depth.
+pub(crate) fn again(session: &Session, scope: ScanScope, env: &Env) -> Result<Session, Refusal> {
     let read = |mut places: Places| {
         // The copy may be outside the stores.
         let is_known =
@@ -222,10 +222,11 @@ pub(crate) fn again(session: &Session, wanted: ScanScope, env: &Env) -> Result<S
         let own = session.copies.iter().map(|copy| &copy.place).filter(|place| !is_known(place));
         let own: Vec<Located> = own.cloned().collect();
         places.places.extend(own);
-        the_only(places, (session.agent, session.id()), wanted, env)
+        the_only(places, (session.agent, session.id()), scope, env)
     };
-    // As for a full id: its own evidence is enough except for a thorough read, and names find every copy of it.
-    if wanted.depth != Depth::Thorough
+    // As for a full id: except for a thorough read, the session's own evidence is enough, and its name finds every
+    // copy.
+    if scope.depth != Depth::Thorough
         && session.copy().kind != SessionKind::Subagent
         && let Ok(found) = read(scan::locate_id(env, &[session.agent], session.id()))
         && found.launch_dir().is_some()
@@ -244,13 +245,13 @@ fn passes_not(session: &Session, env: &Env) -> Refusal {
 }
 
 /// Reads the session with this full id.
-fn the_only(places: Places, (agent, id): (AgentKind, &str), wanted: ScanScope, env: &Env) -> Result<Session, Refusal> {
+fn the_only(places: Places, (agent, id): (AgentKind, &str), scope: ScanScope, env: &Env) -> Result<Session, Refusal> {
     let is_its = |place: &Located| place.agent() == agent && place.id == id;
     let own: Vec<Located> = places.places.iter().filter(|place| is_its(place)).cloned().collect();
-    let mut scan = places.read_some(env, wanted, is_its);
+    let mut scan = places.read_some(env, scope, is_its);
     scan.add_pointers(env);
     scan.sessions.pop().ok_or_else(|| {
-        // Other stores may have problems, too, which do not explain this.
+        // Problems of other stores do not explain the error for this session.
         let below = |dir: &Path| scan.problems.iter().find(|problem| problem.path.starts_with(dir));
         let its = own.iter().find_map(|place| below(&place.path).or_else(|| below(&place.store.root)));
         let why = its.map_or_else(

@@ -14,7 +14,7 @@ use crate::system::reach;
 impl Finder<'_> {
     /// Finds the session that is stored at a path, or that an app's pointer names.
     pub(super) fn by_path(&mut self, path: &Path) -> anyhow::Result<SelectorTarget> {
-        let Self { filter, wanted, env, .. } = *self;
+        let Self { filter, scope: requested, env, .. } = *self;
         for writer in agent::pointer_writers() {
             let app_dir = match path.file_name() {
                 Some(name) if name == writer.file_name() => path.parent().unwrap_or(path),
@@ -54,7 +54,7 @@ impl Finder<'_> {
             return Err(Refusal::new(RefusalCode::Ambiguous, message).hint(hint).into());
         }
         let key = (named.agent(), &*named.id);
-        let mut session = super::the_only(places, key, wanted, env)?;
+        let mut session = super::the_only(places, key, requested, env)?;
         if session.copies.len() > 1 {
             take_copy(&mut session, &CopySelector::Path(named.path.to_path_buf()), env)?;
         }
@@ -63,31 +63,31 @@ impl Finder<'_> {
 
     /// Follows a pointer: to the stored id in any place of its agent, else to the directory's newest session.
     fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<SelectorTarget> {
-        let Self { wanted, env, ref mut ui, .. } = *self;
+        let Self { scope: requested, env, ref mut ui, .. } = *self;
         let owner = pointer.agent.session_owner();
         let places = scan::locate(env, &[owner]);
         match &pointer.session_id {
             Some(id) if places.places.iter().any(|place| place.id == *id) => {
-                ui.note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
-                let mut session = super::the_only(places, (owner, id), wanted, env)?;
+                ui.print_note(&format!("{} points to {owner} session {id}.", pointer.path.display()));
+                let mut session = super::the_only(places, (owner, id), requested, env)?;
                 scan::tie(&mut session, pointer);
                 return Ok(SelectorTarget::Session(Box::new(session)));
             }
             Some(id) => {
                 let title = agent::about(owner).title;
-                ui.note(&format!(
+                ui.print_note(&format!(
                     "{} points to {id}, but no project of {title} has that session.",
                     pointer.path.display()
                 ));
             }
-            None => ui.note(&format!("{} names no session.", pointer.path.display())),
+            None => ui.print_note(&format!("{} names no session.", pointer.path.display())),
         }
         let app_dirs: Vec<PathBuf> = crate::commands::directory_names(&pointer.dir, env);
         let is_of_app = |place: &Located| {
             let Some(project) = place.project.as_deref() else { return false };
             !place.is_subagent && app_dirs.iter().any(|dir| writer.may_be_filed_under(project, dir))
         };
-        let mut sessions = places.read_some(env, wanted, is_of_app).sessions;
+        let mut sessions = places.read_some(env, requested, is_of_app).sessions;
         sessions.retain(|session| {
             session.copy().transcript_bytes >= writer.meaningful_bytes()
                 && !matches!(session.copy().kind, SessionKind::Empty | SessionKind::Subagent)
@@ -95,11 +95,15 @@ impl Finder<'_> {
         select::sort(&mut sessions, SortKey::Active, false);
         match sessions.into_iter().next() {
             Some(session) => {
-                ui.note(&format!("Taking the newest session of {} instead: {}.", pointer.dir.display(), session.id()));
+                ui.print_note(&format!(
+                    "Taking the newest session of {} instead: {}.",
+                    pointer.dir.display(),
+                    session.id()
+                ));
                 Ok(SelectorTarget::Session(Box::new(session)))
             }
             None => {
-                ui.note(&format!(
+                ui.print_note(&format!(
                     "{} has no session of at least {} bytes either.",
                     pointer.dir.display(),
                     writer.meaningful_bytes()

@@ -23,7 +23,7 @@ use crate::view::ui::Ui;
 pub(crate) enum PickAnswer {
     /// These sessions, and the choices for their resume.
     Sessions(Vec<Arc<Session>>, How),
-    /// None; the run ends with this status.
+    /// The user left the picker; the run ends with this status.
     Left(Exit),
 }
 
@@ -81,13 +81,13 @@ impl Finder<'_> {
             Err(error) => error,
             found => return found,
         };
-        let Self { filter, env, wanted, .. } = *self;
+        let Self { filter, env, scope: requested, .. } = *self;
         let Some(words) = words_to_pick(&error, &env.terminal) else { return Err(error) };
         let purpose = Purpose { verb, takes_several: false, is_checked: false };
         match picked(SessionBackend::new(filter, env), purpose, &words, self.ui)? {
             PickAnswer::Sessions(sessions, _) => {
                 let session = sessions.first().context("nothing chosen")?;
-                Ok(SelectorTarget::Session(Box::new(again(session, wanted, env)?)))
+                Ok(SelectorTarget::Session(Box::new(again(session, requested, env)?)))
             }
             PickAnswer::Left(exit) => Err(nothing_picked(exit).into()),
         }
@@ -102,12 +102,12 @@ fn nothing_picked(exit: Exit) -> Refusal {
 /// the terminal.
 pub(crate) fn with_a_copy(
     session: Session,
-    wanted: Option<&CopySelector>,
+    requested: Option<&CopySelector>,
     verb: &'static str,
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Session> {
-    let refusal = match with_a_chosen_copy(session.clone(), wanted, env) {
+    let refusal = match with_a_chosen_copy(session.clone(), requested, env) {
         Err(refusal) if refusal.code == RefusalCode::AmbiguousCopy => refusal,
         found => return Ok(found?),
     };

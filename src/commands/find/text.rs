@@ -32,7 +32,7 @@ impl Finder<'_> {
     }
 
     fn named_by(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<SelectorTarget> {
-        let Self { filter, wanted, env, .. } = *self;
+        let Self { filter, scope: requested, env, .. } = *self;
         let full = self.by_full_id(agent, text);
         if let Some(session) = full.filter(|session| !filter.is_narrow() || filter.matches(session)) {
             return Ok(found(session));
@@ -50,7 +50,7 @@ impl Finder<'_> {
         }
         match ids.as_slice() {
             [] => {}
-            [(agent, id)] => return Ok(found(the_only(places, (*agent, id), wanted, env)?)),
+            [(agent, id)] => return Ok(found(the_only(places, (*agent, id), requested, env)?)),
             several => {
                 let shown = &several[..several.len().min(MAX_CANDIDATES)];
                 let is_shown = |place: &Located| shown.iter().any(|(of, id)| (place.agent(), &place.id) == (*of, id));
@@ -62,11 +62,14 @@ impl Finder<'_> {
         scan.sessions.retain(|session| agent.is_none_or(|agent| agent == session.agent));
         let left_out = take_left_out(&mut scan, filter);
         let among = |sessions: &[Session]| {
-            select::named(text, sessions.iter().enumerate().map(|(at, session)| NameCandidate::of(at, session)))
+            select::named(
+                text,
+                sessions.iter().enumerate().map(|(at, session)| NameCandidate::from_session(at, session)),
+            )
         };
         // Sessions outside the stores have an id only after they are read.
         let (named, outside) = (among(&scan.sessions), among(&left_out));
-        // Only an id is worth a refusal: a title outside of the filters does not count.
+        // Only an id outside of the filters is reported; a title outside of them is ignored.
         let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
         if let [only] = outside.as_slice()
             && named.as_ref().is_none_or(|named| !named.by.is_of_id())
@@ -83,7 +86,7 @@ impl Finder<'_> {
             }
         }
         if let [only] = sessions.as_slice() {
-            return Ok(found(again(&scan.sessions[*only], wanted, env)?));
+            return Ok(found(again(&scan.sessions[*only], requested, env)?));
         }
         if by.is_some_and(NameMatch::is_of_id) {
             let several: Vec<&Session> = sessions.iter().map(|at| &scan.sessions[*at]).collect();
@@ -93,7 +96,7 @@ impl Finder<'_> {
         crate::commands::mark(&mut scan.sessions, &query, env, self.ui);
         let with_words = by_words(&query, &scan.sessions, env);
         match if with_words.is_empty() { sessions } else { with_words }.as_slice() {
-            [only] => Ok(found(again(&scan.sessions[*only], wanted, env)?)),
+            [only] => Ok(found(again(&scan.sessions[*only], requested, env)?)),
             [] => {
                 crate::commands::warn_of_problems(self.ui, env, &scan.problems);
                 Err(none(agent, text, &query, &scan.sessions, env).into())
@@ -112,22 +115,23 @@ impl Finder<'_> {
     ///
     /// Try a full id before listing every store: listing dominates the time of a resume, and scripts pass full ids.
     fn by_full_id(&self, agent: Option<AgentKind>, text: &str) -> Option<Session> {
-        let Self { filter, wanted, env, .. } = *self;
-        // A session's own evidence is enough except for a thorough read, which uses its neighbours, too.
-        if text.len() < SHORTEST_FULL_ID || wanted.depth == Depth::Thorough {
+        let Self { filter, scope: requested, env, .. } = *self;
+        // Except for a thorough read, which uses neighbouring sessions, the session's own evidence is enough.
+        if text.len() < SHORTEST_FULL_ID || requested.depth == Depth::Thorough {
             return None;
         }
         let places = scan::locate_id(env, &filter.agents, text);
         let ids = by_id(agent, text, &places);
         let [(agent, id)] = ids.as_slice() else { return None };
-        the_only(places, (*agent, id), wanted, env).ok().filter(|session| session.launch_dir().is_some())
+        the_only(places, (*agent, id), requested, env).ok().filter(|session| session.launch_dir().is_some())
     }
 }
 
 /// Returns the sessions whose id is the text or starts with it.
 fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKind, String)> {
     let own = places.places.iter().filter(|place| agent.is_none_or(|agent| agent == place.agent()));
-    let named = select::named(text, own.map(|place| NameCandidate::at((place.agent(), place.id.as_str()), place)));
+    let named =
+        select::named(text, own.map(|place| NameCandidate::from_place((place.agent(), place.id.as_str()), place)));
     let keys = named.map(|named| named.keys).unwrap_or_default();
     keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
 }
@@ -172,7 +176,7 @@ fn take_left_out(scan: &mut Scan, filter: &Filter) -> Vec<Session> {
     scan.sessions.extract_if(.., |session| !filter.matches(session)).collect()
 }
 
-/// Creates the error for a text that matches no id, title or word of a session.
+/// Creates the error for a text that matches no id, title or other text of a session.
 fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session], env: &Env) -> Refusal {
     let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
     let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");

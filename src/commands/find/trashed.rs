@@ -68,7 +68,7 @@ fn newest<'h>(
 ) -> Result<Option<(&'h Run, &'h ItemRecord)>, Refusal> {
     let Selector::Id { agent, text } = selector else { return Ok(None) };
     let mut entries = history::in_trash(history);
-    // The newest run is first. It has the newest state of a session that was removed twice.
+    // Runs are sorted newest first, so the first one has the newest state of a session that was removed twice.
     let mut known = BTreeSet::new();
     entries.retain(|(_, record)| {
         let is_of = |of: AgentKind| agent.is_none_or(|agent| agent == of) && filter.has_agent(of);
@@ -89,7 +89,7 @@ fn newest<'h>(
 pub(super) fn instead(refusal: &Refusal, selector: &Selector, filter: &Filter, env: &Env) -> Option<Refusal> {
     // `undo` and `doctor` report an unreadable journal.
     let history = history::read(env).ok()?;
-    // A session that was found elsewhere makes the nearest ones in the stores pointless.
+    // If the session was found in the trash, similar sessions in the stores are not suggested.
     let found = Refusal { candidates: Vec::new(), picker: None, ..refusal.clone() };
     match newest(selector, filter, &history) {
         Ok(found_one) => {

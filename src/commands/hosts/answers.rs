@@ -22,7 +22,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
     let words = of_others(&asking.env.invocation.words, &[], &[]);
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
-    let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
+    let answering = fleet::ask_hosts(&asking.hosts, &words, asking.manner, asking.env)?;
     let is_one = answering.len() == 1;
     let is_named = !asking.env.terminal.stdout && !is_file;
     for mut answering in answering {
@@ -48,7 +48,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
         ui.flush()?;
         let ended = answering.end();
         let status = ended.status;
-        ui.relay(&host, &ended.said);
+        ui.relay(&host, &ended.stderr);
         statuses.extend(status.filter(|_| ended.fault.is_none()));
         reports.push(HostReport { host, status, fault: ended.fault, ..HostReport::default() });
     }
@@ -59,7 +59,7 @@ pub(super) fn text(is_file: bool, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::R
 /// Prints the objects that the hosts answer with, one in memory at a time.
 pub(super) fn json(format: Format, asking: &Asking<'_>, ui: &mut Ui) -> anyhow::Result<Exit> {
     let words = of_others(&asking.env.invocation.words, FORM, &["--json".to_owned()]);
-    let answering = fleet::ask(&asking.hosts, &words, asking.manner, asking.env)?;
+    let answering = fleet::ask_hosts(&asking.hosts, &words, asking.manner, asking.env)?;
     let mut statuses = Vec::new();
     let mut reports = Vec::new();
     let answers = answering.into_iter().map(|answering| {
@@ -83,12 +83,12 @@ pub(super) fn answer(mut answering: Answering) -> HostAnswer {
     // The text of a refusal is on standard error, and is an object, too.
     let object = |line: String| RawValue::from_string(line).ok().filter(|value| value.get().starts_with('{'));
     let is_answered = line.is_some();
-    let of_refusal = || ended.said.lines().rev().find_map(|line| object(line.to_owned()));
+    let of_refusal = || ended.stderr.lines().rev().find_map(|line| object(line.to_owned()));
     let answer = line.and_then(object).or_else(of_refusal);
     let fault = ended.fault.or_else(|| match &answer {
         Some(answer) => fault_of(answer.get(), None),
         None if is_answered => Some(NO_ANSWER.to_owned()),
-        None => Some(HostRows::last_of(&ended.said)),
+        None => Some(HostRows::last_of(&ended.stderr)),
     });
     let answer = answer.filter(|_| fault.is_none());
     HostAnswer { host, status: ended.status.filter(|_| fault.is_none()), fault, answer }

@@ -26,7 +26,7 @@ use crate::view::render::table::TableLayout;
 use crate::view::ui::Ui;
 
 const KIND: &str = "session-list";
-/// Options that this machine applies to all rows together.
+/// Options that this machine applies to the merged rows.
 const OURS: &[&str] = &["--format=", "--json", "--limit=", "-n=", "--fields=", "--wide", "-w", "--group=", "--counts"];
 /// Number of sessions that are formatted together.
 const PART: usize = 1024;
@@ -42,7 +42,7 @@ struct HostRow {
 /// The sort key of a row.
 #[derive(PartialEq, Eq)]
 struct HostRowOrder {
-    /// `None` for a row that cannot be parsed: it is sorted first, so that it is not overlooked.
+    /// `None` for a row that cannot be parsed. It is sorted first, so that it is not overlooked.
     place: Option<row::RowSortKey>,
     is_reversed: bool,
 }
@@ -82,9 +82,9 @@ fn next(rows: &mut HostRows, args: &ListArgs, is_document: bool) -> Option<(Host
 fn of_config(typed: &ListArgs, args: &ListArgs, config: &Config) -> Vec<String> {
     let agents: Vec<&str> = args.filter.place.agents.agent.iter().map(|agent| agent.name()).collect();
     let has_agents = typed.filter.place.agents.agent.is_empty() && !agents.is_empty();
-    let since = config.said("list.since").map(|said| in_words(&said.value));
+    let since = config.setting("list.since").map(|set| in_words(&set.value));
     let since = since.filter(|_| typed.filter.since.is_none() && args.filter.since.is_some());
-    let sort = config.said("list.sort").map(|said| in_words(&said.value));
+    let sort = config.setting("list.sort").map(|set| in_words(&set.value));
     let sort = sort.filter(|_| typed.sort.is_none() && args.sort.is_some());
     let agents = has_agents.then(|| format!("--agent={}", agents.join(",")));
     let others = [("--since", since), ("--sort", sort)];
@@ -101,7 +101,7 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
         limit => limit,
     };
     let with = ["--format=ndjson".to_owned()].into_iter().chain(limit.map(|limit| format!("--limit={limit}")));
-    // With its counts, a host answers with tokens and costs.
+    // With `--counts`, a host also sends tokens and costs.
     let counts = (args.counts() || args.usage()).then(|| "--counts".to_owned());
     let with = with.chain(counts).chain(of_config(typed, args, &env.config));
     let with: Vec<String> = with.collect();
@@ -132,11 +132,11 @@ pub(super) fn run(typed: &ListArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow:
     ui.flush()?;
     if let WrittenRows::Sessions { shown, unknown, legend } = counted {
         if says_more(args, &env.terminal) {
-            legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.note(note));
+            legend.iter().chain(&render::notes(&reports, shown, beyond)).for_each(|note| ui.print_note(note));
         }
         warn_of_unknown(unknown, ui);
     }
-    from_config.iter().for_each(|note| ui.note(note));
+    from_config.iter().for_each(|note| ui.print_note(note));
     Ok(conclude(&reports, format, ui))
 }
 
@@ -178,7 +178,7 @@ fn write_table(
     });
     let sessions: Vec<Session> = known.collect();
     let look = TableLayout {
-        short: ShortIds::of(&sessions),
+        short: ShortIds::from_sessions(&sessions),
         fields: Some(args.fields.clone()).filter(|fields| !fields.is_empty()),
         is_of_running: args.running,
         is_wide: args.wide,

@@ -32,8 +32,8 @@ impl Asking<'_> {
         let showing = ui.watch("Asking hosts");
         let watcher = showing.watcher();
         watcher.begin(self.hosts.len());
-        let answering = fleet::ask(&self.hosts, words, self.manner, self.env)?;
-        let mut rows: Vec<HostRows> = answering.into_iter().map(|one| HostRows::of(one, limit)).collect();
+        let answering = fleet::ask_hosts(&self.hosts, words, self.manner, self.env)?;
+        let mut rows: Vec<HostRows> = answering.into_iter().map(|one| HostRows::from_answer(one, limit)).collect();
         for rows in &mut rows {
             rows.begin(kind);
             watcher.done(1);
@@ -139,7 +139,7 @@ fn warn_of_unknown(unknown: usize, ui: &mut Ui) {
 /// Prints the messages of each host, and the reason of a missing answer; returns the exit status.
 fn conclude(reports: &[HostReport], format: Format, ui: &mut Ui) -> Exit {
     for report in reports {
-        ui.relay(&report.host, &report.said);
+        ui.relay(&report.host, &report.stderr);
         if let Some(fault) = &report.fault {
             let refusal = Refusal::new(RefusalCode::HostFailed, format!("{}: {fault}", report.host));
             let refusal = report.hint.iter().fold(refusal, |refusal, hint| refusal.hint(hint.clone()));

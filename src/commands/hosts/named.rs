@@ -55,7 +55,7 @@ fn parts<'w>(word: &'w str, config: &Config) -> Option<(&'w str, &'w str)> {
     (is_host && !AgentKind::value_variants().iter().any(|agent| is_agent(agent.name()))).then_some((host, id))
 }
 
-/// Returns whether a word is an id or the beginning of one, perhaps after its agent.
+/// Returns whether a word is an id or the beginning of one, optionally after an agent.
 fn is_id(word: &str) -> bool {
     let (agent, id) = word.split_once(':').unwrap_or(("", word));
     let is_agent = agent.is_empty() || AgentKind::value_variants().iter().any(|known| known.name() == agent);

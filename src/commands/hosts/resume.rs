@@ -49,7 +49,7 @@ struct HostCandidate {
 }
 
 impl HostResolution {
-    /// Returns the sessions of the host that the typed name matches; `None` for a refusal that says nothing about them.
+    /// Returns the sessions of the host that the typed name matches; `None` for a refusal without any.
     fn sessions(self, typed: &str) -> Option<Vec<HostCandidate>> {
         let code = self.code.as_deref();
         let is = |codes: &[RefusalCode]| codes.iter().any(|known| code == Some(known.name()));
@@ -95,7 +95,7 @@ pub(super) fn run(args: &ResumeArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let mut reports = Vec::new();
     let mut found: Vec<(&Host, HostCandidate)> = Vec::new();
     let mut unknown = 0;
-    for (host, answering) in hosts.iter().zip(fleet::ask(hosts, &words, asking.manner, env)?) {
+    for (host, answering) in hosts.iter().zip(fleet::ask_hosts(hosts, &words, asking.manner, env)?) {
         let HostAnswer { host: name, status, fault, answer } = answers::answer(answering);
         let resolved = answer.and_then(|answer| serde_json::from_str::<HostResolution>(answer.get()).ok());
         let sessions = resolved.and_then(|resolved| resolved.sessions(&typed));

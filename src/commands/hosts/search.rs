@@ -82,11 +82,11 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let env = asking.env;
     let (_, texts) = super::super::query::filters(&args.text, &env.clock)?;
     let (words, pattern) = (SearchWords::parse(&texts), if args.is_ranked() { None } else { Some(pattern(args)?) });
-    let wanted = pattern.as_ref().map_or(search::SearchFor::Words(&words), search::SearchFor::Pattern);
+    let search_for = pattern.as_ref().map_or(search::SearchFor::Words(&words), search::SearchFor::Pattern);
     let format = args.format.for_list(env.terminal.stdout);
-    // Rows have whole lines.
+    // Rows contain whole lines.
     let whole = (format.is_rows() && args.context.is_none()).then_some("--context=0");
-    let whole = whole.filter(|_| Form::of(args) == Form::Messages).map(str::to_owned);
+    let whole = whole.filter(|_| Form::from_args(args) == Form::Messages).map(str::to_owned);
     let with: Vec<String> = ["--format=ndjson".to_owned()].into_iter().chain(whole).collect();
     let words = of_others(&env.invocation.words, &["--format=", "--json", "--sessions", "-l", "--count", "-c"], &with);
     let mut sources = asking.rows(KIND, &words, args.limit.filter(|limit| *limit > 0), ui)?;
@@ -94,7 +94,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     let mut document = match format {
         Format::Table => None,
         Format::Tsv | Format::Csv => {
-            search::head(ui.data(), Form::of(args), format, true)?;
+            search::head(ui.data(), Form::from_args(args), format, true)?;
             None
         }
         format => Some(HostsDocument::begin(ui.data(), KIND, "sessions", format)?),
@@ -105,7 +105,7 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
         match &mut document {
             Some(document) => document.row(ui.data(), &row.line, &row.host)?,
             None if row.found.is_none() => unknown += 1,
-            None => show(&row, args, wanted, asking, ui)?,
+            None => show_results(&row, args, search_for, asking, ui)?,
         }
         ui.flush()?;
     }
@@ -116,39 +116,39 @@ pub(super) fn run(args: &SearchArgs, asking: &Asking<'_>, ui: &mut Ui) -> anyhow
     }
     ui.flush()?;
     if format == Format::Table && env.terminal.stdout && count == 0 {
-        ui.note(&render::nothing_has(wanted.text(), &reports));
+        ui.print_note(&render::nothing_has(search_for.text(), &reports));
     }
     warn_of_unknown(unknown, ui);
     Ok(conclude(&reports, format, ui))
 }
 
-fn show(
+fn show_results(
     row: &HostMatch,
     args: &SearchArgs,
-    wanted: search::SearchFor<'_>,
+    requested: search::SearchFor<'_>,
     asking: &Asking<'_>,
     ui: &mut Ui,
 ) -> anyhow::Result<()> {
     let Some((session, matching)) = &row.found else { return Ok(()) };
-    let hits = matching.messages.iter().map(|message| hit(message, wanted, args.context.is_some())).collect();
+    let hits = matching.messages.iter().map(|message| hit(message, requested, args.context.is_some())).collect();
     let found =
         SessionMatches { in_title: matching.in_title, messages: matching.matches, hits, ..SessionMatches::default() };
     let one = MatchingSession { session, state: matching.state, found, rank: None };
-    let (form, format) = (Form::of(args), args.format.for_list(asking.env.terminal.stdout));
+    let (form, format) = (Form::from_args(args), args.format.for_list(asking.env.terminal.stdout));
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();
     if format == Format::Table {
         let short: String = session.id().chars().take(SHORT).collect();
-        search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form, wanted)?;
+        search::text(out, asking.env, &styles, &format!("{host}:{short}"), &one, form, requested)?;
         return Ok(());
     }
     Ok(search::rows(out, &one, form, format, Some(host))?)
 }
 
 /// Finds the match in an excerpt.
-fn hit(message: &HostMatchMessage, wanted: search::SearchFor<'_>, has_lines: bool) -> Hit {
+fn hit(message: &HostMatchMessage, search_for: search::SearchFor<'_>, has_lines: bool) -> Hit {
     let text = &message.excerpt;
-    let place = wanted.find(text).unwrap_or(0..0);
+    let place = search_for.find(text).unwrap_or(0..0);
     let part = |text: &str| text.to_owned();
     let (before, found, after) = (part(&text[..place.start]), part(&text[place.clone()]), part(&text[place.end..]));
     Hit {

@@ -75,7 +75,7 @@ fn slip(dir: &Path, known: &Path) -> Option<usize> {
     let parts = dir.components().zip(known.components());
     let letters = parts.map(|(ours, theirs)| {
         let [ours, theirs] = [ours, theirs].map(|part| part.as_os_str().to_string_lossy().to_lowercase());
-        // A shorter name is near to too many others.
+        // A shorter name is similar to too many others.
         if ours.len() < SHORTEST { (ours == theirs).then_some(0) } else { nearly::slips(&theirs, &ours) }
     });
     letters.sum()

@@ -43,7 +43,7 @@ fn note_of_archive(count: usize, note: impl FnOnce(String) -> String) -> Option<
 
 /// Returns the sessions of the archive that no store has; `stored` returns those of the stores.
 fn archived(stored: impl FnOnce() -> HashSet<(AgentKind, String)>, env: &Env) -> Vec<Session> {
-    let mut sessions = Archive::of(env, None).holdings().newest_sessions();
+    let mut sessions = Archive::open(env, None).holdings().newest_sessions();
     if !sessions.is_empty() {
         let known = stored();
         sessions.retain(|session| !known.contains(&session.key()));

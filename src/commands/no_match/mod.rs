@@ -24,7 +24,7 @@ use crate::view::ui::Ui;
 pub(super) use sessions::{nearest, of_nearest_agent};
 
 /// Notes on standard error why no session passes the filters. Returns false if the caller must explain it.
-pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
+pub(super) fn note_of_filters(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
     explain(filter, &Query::default(), env, ui).0
 }
 
@@ -33,14 +33,14 @@ pub(super) fn note(filter: &Filter, env: &Env, ui: &mut Ui) -> bool {
 pub(super) fn note_of_list(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> bool {
     let (is_explained, sessions) = explain(filter, query, env, ui);
     if env.terminal.stdout {
-        elsewhere::notes(filter, query, &sessions, env).iter().for_each(|note| ui.note(note));
+        elsewhere::notes(filter, query, &sessions, env).iter().for_each(|note| ui.print_note(note));
     }
     is_explained
 }
 
 /// Notes on standard error that the archive or the trash may have what no searched message has.
 pub(super) fn note_of_messages(filter: &Filter, words: &Query, env: &Env, ui: &mut Ui) {
-    elsewhere::notes_of_search(filter, words, env).iter().for_each(|note| ui.note(note));
+    elsewhere::notes_of_search(filter, words, env).iter().for_each(|note| ui.print_note(note));
 }
 
 /// Notes why no session passes the filters and has the words of a query; returns whether that explains it, and all sessions.
@@ -48,9 +48,9 @@ fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec
     let Some(mut scan) = everything(filter, env) else {
         match broken_link(env) {
             Some(why) => ui.warn(&why),
-            // A script gets the empty answer.
+            // A script gets an empty answer without a reason.
             None if env.terminal.stdout => {
-                ui.note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
+                ui.print_note("No agent has sessions here. `rejoin agents` shows where rejoin looked.");
             }
             None => {}
         }
@@ -59,32 +59,32 @@ fn explain(filter: &Filter, query: &Query, env: &Env, ui: &mut Ui) -> (bool, Vec
     if let Some((dir, near)) = dirs::nowhere(filter, &scan.sessions, env) {
         let dir = shown_dir(dir, env);
         if near.is_empty() {
-            ui.note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did."))
+            ui.print_note(&format!("No session worked in {dir} or below it. `rejoin list` shows where some did."))
         } else {
-            ui.note(&format!("No session worked in {dir} or below it. Closest:"))
+            ui.print_note(&format!("No session worked in {dir} or below it. Closest:"))
         }
-        near.iter().for_each(|line| ui.note(&format!("  {line}")));
+        near.iter().for_each(|line| ui.print_note(&format!("  {line}")));
         return (true, scan.sessions);
     }
-    // A script gets the empty answer.
+    // A script gets an empty answer without a reason.
     let is_explained = env.terminal.stdout;
     if is_explained {
         super::mark(&mut scan.sessions, query, env, ui);
     }
     let why = if is_explained { why(filter, query, &scan.sessions, env) } else { None };
-    why.iter().for_each(|why| ui.note(why));
+    why.iter().for_each(|why| ui.print_note(why));
     (why.is_some(), scan.sessions)
 }
 
 /// Notes on standard error that nothing was searched, with the reason.
 pub(super) fn note_of_search(filter: &Filter, env: &Env, ui: &mut Ui) {
-    if !note(filter, env, ui) && env.terminal.stdout {
-        ui.note("No session passes the filters. `rejoin list` shows all.");
+    if !note_of_filters(filter, env, ui) && env.terminal.stdout {
+        ui.print_note("No session passes the filters. `rejoin list` shows all.");
     }
 }
 
-/// Reads every session, the newest first; `None` if no agent has one here. A store that cannot be read,
-/// or on a mount that does not answer, may have some.
+/// Reads every session, the newest first; `None` if no agent has one. A store that cannot be read, or is on a mount
+/// that does not answer, may have some.
 fn everything(filter: &Filter, env: &Env) -> Option<Scan> {
     let found = scan::locate(env, &[]);
     if found.places.is_empty() && found.problems.is_empty() {
@@ -101,7 +101,7 @@ fn broken_link(env: &Env) -> Option<String> {
     Some(format!("cannot read {}: {}", link.display(), reason(&why)))
 }
 
-/// Returns the first condition that no session meets, as a sentence with the nearest condition that one meets.
+/// Returns a sentence with the first condition that no session meets, and the nearest condition that a session meets.
 fn why(filter: &Filter, query: &Query, sessions: &[Session], env: &Env) -> Option<String> {
     let tags = || sessions.iter().flat_map(|session| &session.tags).map(|tag| tag.word());
     let missing = filter.tags.iter().find(|tag| !tags().any(|known| known == tag.word()));
@@ -155,7 +155,7 @@ fn typed(at: Timestamp, name: &str, env: &Env) -> String {
         value => value.or_else(|| word.strip_prefix(&*long[2])),
     });
     let is_name = |value: &&str| value.starts_with(char::is_alphabetic);
-    let date = || env.clock.shown(at).trim_end_matches(" 00:00:00").to_owned();
+    let date = || env.clock.local_time(at).trim_end_matches(" 00:00:00").to_owned();
     value.filter(is_name).map_or_else(date, str::to_owned)
 }
 

@@ -9,7 +9,7 @@ use crate::session::{AgentKind, Session};
 
 /// Maximum suggestions.
 const MAX: usize = 3;
-/// A shorter word is near to too many others.
+/// A shorter word is similar to too many others.
 const SHORTEST: usize = 4;
 /// Maximum length of a mistyped word: a longer one was pasted, and has no typing error.
 const LONGEST: usize = 24;

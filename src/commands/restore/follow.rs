@@ -32,13 +32,13 @@ fn mapping(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Mapping {
 /// Returns the directory of an archived session with its path here.
 pub(super) fn dir_here(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Option<PathBuf> {
     let from = manifest.facts.launch_dir.as_ref()?.0.clone();
-    Some(mapping(args, manifest, env).to(&from).unwrap_or(from))
+    Some(mapping(args, manifest, env).new_location(&from).unwrap_or(from))
 }
 
 /// Returns whether a mapping of the user applies to the directory of an archived session.
 pub(super) fn is_mapped(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> bool {
     let named = mapping_of(args.map.iter().map(|(from, to)| (from, to)), env);
-    manifest.facts.launch_dir.as_ref().is_some_and(|dir| named.to(&dir.0).is_some())
+    manifest.facts.launch_dir.as_ref().is_some_and(|dir| named.new_location(&dir.0).is_some())
 }
 
 impl Follow {
@@ -46,10 +46,10 @@ impl Follow {
     ///
     /// A moved session is in another place than in the archive. If its id exists there already, the move is refused,
     /// because it would create a second copy.
-    pub(super) fn of(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Result<Option<Self>, Refusal> {
+    pub(super) fn plan_move(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Result<Option<Self>, Refusal> {
         let mapping = mapping(args, manifest, env);
         let Some(from) = manifest.facts.launch_dir.as_ref().map(|dir| dir.0.clone()) else { return Ok(None) };
-        let Some(to) = mapping.to(&from) else { return Ok(None) };
+        let Some(to) = mapping.new_location(&from) else { return Ok(None) };
         let (agent, id) = (manifest.agent, &manifest.id);
         let found = scan::locate(env, &[agent]);
         if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
@@ -77,12 +77,12 @@ impl Follow {
     ) -> anyhow::Result<(Exit, Option<String>)> {
         let (from, to) = (self.from.display().to_string(), env.tilde(&self.to));
         if args.change.dry_run {
-            ui.note(&format!("Its directory would be {to} instead of {from}."));
+            ui.print_note(&format!("Its directory would be {to} instead of {from}."));
             return Ok((Exit::Ok, None));
         }
-        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
-        // Its files are new because they were just restored, which shows no use.
-        let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), wanted);
+        let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
+        // Restored files are new, which does not show that the session is in use.
+        let mut scan = scan::locate(env, &[manifest.agent]).read_all(&env.after_arrival(), scope);
         processes::verify(&mut scan.sessions);
         let only = [(manifest.agent, manifest.id.clone())].into();
         let wish = MoveOptions { mapping: &self.mapping, only: Some(&only), all_references: false };
@@ -98,7 +98,7 @@ impl Follow {
         let outcome = run_arrived(&state_dir, &planned.change, env)?;
         let exit = crate::commands::change::exit(Some(&outcome));
         match exit {
-            Exit::Ok => ui.note(&format!("Its directory is {to} here; it was {from}.")),
+            Exit::Ok => ui.print_note(&format!("Its directory is {to} here; it was {from}.")),
             _ => ui.warn(&format!(
                 "its directory stays {from}; try again with `rejoin move {} {}`",
                 shell::word(&from),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     if !args.change.dry_run {
         super::recover_first("restore", args.change.lock, env, ui)?;
     }
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     let filter = super::place_filter(&args.place, env)?;
     super::refuse_number(&args.session)?;
     relocate::check_map(&args.map, env)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     }
     let agent = agent::by_kind(manifest.agent)
         .ok_or_else(|| Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent)))?;
-    let follow = Follow::of(args, manifest, env)?;
+    let follow = Follow::plan_move(args, manifest, env)?;
     let mut restore = Restore::new("restore", &archive, env).trusting(args.trust);
     let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
     let retention = agent.retention(&store, env);
@@ -82,9 +82,9 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let outcome =
         super::change::apply_with(&restore.change, &args.change, env, |patience| restore.apply(env, patience))?;
     if is_missing {
-        say(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
+        print_notes(manifest, retention.as_ref(), now.is_some(), is_left_out, env, ui);
     } else {
-        ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
+        ui.print_note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
     }
     let exit = super::change::exit(outcome.as_ref());
     let followed = match follow.filter(|_| is_missing && exit == Exit::Ok) {
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let run = followed.as_ref().ok().and_then(|(_, run)| run.as_deref());
     let report = ChangeReport {
         followed: run,
-        look: ReportExtras::of(&args.change),
+        look: ReportExtras::from_args(&args.change),
         ..ChangeReport::new(&restore.change, outcome.as_ref())
     };
     ui.answer(args.format, env, &report.answer(env))?;
@@ -219,15 +219,22 @@ fn without_code(agent: &dyn Agent, left_out: &[PathBuf], env: &Env) -> String {
 }
 
 /// Notes the parts of the outcome that are unexpected.
-fn say(manifest: &Manifest, retention: Option<&Retention>, is_now: bool, is_left_out: bool, env: &Env, ui: &mut Ui) {
+fn print_notes(
+    manifest: &Manifest,
+    retention: Option<&Retention>,
+    is_now: bool,
+    is_left_out: bool,
+    env: &Env,
+    ui: &mut Ui,
+) {
     let agent = manifest.agent;
     if is_now {
-        ui.note(&format!(
+        ui.print_note(&format!(
             "Its files get the current time, because {agent} deletes old files; --keep-times keeps the original times."
         ));
     }
     if is_left_out {
-        ui.note("Its copies in other stores were not restored.");
+        ui.print_note("Its copies in other stores were not restored.");
     }
     let Some(retention) = retention.filter(|_| !is_now) else { return };
     let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());

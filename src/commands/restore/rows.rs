@@ -38,11 +38,11 @@ struct Return<'a> {
     archive: &'a Archive,
     agent: &'static dyn Agent,
     agent_managed: &'static AgentManaged,
-    /// The store that the agent imports it into.
+    /// The store into which the agent imports the session.
     store: Store,
     /// The database that the manifest names, if it is not one of the agent's here.
     foreign: Option<PathBuf>,
-    /// The directory that it belongs to.
+    /// The directory that the session belongs to.
     dir: Option<PathBuf>,
     /// Set if the user names that directory.
     is_dir_named: bool,
@@ -62,7 +62,7 @@ pub(super) fn run(
             format!("the session lay in {title}'s database, and {title} decides into which store it takes it");
         return Err(Refusal::new(RefusalCode::Usage, message).hint("leave --to-store out").into());
     }
-    let first = Return::of(manifest, archive, args, env)?;
+    let first = Return::from_manifest(manifest, archive, args, env)?;
     super::check(manifest, archive, env)?;
     if let Some(place) = first.standing(env) {
         if !first.is_same(&place) {
@@ -78,14 +78,14 @@ pub(super) fn run(
                 format!("compare `rejoin show {name}` and `{archived} --state {}`", archive.state_name(manifest));
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(hint).into());
         }
-        ui.note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
+        ui.print_note(&format!("{} session {} already exists with the same content.", manifest.agent, manifest.id));
         let nothing = Change::new("restore", Vec::new());
         change::print(&nothing, Some(&ChangeOutcome::default()), &args.change, args.format, env, ui)?;
         return Ok(Exit::Ok);
     }
     let mut returns = vec![first];
     for made in super::made_by(manifest, holdings) {
-        match super::check(made, archive, env).and_then(|()| Return::of(made, archive, args, env)) {
+        match super::check(made, archive, env).and_then(|()| Return::from_manifest(made, archive, args, env)) {
             Ok(made) if made.standing(env).is_none() => returns.push(made),
             Ok(_) => {}
             Err(error) => ui.warn(&format!("a sub-agent is left out: {error}")),
@@ -113,7 +113,7 @@ pub(super) fn run(
         })
     })?;
     if outcome.as_ref().is_some_and(|outcome| outcome.done.contains(&ItemResult::Done)) {
-        ui.note(&format!(
+        ui.print_note(&format!(
             "{title} took it in. What its import leaves out, such as a list of things to do, stays in the archive."
         ));
     }
@@ -123,7 +123,7 @@ pub(super) fn run(
     };
     let report = ChangeReport {
         refused: &refused,
-        look: ReportExtras::of(&args.change),
+        look: ReportExtras::from_args(&args.change),
         ..ChangeReport::new(&change, outcome.as_ref())
     };
     ui.answer(args.format, env, &report.answer(env))?;
@@ -132,7 +132,12 @@ pub(super) fn run(
 }
 
 impl<'a> Return<'a> {
-    fn of(manifest: &'a Manifest, archive: &'a Archive, args: &RestoreArgs, env: &Env) -> Result<Self, Refusal> {
+    fn from_manifest(
+        manifest: &'a Manifest,
+        archive: &'a Archive,
+        args: &RestoreArgs,
+        env: &Env,
+    ) -> Result<Self, Refusal> {
         let unknown = || Refusal::new(RefusalCode::NoAgent, format!("no agent reads {}", manifest.agent));
         let agent = agent::by_kind(manifest.agent).ok_or_else(unknown)?;
         let agent_managed = agent.agent_managed(&manifest.place()).ok_or_else(unknown)?;
@@ -157,11 +162,11 @@ impl<'a> Return<'a> {
         let about = ItemSubject::Session(*agent, id.as_str().into());
         // An item without steps has its reason in the fingerprint of the plan.
         let dir = self.dir.as_deref().map(|dir| format!(", for {}", dir.display())).unwrap_or_default();
-        let reason = format!("state {number}, archived at {}{dir}", env.clock.shown(*archived_at));
+        let reason = format!("state {number}, archived at {}{dir}", env.clock.local_time(*archived_at));
         ChangeItem::new(about, "archived", reason, Vec::new())
     }
 
-    /// Returns the reason why the agent cannot import it, as far as it is known without the attempt.
+    /// Returns the known reason why the agent cannot import the session, without trying.
     fn obstacle(&self, known: &KnownDirs<'_>, env: &Env) -> Option<String> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return Some(no_import(title)) };
@@ -189,7 +194,7 @@ impl<'a> Return<'a> {
         Ok(dir)
     }
 
-    /// Returns the place in which the agent has it already.
+    /// Returns the place of the session if the agent already has it.
     fn standing(&self, env: &Env) -> Option<Located> {
         let stores = self.agent.stores(env).into_iter().map(Arc::new);
         stores.flat_map(|store| self.agent.locate(&store, Some(&self.manifest.id)).places).next()
@@ -215,15 +220,15 @@ impl<'a> Return<'a> {
         }
     }
 
-    /// Lets the agent import it; returns the instructions if the user has to do it.
+    /// Lets the agent import the session. Returns instructions if the user has to do it.
     fn give_back(&self, known: &KnownDirs<'_>, env: &Env) -> anyhow::Result<Option<String>> {
         let title = agent::about(self.manifest.agent).title;
         let Some(import) = &self.agent_managed.import else { return self.as_script(env).map(Some) };
-        let unpacked = UnpackedSession::of(self.manifest, self.archive, env)?;
+        let unpacked = UnpackedSession::unpack(self.manifest, self.archive, env)?;
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
-            // The export format of its version is unknown.
+            // The export format of this version is unknown.
             return self.as_script(env).map(Some);
         }
         let words = |file: &Path| -> Vec<String> {
@@ -240,12 +245,12 @@ impl<'a> Return<'a> {
             Err(why) => return left(why),
         };
         let file = unpacked.root().join("session.json");
-        disk::replace(&disk::of(env), &file, &contents)?;
+        disk::replace(&disk::with_faults_of(env), &file, &contents)?;
         let command = AgentCommand { argv: &words(&file), dir, store: &self.store };
         if let Err(why) = command.run(env) {
             return left(why.to_string());
         }
-        // Another database may have one of the same id.
+        // Another database may have a session with the same id.
         match self.standing(env).filter(|place| self.is_meant(place)) {
             None => left(format!("{title} says that it took it in, but does not have it")),
             Some(place) => match self.missing(place, env) {
@@ -257,8 +262,8 @@ impl<'a> Return<'a> {
 
     /// Describes the parts of the archived session that the agent lacks, as far as counts show.
     fn missing(&self, place: Located, env: &Env) -> Option<String> {
-        let wanted = ScanScope { counts: true, ..ScanScope::GLANCE };
-        let scan = Places { places: vec![place], ..Places::default() }.read_all(env, wanted);
+        let scope = ScanScope { counts: true, ..ScanScope::GLANCE };
+        let scan = Places { places: vec![place], ..Places::default() }.read_all(env, scope);
         let facts = &self.manifest.facts;
         let counts = scan.sessions.first().map(|session| (session.copy().prompts, session.copy().replies));
         let Some((prompts, replies)) = counts else { return Some("it cannot be read".to_owned()) };
@@ -294,7 +299,7 @@ impl<'a> Return<'a> {
     /// Writes a file for the user.
     fn leave(&self, ending: &str, contents: &[u8], env: &Env) -> Result<PathBuf, PathError> {
         let dir = env.data_dir().join("restored");
-        let disk = disk::of(env);
+        let disk = disk::with_faults_of(env);
         disk::make_dirs(&disk, &dir, Access::Usual).map_err(|error| PathError::new("create", &dir, error))?;
         // The manifest may name any id.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -309,8 +314,8 @@ impl<'a> Return<'a> {
 type KnownDirs<'a> = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf> + 'a>>;
 
 fn known_dirs(env: &Env) -> BTreeSet<PathBuf> {
-    let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
-    let scan = scan::locate(env, &[]).read_all(env, wanted);
+    let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
+    let scan = scan::locate(env, &[]).read_all(env, scope);
     scan.sessions.iter().filter_map(|session| session.launch_dir().map(Path::to_owned)).collect()
 }
 

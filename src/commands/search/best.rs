@@ -47,7 +47,7 @@ type SessionWords = Result<(Option<u64>, WordTally), Problem>;
 /// The searched sessions, in the order of their activity.
 struct Loaded<'a> {
     sessions: Vec<Session>,
-    /// Number of copies, with those that were not read because they have none of the words.
+    /// Number of copies, including those that were skipped because they have none of the words.
     searched: usize,
     hidden: usize,
     problems: Vec<Problem>,
@@ -70,10 +70,10 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     }
     let all = args.all || query.asks_for_hidden();
     let best = WordSearch { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
-    let mut answer = best.look(&words, ui);
+    let mut answer = best.search_words(&words, ui);
     // A phrase or an identifier that no message has may have a wrong letter in one of its words.
     if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
-        let of_parts = best.look(&parts, ui);
+        let of_parts = best.search_words(&parts, ui);
         if of_parts.has_all_of(&phrases) && of_parts.ranking.matched > answer.ranking.matched {
             answer = of_parts.with_phrases(&phrases);
         }
@@ -135,7 +135,7 @@ impl SearchAnswer<'_> {
 
 impl<'a> WordSearch<'a> {
     /// Searches for these words, with the nearest one in place of each that no session has.
-    fn look(&self, words: &SearchWords, ui: &mut Ui) -> SearchAnswer<'a> {
+    fn search_words(&self, words: &SearchWords, ui: &mut Ui) -> SearchAnswer<'a> {
         let sieve = Sieve::new(words);
         let loaded = Arc::new(self.load(&|agent, place| sieve.passes(agent, place), ui));
         let answer = self.count(&loaded, &sieve, ui);
@@ -146,8 +146,8 @@ impl<'a> WordSearch<'a> {
         SearchAnswer { replaced, ..self.count(&loaded, &sieve, ui) }
     }
 
-    /// Returns whether the answer depends on sessions without the words, too: it has the number of searched sessions,
-    /// or ids shortened among all of them. A line for a script has neither.
+    /// Returns whether the answer depends on sessions without the words: on their number, or on ids shortened among all
+    /// of them. A line for a script has neither.
     fn needs_all(&self) -> bool {
         !self.format().is_rows()
     }
@@ -161,19 +161,19 @@ impl<'a> WordSearch<'a> {
             let archive = Some((self.archive, holdings));
             Loaded { searched: sessions.len(), sessions, hidden: 0, problems, archive, short: None }
         } else {
-            let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+            let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
             let showing = ui.watch("Reading");
             let places = scan::locate(env, &filter.agents).watched(showing.watcher());
             let searched = places.places.len();
             let scan = if self.needs_all() {
-                places.read_with_dirs(env, filter, wanted)
+                places.read_with_dirs(env, filter, scope)
             } else {
-                places.read_with_text(env, filter, wanted, is_in_file)
+                places.read_with_text(env, filter, scope, is_in_file)
             };
             Loaded { sessions: scan.sessions, searched, hidden: 0, problems: scan.problems, archive: None, short: None }
         };
         if self.query.has_labels() {
-            // No agent deletes or resumes an archived session.
+            // Marks of deletion and use do not apply to archived sessions.
             match loaded.archive {
                 Some(_) => super::super::labels(env, ui).mark_archived(&mut loaded.sessions),
                 None => super::super::mark(&mut loaded.sessions, &self.query, env, ui),
@@ -182,7 +182,7 @@ impl<'a> WordSearch<'a> {
         if !self.query.is_empty() {
             loaded.sessions.retain(|session| super::super::query::are_in(&self.query, session, env));
         }
-        loaded.short = (self.format() == Format::Table).then(|| ShortIds::of(&loaded.sessions));
+        loaded.short = (self.format() == Format::Table).then(|| ShortIds::from_sessions(&loaded.sessions));
         loaded.hidden = listing::put_in_order(&mut loaded.sessions, filter, SortKey::Active);
         loaded
     }
@@ -239,7 +239,7 @@ impl<'a> WordSearch<'a> {
         let answer = if self.needs_all() || sieve.passed_near(missing) {
             answer
         } else {
-            // The bytes have a word that no message has, so sessions with words near to it were not read.
+            // The files contain a word that no message has, so sessions with similar words were not read.
             let may_be_near = |agent: &dyn Agent, place: &Located| {
                 missing.iter().any(|term| sieve.near_may_be_in_copy(*term, agent, place))
             };
@@ -253,7 +253,7 @@ impl<'a> WordSearch<'a> {
         for (term, used) in
             nearest::meant(sieve, missing, tallies, &copies, &TextCache::default(), &self.args.role, &|| true)
         {
-            meant = meant.with(term, &used);
+            meant = meant.with_term(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
         (!replaced.is_empty()).then_some((meant, replaced))
@@ -261,9 +261,9 @@ impl<'a> WordSearch<'a> {
 
     fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> SessionWords {
         let Some((archive, holdings)) = archive else {
-            return Ok((None, WordTally::of(session.copy(), sieve, self.wish())));
+            return Ok((None, WordTally::count_words(session.copy(), sieve, self.wish())));
         };
-        let look = |copy: &SessionCopy| WordTally::of(copy, sieve, self.wish());
+        let look = |copy: &SessionCopy| WordTally::count_words(copy, sieve, self.wish());
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
         tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
         Ok((Some(state), tally))
@@ -280,7 +280,7 @@ impl<'a> WordSearch<'a> {
     fn print(&self, answer: &SearchAnswer<'_>, ui: &mut Ui) -> anyhow::Result<()> {
         let SearchAnswer { words, loaded, counted, problems, ranking, replaced, deleted } = answer;
         let Loaded { sessions, hidden, short, .. } = &**loaded;
-        let (args, wanted) = (self.args, render::SearchFor::Words(words));
+        let (args, search_for) = (self.args, render::SearchFor::Words(words));
         let limit = args.limit();
         let shown = ranking.order.iter().take(limit).map(|(at, score)| {
             let (state, tally) = &counted[*at];
@@ -289,7 +289,7 @@ impl<'a> WordSearch<'a> {
             MatchingSession { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
         });
         let mut shown: Vec<MatchingSession<'_>> = shown.collect();
-        // A row has no branch, and a session of an archive was unpacked for the search alone.
+        // A row has no branch, and an archived session was unpacked only for the search.
         let is_marked = |one: &&mut MatchingSession<'_>| !self.format().is_rows() && one.state.is_none();
         shown.par_iter_mut().filter(is_marked).for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
@@ -303,13 +303,13 @@ impl<'a> WordSearch<'a> {
             deleted,
             problems,
         };
-        let form = Form::of(args);
+        let form = Form::from_args(args);
         let styles = ui.styles;
         if short.is_some() {
             ui.page(self.env)?;
         }
         match self.format() {
-            Format::Json => render::json(ui.data(), wanted, &shown, &summary)?,
+            Format::Json => render::json(ui.data(), search_for, &shown, &summary)?,
             Format::Ndjson => {
                 render::ndjson_header(ui.data())?;
                 shown.iter().try_for_each(|one| render::ndjson(ui.data(), one))?;
@@ -317,7 +317,7 @@ impl<'a> WordSearch<'a> {
             }
             Format::Table => shown.iter().try_for_each(|one| {
                 let id = short.as_ref().map_or(one.session.id(), |short| short.get(one.session));
-                render::text(ui.data(), self.env, &styles, id, one, form, wanted)
+                render::text(ui.data(), self.env, &styles, id, one, form, search_for)
             })?,
             format => {
                 render::head(ui.data(), form, format, false)?;
@@ -327,9 +327,9 @@ impl<'a> WordSearch<'a> {
         super::show_deleted(deleted, args, self.format(), self.env, ui)?;
         ui.flush()?;
         if short.is_some() && self.env.terminal.stdout {
-            render::notes(wanted, shown.len(), &summary).iter().for_each(|note| ui.note(note));
+            render::notes(search_for, shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
             if !shown.is_empty() && args.can_pick() && find::can_pick(&self.env.terminal) {
-                // The picker replaces no word.
+                // The picker corrects no words.
                 let mut env = self.env.clone();
                 for Replaced { typed, used } in replaced {
                     env.invocation
@@ -338,10 +338,10 @@ impl<'a> WordSearch<'a> {
                         .filter(|word| *word == typed)
                         .for_each(|word| word.clone_from(used));
                 }
-                ui.note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
+                ui.print_note(&format!("`{}` opens the picker at them.", command_line::again(&env, &[], &["--pick"])));
             }
         } else if self.format().is_rows() {
-            render::notes_on_words(shown.len(), &summary).iter().for_each(|note| ui.note(note));
+            render::notes_on_words(shown.len(), &summary).iter().for_each(|note| ui.print_note(note));
         }
         Ok(())
     }

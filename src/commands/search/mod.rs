@@ -34,7 +34,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if args.pick {
         return pick(args, env, ui);
     }
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     if args.is_ranked() {
         return best::run(args, &archive, env, ui);
     }
@@ -49,20 +49,20 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let filter = super::filter(&args.filter, args.all, env)?;
     let format = args.format.for_list(env.terminal.stdout);
     if !args.archived {
-        let wanted = ScanScope { sizes: false, ..ScanScope::GLANCE };
+        let scope = ScanScope { sizes: false, ..ScanScope::GLANCE };
         let Scan { mut sessions, problems, .. } = super::read(&filter.agents, env, ui, |places| {
-            // Only a line for a script has no numbers of sessions without the text.
+            // Only lines for a script leave out the number of sessions without the text.
             if format.is_rows() {
-                places.read_with_text(env, &filter, wanted, |agent, place| pattern.is_in_file(agent, place))
+                places.read_with_text(env, &filter, scope, |agent, place| pattern.is_in_file(agent, place))
             } else {
-                places.read_with_dirs(env, &filter, wanted)
+                places.read_with_dirs(env, &filter, scope)
             }
         });
-        let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
+        let short = (format == Format::Table).then(|| ShortIds::from_sessions(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
         let deleted = deleted(args, &filter, env, |text| pattern.find(text).is_some());
         let search = SearchRun { args, format, pattern, archive: None, short, deleted, env };
-        let (exit, count) = search.all(&sessions, hidden, problems, ui)?;
+        let (exit, count) = search.search_all(&sessions, hidden, problems, ui)?;
         if count == 0 {
             let words: Vec<String> = if args.regex { Vec::new() } else { args.text.clone() };
             note_of_none(&sessions, &query::query(&words.join(" "), &env.clock), &filter, format, env, ui);
@@ -74,11 +74,11 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let problems = std::mem::take(&mut holdings.problems);
     let mut sessions = holdings.newest_sessions();
     super::warn_of_problems(ui, env, &problems);
-    let short = (format == Format::Table).then(|| ShortIds::of(&sessions));
+    let short = (format == Format::Table).then(|| ShortIds::from_sessions(&sessions));
     let hidden = put_in_order(&mut sessions, &filter);
     let deleted = Vec::new();
     let search = SearchRun { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
-    Ok(search.all(&sessions, hidden, problems, ui)?.0)
+    Ok(search.search_all(&sessions, hidden, problems, ui)?.0)
 }
 
 /// Explains an answer without a match: no session passes the filters, or the archive or the trash may have one.
@@ -104,7 +104,7 @@ fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 /// Finds the sessions without files that have a text in a list of their agent, which has no replies.
 fn deleted(args: &SearchArgs, filter: &Filter, env: &Env, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
     let is_wanted = args.role.is_empty() || args.role.contains(&Role::User);
-    if is_wanted { deleted::look(env, filter, is_match) } else { Vec::new() }
+    if is_wanted { deleted::find_deleted(env, filter, is_match) } else { Vec::new() }
 }
 
 /// Shows the sessions without files to a user, and mentions them to a script whose rows have none.
@@ -115,7 +115,7 @@ fn show_deleted(deleted: &[Deleted], args: &SearchArgs, format: Format, env: &En
     }
     if format.is_rows() && !deleted.is_empty() {
         let sessions = crate::format::text::count(deleted.len(), "deleted session");
-        ui.note(&format!("Prompts of {sessions} match; --format table or json has them."));
+        ui.print_note(&format!("Prompts of {sessions} match; --format table or json has them."));
     }
     Ok(())
 }
@@ -171,7 +171,7 @@ struct SearchRun<'a> {
 impl SearchRun<'_> {
     /// Searches these sessions, newest activity first, and shows each match when it is found; `hidden` others are not
     /// searched.
-    fn all<'s>(
+    fn search_all<'s>(
         &'s self,
         sessions: &'s [Session],
         hidden: usize,
@@ -183,7 +183,7 @@ impl SearchRun<'_> {
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         match format {
             Format::Ndjson => render::ndjson_header(ui.data())?,
-            format => render::head(ui.data(), Form::of(args), *format, false)?,
+            format => render::head(ui.data(), Form::from_args(args), *format, false)?,
         }
         if short.is_some() {
             ui.page(env)?;
@@ -216,7 +216,7 @@ impl SearchRun<'_> {
             Ok(if count >= limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         let mut part = Vec::with_capacity(PART);
-        let work = |at| self.one(&sessions[at]);
+        let work = |at| self.search_one(&sessions[at]);
         in_order(
             sessions.len(),
             AHEAD,
@@ -239,9 +239,11 @@ impl SearchRun<'_> {
         show_deleted(&self.deleted, args, *format, env, ui)?;
         ui.flush()?;
         if short.is_some() && env.terminal.stdout {
-            render::notes(render::SearchFor::Pattern(pattern), count, &summary).iter().for_each(|note| ui.note(note));
+            render::notes(render::SearchFor::Pattern(pattern), count, &summary)
+                .iter()
+                .for_each(|note| ui.print_note(note));
             if count > 0 && args.can_pick() && find::can_pick(&env.terminal) {
-                ui.note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
+                ui.print_note(&format!("`{}` opens the picker at them.", command_line::again(env, &[], &["--pick"])));
             }
         }
         Ok((Exit::Ok, count))
@@ -249,40 +251,40 @@ impl SearchRun<'_> {
 
     /// Prints the matches of one session, unless they are a part of one document.
     fn print(&self, one: &MatchingSession<'_>, ui: &mut Ui) -> io::Result<()> {
-        let form = Form::of(self.args);
+        let form = Form::from_args(self.args);
         let styles = ui.styles;
         match (self.format, &self.short) {
             (Format::Json, _) => Ok(()),
             (Format::Ndjson, _) => render::ndjson(ui.data(), one),
             (_, Some(short)) => {
-                let wanted = render::SearchFor::Pattern(&self.pattern);
-                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, wanted)
+                let search_for = render::SearchFor::Pattern(&self.pattern);
+                render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, search_for)
             }
             (format, None) => render::rows(ui.data(), one, form, format, None),
         }
     }
 
-    fn one<'s>(&self, session: &'s Session) -> Result<MatchingSession<'s>, Problem> {
+    fn search_one<'s>(&self, session: &'s Session) -> Result<MatchingSession<'s>, Problem> {
         let Some((archive, holdings)) = self.archive else {
-            let found = self.look(session.copy());
+            let found = self.search_copy(session.copy());
             return Ok(MatchingSession { session, state: None, found, rank: None });
         };
-        let (state, mut found) = in_archive(session, archive, holdings, self.env, |copy| self.look(copy))?;
+        let (state, mut found) = in_archive(session, archive, holdings, self.env, |copy| self.search_copy(copy))?;
         found.problem = found.problem.map(|problem| unread(session, problem.reason));
         Ok(MatchingSession { session, state: Some(state), found, rank: None })
     }
 
-    fn look(&self, copy: &SessionCopy) -> SessionMatches {
+    fn search_copy(&self, copy: &SessionCopy) -> SessionMatches {
         let args = self.args;
         let wish = wish(args, self.format);
         // A user sees the number of further matches; a line for a script has none.
         let says_how_many = self.format.is_json() || args.count || (self.short.is_some() && !args.sessions);
         let enough = (!says_how_many).then_some(wish.most.max(1) as u64);
-        search::look(copy, &self.pattern, SearchScope { enough, ..wish })
+        search::search_copy(copy, &self.pattern, SearchScope { enough, ..wish })
     }
 }
 
-/// Reports that a session could not be searched; the temporary directory of an archived one is gone by then.
+/// Reports that a session could not be searched. The temporary directory of an archived session is already removed.
 fn unread(session: &Session, reason: String) -> Problem {
     Problem { path: session.copy().place.path.to_path_buf(), reason }
 }
@@ -298,6 +300,6 @@ fn in_archive<T>(
     let newest = holdings.newest(session.agent, session.id());
     let manifest = &newest.ok_or_else(|| unread(session, "it is gone".to_owned()))?.manifest;
     let unpacked =
-        UnpackedSession::of(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
+        UnpackedSession::unpack(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
     Ok((manifest.number, look(&manifest.copy_in(unpacked.root()))))
 }

@@ -33,7 +33,7 @@ pub(super) struct Followed {
     pub(super) run: Option<String>,
     /// Set if a session keeps the directory of the other machine.
     pub(super) is_partial: bool,
-    /// The sessions that the next sync moves, because they are in use now.
+    /// The sessions that are in use now, which the next sync moves.
     again: BTreeSet<SessionKey>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn planned<'s>(sent: &'s [Session], archive: &Archive, env: &Env) -> 
     Ok(Done { sent, outcome: None, followed: Followed::default(), error: None })
 }
 
-/// Carries the plan out under the lock that is held.
+/// Carries the plan out; the caller holds the lock.
 pub(super) fn carry_out<'s>(
     args: &SyncArgs,
     plan: &SyncPlan<'_>,
@@ -60,14 +60,14 @@ pub(super) fn carry_out<'s>(
         ..ArchiveOptions::default()
     };
     let mut progress = ui.progress("Archiving", sent.len());
-    let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.at(done))?;
+    let sent = write::archive(sent, archive, options, Some(state_dir), env, &mut |done| progress.show_done(done))?;
     drop(progress);
     let mut done = Done { sent, outcome: None, followed: Followed::default(), error: None };
     done.error = bring(&mut done, plan, (archive, options), state_dir, env, ui).err();
     Ok(done)
 }
 
-/// Brings the states of other machines here, and archives them as those of this machine.
+/// Restores the states of other machines here, and archives them as states of this machine.
 fn bring(
     done: &mut Done<'_>,
     plan: &SyncPlan<'_>,

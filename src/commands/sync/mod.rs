@@ -22,7 +22,7 @@ use plan::{KnownArchive, SyncPlan};
 
 pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     relocate::check_map(&args.map, env)?;
-    let archive = Archive::of(env, args.archive_dir.as_deref());
+    let archive = Archive::open(env, args.archive_dir.as_deref());
     let state_dir = if args.change.dry_run {
         None
     } else {
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
         sent: &done.sent.items,
         report: ChangeReport {
             followed: done.followed.run.as_deref(),
-            look: ReportExtras::of(&args.change),
+            look: ReportExtras::from_args(&args.change),
             ..ChangeReport::new(&plan.restore.change, done.outcome.as_ref())
         },
         brought: &plan.brought,
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     };
     ui.answer(args.format, env, &answer.answer(env))?;
     if let Some(state_dir) = &state_dir {
-        // The sync is done; the next quiet one reports the same again.
+        // The sync itself is done; the next quiet sync reports the same again.
         if let Err(error) = note_reported(&plan, &archive, state_dir) {
             ui.warn(&format!("cannot note which sessions were reported: {error:#}"));
         }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     done.sent.warnings.iter().for_each(|warning| ui.warn(warning));
     if let [first, rest @ ..] = plan.restore.left_out.as_slice() {
         let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        ui.note(&format!("Files that an agent runs stay in the archive: {}{more}.", env.tilde(first)));
+        ui.print_note(&format!("Files that an agent runs stay in the archive: {}{more}.", env.tilde(first)));
     }
     // The answer names what was changed before the error.
     if let Some(error) = done.error {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &SyncArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     Ok(if is_whole && is_in_step { Exit::Ok } else { Exit::Partial })
 }
 
-/// Notes which sessions were reported as left, so that a quiet sync reports each once.
+/// Records the sessions that were reported as skipped, so that a quiet sync reports each once.
 fn note_reported(plan: &SyncPlan<'_>, archive: &Archive, state_dir: &StateDir) -> anyhow::Result<()> {
     let mut notes =
         MachineNotes::read_in(state_dir.disk(), state_dir.path(), archive.root()).map_err(anyhow::Error::msg)?;

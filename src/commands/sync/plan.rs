@@ -63,9 +63,9 @@ pub(super) struct SyncPlan<'a> {
     /// Sessions that an interrupted sync brought here.
     pub(super) arriving: BTreeSet<SessionKey>,
     pub(super) left: Vec<LeftRow>,
-    /// Number of sessions of other machines that were deleted here.
+    /// Number of archived sessions that were deleted on this machine.
     pub(super) deleted: usize,
-    /// The sessions of which no other machine has a state to bring.
+    /// The sessions for which no other machine has a newer state.
     settled: HashSet<SessionKey>,
 }
 
@@ -103,8 +103,8 @@ pub(super) fn plan<'a>(
     for session in &scan.sessions {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
         match shared.present(session, agent, &find) {
-            Ok(decision) => plan.take(session, agent, decision, known, env),
-            Err(left) => plan.left.push(LeftRow::of(session, left)),
+            Ok(decision) => plan.add_decision(session, agent, decision, known, env),
+            Err(left) => plan.left.push(LeftRow::from_skipped(session, left)),
         }
     }
     for (agent, count) in plan.add_absent(&shared, &present, &filter, args, &scan.problems) {
@@ -115,14 +115,14 @@ pub(super) fn plan<'a>(
 }
 
 impl<'a> SyncPlan<'a> {
-    /// Returns the number of sessions that are the same here and in the archive, except those with a new state there.
+    /// Returns the number of sessions whose newest state is both here and in the archive.
     pub(super) fn unchanged(&self, sent: &ArchiveReport<'_>) -> usize {
         let new = sent.items.iter().map(|item| item.session.key());
         self.settled.len() - new.filter(|key| self.settled.contains(key)).count()
     }
 
     /// Adds the decision about a session that is here.
-    fn take(
+    fn add_decision(
         &mut self,
         session: &Session,
         agent: &dyn Agent,
@@ -142,14 +142,14 @@ impl<'a> SyncPlan<'a> {
         if is_sent {
             self.sent.insert(key);
         }
-        self.left.extend(left.map(|left| LeftRow::of(session, left)));
+        self.left.extend(left.map(|left| LeftRow::from_skipped(session, left)));
         if let Some(Brought { snapshot, machine, layout, behind }) = brought {
             let copy = session.copy();
-            let present = Some(Present { seen: PlannedCopy::of(copy), replaced: &behind.replaced });
+            let present = Some(Present { seen: PlannedCopy::from_copy(copy), replaced: &behind.replaced });
             let row = BroughtRow { machine, is_new: false, session: snapshot.manifest.session() };
             let added = self.bring(snapshot, agent, (&layout, &copy.place.store), present, row, known.archive, env);
             if let Err(left) = added {
-                self.left.push(LeftRow::of(session, left));
+                self.left.push(LeftRow::from_skipped(session, left));
             }
         }
     }
@@ -263,7 +263,7 @@ impl<'a> SyncPlan<'a> {
         let mut session = manifest.session();
         for copy in &mut session.copies {
             for fact in [&mut copy.launch_dir, &mut copy.start_dir, &mut copy.last_dir].into_iter().flatten() {
-                if let Some(here) = self.mapping.to(&fact.value) {
+                if let Some(here) = self.mapping.new_location(&fact.value) {
                     fact.value = here.into();
                 }
             }
@@ -272,8 +272,8 @@ impl<'a> SyncPlan<'a> {
     }
 }
 
-/// Returns whether a session that is missing in the stores of an agent is certainly deleted: its store is still one of
-/// the agent's, and is there. `None` if the store cannot be read.
+/// Returns whether a session that is missing in the stores of an agent was deleted: its store is still one of the
+/// agent's, and exists. `None` if the store cannot be read.
 fn is_gone(kind: AgentKind, state: Option<&Manifest>, problems: &[Problem], env: &Env) -> Option<bool> {
     let Some((agent, state)) = agent::by_kind(kind).zip(state) else { return Some(false) };
     let roots = state.roots_here(env);

@@ -18,7 +18,7 @@ const MOST_LINES: usize = 20;
 /// Maximum characters of an error that are quoted.
 const MOST_OF_ERROR: usize = 200;
 
-/// The reasons for which agents refuse to load a session, with the expected state.
+/// The reasons why agents refuse to load a session, with the expected state.
 const REFUSED: [(Health, &str); 5] = [
     (Health::SignatureInvalid, "a signature that matches the content and this machine"),
     (Health::UnsupportedVersion, "a version that this machine's agent knows"),
@@ -53,7 +53,8 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Reports the sessions that their agents cannot open: one finding per cause, and one for each that can be mended.
+/// Reports the sessions that their agents cannot open: one finding per cause, and one per session that `doctor --fix`
+/// can repair.
 fn obstructed(survey: &Survey) -> Vec<Finding> {
     let mut by_cause: BTreeMap<(AgentKind, &Path, &str), Vec<&Session>> = BTreeMap::new();
     let mut findings = Vec::new();
@@ -65,7 +66,7 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
             let finding = Finding::about(session, Code::CannotOpen, Severity::Error, evidence)
                 .measured(&obstacle.why, "a session that its agent opens")
                 .repaired_by(Repair::Mend { path: copy.place.path.to_path_buf() });
-            findings.push(kept(finding, session));
+            findings.push(with_export_remedy(finding, session));
         } else {
             by_cause.entry((session.agent, &copy.place.store.root, &obstacle.why)).or_default().push(session);
         }
@@ -80,14 +81,14 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
                 finding.session(session).path(&session.copy().place.path)
             });
         let finding = finding.measured(why, "sessions that their agent opens");
-        sessions.first().map_or(finding.clone(), |session| kept(finding, session))
+        sessions.first().map_or(finding.clone(), |session| with_export_remedy(finding, session))
     };
     findings.extend(by_cause.into_iter().map(of_cause));
     findings
 }
 
-/// Adds the command that keeps a conversation that its agent cannot open.
-fn kept(finding: Finding, session: &Session) -> Finding {
+/// Adds the command that exports a conversation that its agent cannot open.
+fn with_export_remedy(finding: Finding, session: &Session) -> Finding {
     let is_size = session.copy().obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
     let finding = if is_size { size::slimmed(finding, session) } else { finding };
     let command = format!("rejoin export {} -o conversation.md", selector(session));
@@ -150,8 +151,8 @@ fn refused(session: &Session) -> Vec<Finding> {
             Health::Oversize => format!("{} bytes", copy.size_bytes),
             _ => health.code().replace('-', " "),
         };
-        let finding =
-            Finding::about(session, Code::of(*health), Severity::Error, evidence).measured(measured, *expected);
+        let finding = Finding::about(session, Code::from_health(*health), Severity::Error, evidence)
+            .measured(measured, *expected);
         match health {
             // The transcript can be read, but not loaded.
             Health::SignatureInvalid => {
@@ -163,8 +164,8 @@ fn refused(session: &Session) -> Vec<Finding> {
     .collect()
 }
 
-/// Reports each store whose agent's own list names other files once, with all sessions that the agent does not find;
-/// and each session that needs a separate command.
+/// Reports each store whose agent's own list names other files, with all sessions that the agent does not find; and
+/// each session that needs a separate command.
 fn unlisted(survey: &Survey) -> Vec<Finding> {
     let mut by_store: BTreeMap<(AgentKind, &Path), Vec<&Session>> = BTreeMap::new();
     let mut findings = Vec::new();
@@ -189,7 +190,7 @@ fn unlisted(survey: &Survey) -> Vec<Finding> {
             count(sessions.len(), "session"),
             root.display()
         );
-        // A copy of another home has worse problems than this one.
+        // A copy of another home has more serious problems.
         let is_at_home = sessions.iter().any(|session| session.launch_dir_exists == Some(true));
         let severity = if is_at_home { Severity::Warning } else { Severity::Note };
         let finding = Finding::new(Code::Unlisted, severity, evidence)
@@ -239,7 +240,7 @@ fn planted(session: &Session) -> Option<Finding> {
 fn future(session: &Session, survey: &Survey) -> Option<Finding> {
     let copy = session.copy();
     let times = [&copy.created_at, &copy.active_at].into_iter().flatten();
-    // The time of the file is not a time in the session.
+    // The time of the file is not a time of a record.
     let newest = times.filter(|at| at.source != "mtime").map(|at| at.value).max();
     let newest = newest.filter(|newest| newest.duration_since(survey.now) > CLOCK_SKEW)?;
     let evidence = format!(

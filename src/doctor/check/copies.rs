@@ -143,7 +143,7 @@ fn inside<'a>(path: &'a Path, copy: &SessionCopy) -> std::path::Display<'a> {
     path.strip_prefix(parent).unwrap_or(path).display()
 }
 
-/// Returns a lossless repair: the copy holds no more than the chosen one, or only a log that can be added to it.
+/// Returns a lossless repair: the copy has no data that the chosen one lacks, or only a log that can be added to it.
 fn repair(session: &Session, at: usize, comparison: Option<Comparison>, facts: &CopyFacts) -> Option<Repair> {
     let copy = &session.copies[at];
     let is_left_alone =
@@ -183,7 +183,7 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     let mut by_short: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
-        // If the prefix is itself a full id, the agent resolves it to that session.
+        // If the short id is also a full id, the agent resolves it to that session.
         let Some(short) = agent
             .about()
             .printed_id
@@ -216,7 +216,7 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     ambiguous.map(finding).collect()
 }
 
-/// Returns the sessions that a user can mean by an id.
+/// Returns the sessions that users name by an id: all except sub-agents.
 fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
     survey.scan.sessions.iter().filter(|session| session.copy().kind != SessionKind::Subagent)
 }
@@ -234,7 +234,7 @@ mod tests {
     use crate::session::tests::{copy, session};
     use crate::session::{CopyChoice, Store};
 
-    /// Two copies; `comparison` is that of the second one.
+    /// Creates a session with two copies; `comparison` is that of the second one.
     fn two(comparison: Option<Comparison>) -> Session {
         let (mut one, mut two) = (copy("a"), copy("a"));
         one.transcript_bytes = 9;

@@ -30,11 +30,11 @@ pub(crate) struct Finding {
     pub code: Code,
     /// Its severity.
     pub severity: Severity,
-    /// The agents that it is about.
+    /// The agents of the finding.
     pub agents: BTreeSet<AgentKind>,
-    /// The sessions that it is about, by agent and full id.
+    /// The sessions of the finding, by agent and full id.
     pub sessions: Vec<(AgentKind, String)>,
-    /// The files and directories that it is about.
+    /// The files and directories of the finding.
     pub paths: Vec<PathBuf>,
     /// Description of the problem, as sentences.
     pub evidence: String,
@@ -52,7 +52,7 @@ pub(crate) struct Finding {
     pub repair: Option<Repair>,
 }
 
-/// A command that does something about a finding.
+/// A command that helps with a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Remedy {
     /// The whole command, for a shell.
@@ -73,7 +73,7 @@ pub(crate) enum Repair {
         /// The session's directory.
         path: PathBuf,
     },
-    /// Moves these to the trash, each with everything in it.
+    /// Moves these paths to the trash, each with everything in it.
     Trash {
         /// The paths to move.
         paths: Vec<PathBuf>,
@@ -87,16 +87,16 @@ pub(crate) enum Repair {
         /// The session's own directory.
         into: PathBuf,
     },
-    /// Ends the last line of a transcript, which was cut off.
+    /// Ends the torn last line of a transcript with a newline.
     EndLine {
         /// The transcript.
         path: PathBuf,
     },
-    /// Moves whole records that are on one line with half of another to separate lines.
+    /// Moves complete records that follow a torn record on one line to separate lines.
     SplitLines {
         /// The transcript.
         path: PathBuf,
-        /// Offsets of these records, in bytes.
+        /// Offsets of the complete records, in bytes.
         at: Vec<u64>,
     },
     /// Changes the files that keep an agent from opening a session.
@@ -104,19 +104,19 @@ pub(crate) enum Repair {
         /// The session.
         path: PathBuf,
     },
-    /// Gives each record of the active branch whose parent is missing the record before it as its parent.
+    /// Makes the record before each break in the active branch the parent of the record after it.
     JoinChain {
         /// The transcript.
         path: PathBuf,
     },
-    /// Removes the last line of a transcript, which was cut off.
+    /// Removes the torn last line of a transcript.
     CutLine {
         /// The transcript.
         path: PathBuf,
     },
 }
 
-/// The beginnings of commands that change sessions.
+/// The commands that change sessions.
 const CHANGING: [&str; 5] = ["backfill", "cleanup", "delete", "doctor --fix", "move"];
 
 impl Finding {
@@ -187,7 +187,7 @@ impl Finding {
         self
     }
 
-    /// Adds the command that resumes a session, or the nearest possible one.
+    /// Adds the command that resumes a session. If that is impossible, adds the command that shows or exports it.
     fn resumed(self, session: &Session) -> Self {
         let copy = session.copy();
         let selector = selector(session);
@@ -208,7 +208,8 @@ impl Finding {
         }
     }
 
-    /// Removes the repair and the commands that change sessions if no session of its agent is changed, and says why.
+    /// Removes the repair and the commands that change sessions, because rejoin only reads sessions of this agent, and
+    /// adds the reason.
     fn only_read(mut self) -> Self {
         let mut reasons = self.agents.iter().map(|agent| agent::about(*agent).only_read());
         let Some(Some(why)) = reasons.next().filter(|_| reasons.all(|why| why.is_some())) else { return self };
@@ -229,7 +230,7 @@ impl Finding {
     }
 }
 
-/// The requested part of all findings.
+/// The findings that the options select.
 struct Scope<'a> {
     filter: &'a Filter,
     /// The sessions that record one of the directories, and have the tags.
@@ -248,7 +249,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns whether a finding is about one of the agents and one of the directories.
-    fn has(&self, finding: &Finding) -> bool {
+    fn includes(&self, finding: &Finding) -> bool {
         let Filter { agents, chosen, .. } = self.filter;
         let is_of_agent = agents.is_empty() || finding.agents.iter().any(|agent| agents.contains(agent));
         // A path has no tags.
@@ -261,11 +262,11 @@ impl<'a> Scope<'a> {
 
 /// Runs the checks, and returns the findings: the worst first, then in the order of the codes, then those about the
 /// most sessions first.
-pub(crate) fn all(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
+pub(crate) fn run_checks(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
     let groups = [copies::check, place::check, session_info::check, content::check, orphans::check, upkeep::check];
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
-    findings.retain(|finding| codes.contains(&finding.code) && scope.has(finding));
+    findings.retain(|finding| codes.contains(&finding.code) && scope.includes(finding));
     let mut findings: Vec<Finding> = findings.into_iter().map(Finding::only_read).collect();
     let order = |finding: &Finding| (finding.severity, finding.code, Reverse(finding.sessions.len()));
     findings.sort_by(|a, b| (order(a), &a.sessions, &a.paths).cmp(&(order(b), &b.sessions, &b.paths)));
@@ -303,7 +304,7 @@ pub(crate) mod tests {
     }
 
     fn codes(survey: &Survey, filter: &Filter) -> Vec<Code> {
-        all(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
+        run_checks(survey, &Code::ALL.iter().copied().collect(), filter).iter().map(|finding| finding.code).collect()
     }
 
     /// A survey with a missing directory, an unreadable file, and an interrupted run.
@@ -335,7 +336,7 @@ pub(crate) mod tests {
 
     #[test]
     fn interrupted_run_is_error_with_undo_remedy() {
-        let findings = all(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
+        let findings = run_checks(&damaged(), &BTreeSet::from([Code::InterruptedRun]), &Filter::default());
         let [finding] = findings.as_slice() else { panic!("one finding: {findings:?}") };
         assert_eq!((finding.severity, finding.remedies[0].command.as_str()), (Severity::Error, "rejoin undo r7"));
         assert_eq!(finding.measured, "2 of 5 steps");
@@ -359,7 +360,7 @@ pub(crate) mod tests {
 
     #[test]
     fn severity_is_one_allowed_by_its_code() {
-        for finding in all(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
+        for finding in run_checks(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a session exists that could not be read, so that its files do not count as left behind.
+/// Returns whether a session with this id exists but could not be read, so that its files are not orphans.
 fn is_unread(survey: &Survey, id: &str) -> bool {
     let is_of = |name: &std::ffi::OsStr| {
         name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))
@@ -83,7 +83,7 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
         (None, None) if is_unread => {
             finding.remedy(format!("ls -lR {}", word(&orphan.path)), "shows the part that cannot be read")
         }
-        // The messages of a sub-agent may be all that is left of the session.
+        // The messages of a sub-agent may be the only remaining part of the session.
         (None, Some(subagent)) => finding
             .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
         (None, None) => finding.repaired_by(trash(&orphan.path, "files")),
@@ -223,7 +223,7 @@ fn pointers_elsewhere(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Reports the sessions that each list names, and that have no files.
+/// Reports the sessions without files that each agent's list names.
 fn gone_sessions(survey: &Survey) -> Vec<Finding> {
     let mut lists: BTreeMap<(AgentKind, &Path), Vec<&Mention>> = BTreeMap::new();
     for mention in &survey.gone_sessions {
@@ -382,7 +382,7 @@ mod tests {
         let mut survey = survey(vec![session(vec![child])]);
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Note, false)]);
         survey.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &survey));
-        // Its messages may be all that is left of the session, so it is not repaired automatically.
+        // The messages of the sub-agent may be the only remaining part of the session, so no repair is planned.
         assert_eq!(codes(&survey), [(Code::OrphanBelongings, Severity::Warning, false)]);
     }
 }

@@ -18,7 +18,7 @@ use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let dirs = Dirs::of(survey);
+    let dirs = Dirs::from_survey(survey);
     for session in survey.scan.sessions.iter().filter(|session| is_launched(session)) {
         findings.extend(misfiled(session, &dirs));
         findings.extend(unknown(session));
@@ -37,7 +37,7 @@ struct Dirs<'s> {
 }
 
 impl<'s> Dirs<'s> {
-    fn of(survey: &'s Survey) -> Self {
+    fn from_survey(survey: &'s Survey) -> Self {
         let mut of_projects: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in survey.project_dirs() {
             of_projects.entry(project).or_default().insert(dir);
@@ -65,7 +65,7 @@ fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
         dir.display()
     );
     let of_project = dirs.of_projects.get(&(session.agent, copy.place.store.root.as_path(), project));
-    // In the launch directory of its neighbours, this one would be found as well.
+    // The launch directory of its neighbours would also find this session.
     let only = of_project.filter(|of_project| of_project.len() == 1).and_then(BTreeSet::first);
     let finding = Finding::about(session, Code::MisfiledSession, Severity::Warning, evidence)
         .measured(format!("project {project}"), format!("the project of {}", dir.display()));
@@ -81,8 +81,8 @@ fn unknown(session: &Session) -> Option<Finding> {
     if copy.launch_dir.is_some() {
         return None;
     }
-    let said = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
-    let records = copy.evidence.iter().map(said).collect::<Vec<_>>();
+    let statement = |evidence: &Evidence| format!("{} says {}", evidence.detail, evidence.dir.display());
+    let records = copy.evidence.iter().map(statement).collect::<Vec<_>>();
     let project = copy.place.project.as_deref().unwrap_or("none");
     let (detail, measured) = if records.is_empty() {
         ("No directory is recorded for it.".to_owned(), "no directory")
@@ -138,11 +138,11 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         evidence.push_str(&format!(" There is {}, {}.", instead.dir.display(), instead.why.words()));
     }
     let measured = if gone.is_no_directory { "no directory" } else { "missing" };
-    let mut said = vec![count(sessions.len(), "session")];
-    // The best replacement for it.
-    said.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
+    let mut clauses = vec![count(sessions.len(), "session")];
+    // The best replacement for the directory.
+    clauses.extend(gone.unmounted.iter().map(|point| format!("nothing is mounted at {}", point.display())));
     let best = gone.instead.first().filter(|_| gone.unmounted.is_none());
-    // Equal evidence makes no place the best one.
+    // If several places have equal evidence, none of them is suggested.
     let equal: Vec<String> = gone
         .instead
         .iter()
@@ -154,9 +154,9 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         _ if equal.len() == 1 => "best",
         _ => "may be",
     };
-    said.extend(best.map(|best| format!("{named}: {} ({})", equal.join(" or "), best.why.words())));
+    clauses.extend(best.map(|best| format!("{named}: {} ({})", equal.join(" or "), best.why.words())));
     let finding = Finding::new(Code::MissingDirectory, Severity::Warning, evidence)
-        .subject(format!("{}: {}", dir.display(), said.join("; ")))
+        .subject(format!("{}: {}", dir.display(), clauses.join("; ")))
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);

@@ -47,8 +47,8 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let evidence = format!(
         "{why}. A server that resumes it from elsewhere may create a second directory with the same id. {outlook}."
     );
-    let finding =
-        Finding::about(session, Code::of(health), severity, evidence).measured(measured, "working_dir and created_at");
+    let finding = Finding::about(session, Code::from_health(health), severity, evidence)
+        .measured(measured, "working_dir and created_at");
     match (write, &plan.action) {
         (true, _) => finding.repaired_by(Repair::Backfill {
             agent: session.agent,
@@ -67,8 +67,9 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
 
 fn mismatch(session: &Session, survey: &Survey) -> Finding {
     let copy = session.copy();
-    let said = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
-    let said = said.map_or_else(|| "another directory".to_owned(), |said| said.dir.display().to_string());
+    let recorded = copy.evidence.iter().find(|evidence| evidence.source == "session-info");
+    let recorded_dir =
+        recorded.map_or_else(|| "another directory".to_owned(), |recorded_dir| recorded_dir.dir.display().to_string());
     let better = copy.evidence.iter().find(|evidence| evidence.counts);
     let other = better.map_or_else(String::new, |better| {
         format!(" {} says {}, which belongs to it.", better.detail, better.dir.display())
@@ -79,9 +80,9 @@ fn mismatch(session: &Session, survey: &Survey) -> Finding {
         }
         None => ("but the session is outside every project".to_owned(), "a place in a project".to_owned()),
     };
-    let evidence = format!("The {FILE_NAME} of {} says {said}, {place}.{other}", name(session));
-    let finding =
-        Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence).measured(said, expected);
+    let evidence = format!("The {FILE_NAME} of {} says {recorded_dir}, {place}.{other}", name(session));
+    let finding = Finding::about(session, Code::SessionInfoMismatch, Severity::Warning, evidence)
+        .measured(recorded_dir, expected);
     let is_there = |dir: &Path| {
         let mut started_there = survey.scan.sessions.iter().filter(|session| session.launch_dir() == Some(dir));
         started_there.any(|session| session.launch_dir_exists == Some(true))

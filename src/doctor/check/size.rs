@@ -1,4 +1,4 @@
-//! Transcripts that are so large that their agents take long to open them, or refuse them.
+//! Reports transcripts that are so large that their agents open them slowly, or refuse them.
 
 use crate::agent;
 use crate::doctor::check::{Finding, name, selector};
@@ -15,7 +15,7 @@ pub(super) fn large(session: &Session) -> Finding {
     slimmed(finding.measured(size, "less than 100 MB"), session)
 }
 
-/// Adds the command that makes a smaller session, if there is one.
+/// Adds the command that makes a smaller copy of the session, if there is one.
 pub(super) fn slimmed(finding: Finding, session: &Session) -> Finding {
     if !agent::about(session.agent).can_slim(session.copy()) {
         return finding;

@@ -15,7 +15,7 @@ use crate::session::{AgentKind, Liveness, Problem, Session};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = expiries(survey);
-    // Files in place of a session are reported as left behind.
+    // Files without a session are reported as orphans.
     let debris = survey.orphans.iter().filter(|orphan| orphan.kind == OrphanKind::Debris);
     let debris: HashSet<&Path> = debris.map(|orphan| orphan.path.as_path()).collect();
     let problems = survey.scan.problems.iter().filter(|problem| !debris.contains(problem.path.as_path()));
@@ -25,7 +25,8 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// Reports output that fills a disk. It is named only: its session may be in a store that is not read in this environment.
+/// Reports output that fills a disk. It is not removed: its session may be in a store that this environment does not
+/// select.
 fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
     let OldOutput { session: (agent, id), dir, size_bytes, modified_at } = output;
     let (size, day) = (text::size(*size_bytes), modified_at.to_zoned(TimeZone::UTC).date());
@@ -188,7 +189,7 @@ mod tests {
             ("deleted from 2026-03-01 on".to_owned(), 1),
             ("deleted from 2026-03-03 on".to_owned(), 1),
         ];
-        // The first of them was due this morning.
+        // The first session was due this morning.
         assert_eq!(found(&times, 7), [(expected[0].0.clone(), 2), expected[1].clone(), expected[2].clone()]);
         assert_eq!(found(&times, 1), [(expected[0].0.clone(), 2), expected[1].clone()]);
         assert_eq!(found(&["2026-02-28T00:00:00Z"], 7), []);

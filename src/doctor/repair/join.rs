@@ -1,4 +1,4 @@
-//! Joins the parts of a conversation where records have lost their parents.
+//! Joins the parts of a conversation at records whose parents are missing.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -16,9 +16,9 @@ pub(super) fn edits(copy: &SessionCopy, path: &Path) -> Result<Vec<Edit>, String
     let branches = agent::by_kind(copy.place.agent()).map(|agent| agent.branches(copy));
     let branches = branches.ok_or("no agent knows it")?.map_err(|error| error.to_string())?;
     let breaks: HashMap<usize, usize> = branches.breaks().iter().map(|at| (at.line, at.before)).collect();
-    let wanted: BTreeSet<usize> = breaks.iter().flat_map(|(line, before)| [*line, *before]).collect();
+    let requested: BTreeSet<usize> = breaks.iter().flat_map(|(line, before)| [*line, *before]).collect();
     let (mut ids, mut edits) = (HashMap::new(), Vec::new());
-    each_line_at(path, &wanted, &mut |at, line| {
+    each_line_at(path, &requested, &mut |at, line| {
         let bytes = line.bytes;
         let [parent] = single_members(bytes, [name]).unwrap_or_default();
         let before = breaks.get(&at).and_then(|before| ids.get(before));

@@ -19,12 +19,12 @@ pub(crate) struct CopyFacts {
     pub belongings: Result<Vec<PathBuf>, Unable>,
     /// The first file of the copy, other than the transcript, that the chosen copy does not contain.
     pub only_here: Option<PathBuf>,
-    /// The fold of its log into the chosen copy, if it has no other files.
+    /// The fold of the copy's log into the chosen copy, if the copy has no other data.
     pub fold: Option<StrayLog>,
 }
 
 /// Collects facts about every copy except the chosen one.
-pub(super) fn look(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
+pub(super) fn collect_copy_facts(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>> {
     let several = |(at, session): (usize, &Session)| {
         let agent = agent::by_kind(session.agent).filter(|_| session.copies.len() > 1)?;
         let chosen = session.copy();

@@ -25,18 +25,18 @@ const MAX_FSTAB: u64 = 1024 * 1024;
 /// Facts about a missing launch directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gone {
-    /// Places to start instead, with the evidence for each, the best first.
+    /// Other launch directories with their evidence, the best first.
     pub instead: Vec<Instead>,
-    /// The git worktree that it was, or was part of, if git can recreate that.
+    /// The git worktree that contained the directory, if git can recreate it.
     pub worktree: Option<Lost>,
-    /// The mount point above it, if nothing is mounted there.
+    /// The mount point above the directory, if nothing is mounted there.
     pub unmounted: Option<PathBuf>,
     /// Set if the path exists, but is not a directory.
     pub is_no_directory: bool,
 }
 
 /// Examines each missing launch directory once.
-pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
+pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     let with_dir = |exists: bool| scan.sessions.iter().filter(move |session| session.launch_dir_exists == Some(exists));
     let mut gone: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
     for session in with_dir(false) {
@@ -49,11 +49,11 @@ pub(super) fn look(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, Gone> {
     }
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
-    let checkouts = Checkouts::of(known.into_iter().map(Path::new), &env.home);
+    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
-    // Agents record the repository in separate files and databases.
+    // Agents record the repositories of sessions in separate files and databases.
     let had = |(dir, sessions): (&&Path, &Vec<&Session>)| {
         moved::repository_in(remotes.get(*dir).cloned(), sessions.iter().copied())
     };
@@ -77,7 +77,7 @@ fn unmounted() -> Vec<PathBuf> {
     let Ok(bytes) = fsio::read_bounded(Path::new(FSTAB), MAX_FSTAB) else { return Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     let points = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    // Blanks in a path are written as \040.
+    // fstab writes blanks in a path as \040.
     let points = points.filter_map(|line| line.split_whitespace().nth(1)).map(|point| point.replace("\\040", " "));
     points.map(PathBuf::from).filter(|point| point.is_absolute() && is_unmounted(point)).collect()
 }

@@ -20,7 +20,7 @@ use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
 use crate::agent::{self, Inspector};
 use crate::archive::Archive;
-use crate::archive::coverage::held;
+use crate::archive::coverage::archived_sessions;
 use crate::change::rewinds::Rewinds;
 use crate::doctor::code::Code;
 use crate::format::command_line;
@@ -59,12 +59,12 @@ const OF_LINES: [Code; 5] =
     [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
 
 impl SurveyScope {
-    fn has(&self, codes: &[Code]) -> bool {
+    fn wants_any(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.codes.contains(code))
     }
 }
 
-/// Everything that the checks decide from.
+/// The facts from which the checks decide.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     /// The sessions of all agents, pointers tied to them.
@@ -75,15 +75,15 @@ pub(crate) struct Survey {
     pub now: Timestamp,
     /// Time span in which upcoming deletions by an agent are reported.
     pub expires_within: SignedDuration,
-    /// Facts about the extra copies of a session with several, by its place in the scan; the chosen one is left out.
+    /// Facts about extra copies, by the index of their session in the scan; the chosen copy is left out.
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
-    /// Problems in the lines of a transcript, by its session's place in the scan; sound ones are left out.
+    /// Problems in the lines of transcripts, by the index of their session in the scan; valid transcripts are left out.
     pub lines: BTreeMap<usize, Lines>,
-    /// The messages that a resume does not show, by their session's place in the scan.
+    /// The messages that a resume does not show, by the index of their session in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
-    /// The stuck conversations, by their session's place in the scan.
+    /// The stuck conversations, by the index of their session in the scan.
     pub stuck: BTreeMap<usize, Stuck>,
-    /// The large transcripts that their agents may not open, by their session's place in the scan.
+    /// The large transcripts that their agents may not open, by the index of their session in the scan.
     pub large: BTreeSet<usize>,
     /// Number of transcripts that were read only at both ends.
     pub read_at_both_ends: usize,
@@ -105,15 +105,15 @@ pub(crate) struct Survey {
     pub retentions: BTreeMap<PathBuf, (AgentKind, Retention)>,
     /// Sessions that their agent deletes soon and that the archive holds completely.
     pub archived: BTreeSet<(AgentKind, String)>,
-    /// Records of directories that sessions were working in, and whether each directory exists.
+    /// Records of directories in which sessions worked, and whether each directory exists.
     pub cwd_records: Vec<(CwdRecord, bool)>,
-    /// Runs of this program that did not finish.
+    /// Runs of this program that were interrupted.
     pub interrupted: Vec<InterruptedRun>,
 }
 
 /// The facts from the lines of one session's transcript.
 struct TranscriptFacts {
-    /// The session's place in the scan.
+    /// The index of the session in the scan.
     at: usize,
     lines: Result<Lines, Problem>,
     off_branch: Option<OffBranch>,
@@ -138,7 +138,7 @@ const LARGE_OUTPUT: u64 = 1024 * 1024 * 1024;
 /// The time without a change after which output is old.
 const OLD_OUTPUT: SignedDuration = SignedDuration::from_hours(24);
 
-/// A run of this program that did not finish.
+/// A run of this program that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InterruptedRun {
     /// The id of the run, for `undo`.
@@ -153,52 +153,53 @@ pub(crate) struct InterruptedRun {
     pub journal: PathBuf,
 }
 
-/// Returns whether a smaller session can be made from a large one that its agent does not refuse, which is reported as such.
+/// Returns whether a transcript is large and a smaller copy can be made of it. If its agent refuses it, that is
+/// reported instead.
 fn is_large(session: &Session) -> bool {
     session.copy().obstacle.is_none() && agent::about(session.agent).can_slim(session.copy())
 }
 
 /// Collects the facts for the requested checks; `watcher` receives each copy and each transcript.
-pub(crate) fn collect(env: &Env, wanted: &SurveyScope, watcher: &Watcher) -> Survey {
-    let compares = wanted.has(&[Code::DuplicateSession]);
+pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Survey {
+    let compares = scope.wants_any(&[Code::DuplicateSession]);
     let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
-    let wants_lines = wanted.has(&OF_LINES);
+    let wants_lines = scope.wants_any(&OF_LINES);
     let seen = lines::Seen::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
-    if wanted.has(&[Code::Planted]) {
+    if scope.wants_any(&[Code::Planted]) {
         scan.add_those_in_dirs(env, &Filter::default(), depth, watcher);
     }
-    if wanted.has(&[Code::DanglingPointer]) {
+    if scope.wants_any(&[Code::DanglingPointer]) {
         scan.add_pointers(env);
     }
     let stores = agent::all().iter().flat_map(|agent| agent.stores(env)).collect();
     let mut survey =
-        Survey { scan, stores, now: env.clock.now, expires_within: wanted.expires_within, ..Survey::default() };
-    // A repair must know the sessions that a process has open, in every choice of checks.
+        Survey { scan, stores, now: env.clock.now, expires_within: scope.expires_within, ..Survey::default() };
+    // A repair must not change sessions that a process has open, so this is checked whatever checks are requested.
     processes::verify(&mut survey.scan.sessions);
     if compares {
-        survey.copies = copies::look(&survey.scan);
+        survey.copies = copies::collect_copy_facts(&survey.scan);
     }
     if wants_lines {
-        survey.look_at_lines(wanted.deep, seen, watcher);
+        survey.look_at_lines(scope.deep, seen, watcher);
     }
-    if wanted.has(&[Code::OtherBranches, Code::StuckSession]) {
+    if scope.wants_any(&[Code::OtherBranches, Code::StuckSession]) {
         survey.look_at_databases();
     }
     let sessions = survey.scan.sessions.iter().enumerate();
     survey.large = sessions.filter(|(_, session)| is_large(session)).map(|(at, _)| at).collect();
     survey.drop_rewound(env);
-    survey.look_around(wanted, env);
-    if wanted.has(&[Code::GoneSession]) {
+    survey.look_around(scope, env);
+    if scope.wants_any(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
         survey.gone_sessions = deleted::without_files(env, |_| true, files);
     }
-    if wanted.has(&[Code::LargeOutput]) {
+    if scope.wants_any(&[Code::LargeOutput]) {
         survey.look_at_outputs(env);
     }
-    if wanted.has(&[Code::ExpiresSoon, Code::GoneSession]) {
+    if scope.wants_any(&[Code::ExpiresSoon, Code::GoneSession]) {
         survey.look_at_retentions(env);
     }
     for Problem { path, reason } in &mut survey.scan.problems {
@@ -227,20 +228,20 @@ impl Survey {
         self.copies.get(&at.ok()?)?.get(number.checked_sub(1)?)
     }
 
-    /// Collects facts from around the sessions. Some of this work needs one thread, so the parts run in parallel.
-    fn look_around(&mut self, wanted: &SurveyScope, env: &Env) {
+    /// Collects facts other than the sessions themselves. Parts that use one thread each run in parallel.
+    fn look_around(&mut self, scope: &SurveyScope, env: &Env) {
         let (gone, (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
-            let existing = LazyLock::new(|| ExistingDirs::of(scan));
-            let gone = || wanted.has(&[Code::MissingDirectory]).then(|| gone::look(scan, env));
+            let existing = LazyLock::new(|| ExistingDirs::from_scan(scan));
+            let gone = || scope.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
             let orphans = || {
-                let is_wanted = wanted.has(&[Code::OrphanBelongings, Code::LeftoverTemp]);
-                is_wanted.then(|| orphans::find(scan, stores, &existing, env))
+                let is_wanted = scope.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+                is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env))
             };
-            let records = || wanted.has(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
-            let resolved = || wanted.has(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            let unread = || wanted.has(&[Code::UnreadFile]).then(|| unread::look(scan));
+            let records = || scope.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
+            let resolved = || scope.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
+            let unread = || scope.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
             rayon::join(gone, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
@@ -252,7 +253,7 @@ impl Survey {
         self.scan.problems.append(&mut problems);
         let is_file = |kind| matches!(kind, OrphanKind::Temporary | OrphanKind::Debris);
         let temporary = self.orphans.iter().filter(|orphan| is_file(orphan.kind));
-        self.held = process::held(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
+        self.held = process::held_files(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 
     fn look_at_outputs(&mut self, env: &Env) {
@@ -278,7 +279,7 @@ impl Survey {
             let seen = seen.get(path.as_os_str()).cloned();
             let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
             let off_branch =
-                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::of(session.copy()));
+                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::read_copy(session.copy()));
             let stuck = lines.as_ref().ok().filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(session.copy()));
             let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
             Some(TranscriptFacts { at, lines, off_branch, stuck })
@@ -300,7 +301,7 @@ impl Survey {
         }
     }
 
-    /// Drops the stuck conversations and the large transcripts that `rewind` has made a session from.
+    /// Drops the stuck conversations and the large transcripts that `rewind` has already copied.
     fn drop_rewound(&mut self, env: &Env) {
         if self.stuck.is_empty() && self.large.is_empty() {
             return;
@@ -314,19 +315,20 @@ impl Survey {
         self.large.retain(|at| !is_rewound(&sessions[*at]));
     }
 
-    /// Checks the sessions in databases, each of which is asked for the ends of all its sessions at once.
+    /// Checks sessions in databases. Queries each database once for the last messages of all its sessions.
     fn look_at_databases(&mut self) {
         let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
         for (at, end) in stuck::database_ends(&self.scan.sessions) {
             let copy = self.scan.sessions[at].copy();
             stuck.extend(end.is_error.then(|| stuck::of(copy)).flatten().map(|stuck| (at, stuck)));
-            off_branch.extend(end.is_rewound.then(|| OffBranch::of(copy)).flatten().map(|off| (at, off)));
+            off_branch.extend(end.is_rewound.then(|| OffBranch::read_copy(copy)).flatten().map(|off| (at, off)));
         }
         self.stuck.extend(stuck);
         self.off_branch.extend(off_branch);
     }
 
-    /// Resolves the directories of projects that have sessions of several directories: a link and its target are one.
+    /// Resolves the directories of projects that have sessions of several directories, so that a link equals its
+    /// target.
     fn resolve_shared(&self) -> BTreeMap<PathBuf, PathBuf> {
         let mut by_project: BTreeMap<_, BTreeSet<&Path>> = BTreeMap::new();
         for (project, dir) in self.project_dirs() {
@@ -352,7 +354,7 @@ impl Survey {
     fn look_at_retentions(&mut self, env: &Env) {
         let mut retentions = Retentions::new(env);
         for store in &self.stores {
-            if let Some(retention) = retentions.of(store) {
+            if let Some(retention) = retentions.retention_of(store) {
                 self.retentions.insert(store.root.clone(), (store.agent, retention.clone()));
             }
         }
@@ -360,7 +362,8 @@ impl Survey {
             retentions.expiry(&mut session.copies[0]);
         }
         let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
-        self.archived = if expiring.is_empty() { BTreeSet::new() } else { held(&expiring, &Archive::of(env, None)) };
+        self.archived =
+            if expiring.is_empty() { BTreeSet::new() } else { archived_sessions(&expiring, &Archive::open(env, None)) };
     }
 
     /// Returns when the agent of a session will delete it, if that is soon.

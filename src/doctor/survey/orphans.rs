@@ -1,4 +1,4 @@
-//! Finds files in the stores, and in the directories that sessions work in, that belong to no session.
+//! Finds files that belong to no session, in the stores and in the launch directories.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::session::{AgentKind, Problem, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// The directories that sessions are launched in and that exist, by their agents.
+/// The existing launch directories of sessions, by agent.
 pub(super) struct ExistingDirs(HashMap<AgentKind, Vec<PathBuf>>);
 
 impl ExistingDirs {
-    pub(super) fn of(scan: &Scan) -> Self {
+    pub(super) fn from_scan(scan: &Scan) -> Self {
         let existing = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
         let dirs: HashSet<_> =
             existing.filter_map(|session| Some((session.agent, session.launch_dir()?.as_os_str()))).collect();
@@ -31,8 +31,13 @@ impl ExistingDirs {
     }
 }
 
-/// Finds everything that belongs to no session, and the problems of reading it.
-pub(super) fn find(scan: &Scan, stores: &[Store], existing: &ExistingDirs, env: &Env) -> (Vec<Orphan>, Vec<Problem>) {
+/// Finds all files that belong to no session, and the problems of reading directories.
+pub(super) fn find_orphans(
+    scan: &Scan,
+    stores: &[Store],
+    existing: &ExistingDirs,
+    env: &Env,
+) -> (Vec<Orphan>, Vec<Problem>) {
     let (mut orphans, mut problems) = (own_temporaries(existing, env), Vec::new());
     for store in stores {
         let Some(agent) = agent::by_kind(store.agent) else { continue };
@@ -72,8 +77,7 @@ fn own_temporaries(existing: &ExistingDirs, env: &Env) -> Vec<Orphan> {
     orphans
 }
 
-/// Finds the records of directories that sessions were working in, each with a flag that is set if the directory
-/// exists.
+/// Finds the records of directories in which sessions worked, each with a flag that is set if the directory exists.
 pub(super) fn cwd_records(stores: &[Store], existing: &ExistingDirs) -> (Vec<(CwdRecord, bool)>, Vec<Problem>) {
     let mut found = Found::default();
     let mut records: Vec<CwdRecord> = Vec::new();
@@ -89,7 +93,7 @@ pub(super) fn cwd_records(stores: &[Store], existing: &ExistingDirs) -> (Vec<(Cw
     (records.collect(), found.problems)
 }
 
-/// Returns the agents whose sessions have records of their directories.
+/// Returns the agents that keep records of working directories.
 fn keepers_of_records() -> impl Iterator<Item = (AgentKind, &'static dyn CwdRecords)> {
     agent::all().iter().filter_map(|agent| Some((agent.kind(), agent.about().cwd_records?)))
 }

@@ -1,4 +1,4 @@
-//! Counts the sessions that their agent would delete as soon as it starts.
+//! Counts the restored sessions that their agent would delete at its next start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, SessionKind};
 use crate::system::env::Env;
 
-/// Counts the sessions among these that would be deleted again at once, one line per store.
-pub(crate) fn of(sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
+/// Returns one line per store with the number of these sessions that their agent would delete at its next start.
+pub(crate) fn lines_per_store(sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
     let agents: BTreeSet<AgentKind> = sessions.iter().map(|(agent, _)| *agent).collect();
     agents.into_iter().filter_map(agent::by_kind).flat_map(|agent| of_agent(agent, sessions, env)).collect()
 }
 
 fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, env: &Env) -> Vec<String> {
     let mut retentions = Retentions::new(env);
-    if !agent.stores(env).iter().any(|store| retentions.of(store).is_some()) {
+    if !agent.stores(env).iter().any(|store| retentions.retention_of(store).is_some()) {
         return Vec::new();
     }
     let is_meant = |place: &crate::session::Located| sessions.contains(&(place.agent(), place.id.clone()));
@@ -26,7 +26,8 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
     let mut by_store: BTreeMap<PathBuf, (usize, Retention)> = BTreeMap::new();
     for mut copy in scan.sessions.into_iter().flat_map(|session| session.copies) {
         let is_due = retentions.expiry(&mut copy).is_some_and(|at| at <= env.clock.now);
-        let retention = retentions.of(&copy.place.store).filter(|_| is_due && copy.kind != SessionKind::Subagent);
+        let retention =
+            retentions.retention_of(&copy.place.store).filter(|_| is_due && copy.kind != SessionKind::Subagent);
         if let Some(retention) = retention {
             let root = copy.place.store.root.clone();
             by_store.entry(root).or_insert_with(|| (0, retention.clone())).0 += 1;

@@ -1,5 +1,5 @@
-//! Finds logs next to those of sessions that no reader accepts: the name is not one that the agent gives, or is from a
-//! newer version.
+//! Finds logs next to the transcripts that no reader accepts: their names are not ones of the agent, or of a newer
+//! version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::session::AgentKind;
 /// Maximum records of a file that are examined.
 const RECORDS: usize = 64;
 
-/// Finds these logs in the directories with transcripts, and in their sibling directories.
-pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
+/// Finds such logs in the directories with transcripts, and in their sibling directories.
+pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
     // Paths as bytes compare faster.
     let (mut dirs, mut known) = (HashSet::default(), HashSet::default());
     for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
@@ -31,7 +31,7 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     let mut dirs: BTreeSet<_> = dirs.into_iter().map(|(kind, dir)| (kind, PathBuf::from(dir))).collect();
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
-        // A link to a sibling directory is another name for it.
+        // A link to a sibling directory is an alias of it.
         let siblings = Found::default().entries(&above).into_iter().map(|(entry, _)| entry);
         let siblings = siblings.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         dirs.extend(siblings.map(|entry| (kind, entry.path())));
@@ -48,13 +48,13 @@ pub(super) fn look(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> 
     dirs.into_par_iter().filter_map(unread).collect()
 }
 
-/// Returns whether a file is a log by its name, or a log that a killed writer left under a temporary name.
+/// Returns whether the name of a file is that of a log, or of the temporary file of a killed writer.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     name.ends_with(".jsonl") || name.contains(".jsonl") && name.contains(".tmp")
 }
 
-/// Returns whether one of the first records is not known to be without conversation.
+/// Returns whether one of the first records may be part of a conversation.
 fn may_hold_conversation(agent: &dyn Agent, path: &Path) -> bool {
     let (mut seen, mut found) = (0, false);
     let read = Jsonl::open(path).and_then(|mut file| {
@@ -64,6 +64,6 @@ fn may_hold_conversation(agent: &dyn Agent, path: &Path) -> bool {
             found || seen == RECORDS
         })
     });
-    // An unreadable file may hold anything.
+    // An unreadable file may contain a conversation.
     read.is_err() || found
 }

@@ -64,7 +64,7 @@ impl Condenser {
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             if self.kept > self.limit + self.limit / 2 + ROOM {
                 // Not even the names and brackets fit, so that the rest of the line is lost.
-                self.take(&bytes[start..at], self.cut.is_some());
+                self.push_bytes(&bytes[start..at], self.cut.is_some());
                 (self.cut, start) = (Some(OmittedBytes::Text), at);
                 break;
             }
@@ -76,17 +76,17 @@ impl Condenser {
             };
             at += skipped;
             let Some(byte) = bytes.get(at) else { break };
-            self.see(*byte);
+            self.next_byte(*byte);
             if before.is_some() != self.cut.is_some() {
-                self.take(&bytes[start..at], before.is_some());
+                self.push_bytes(&bytes[start..at], before.is_some());
                 start = at;
                 if let Some(before) = before {
-                    self.note(before, *byte);
+                    self.write_note(before, *byte);
                 }
             }
             at += 1;
         }
-        self.take(&bytes[start..], self.cut.is_some());
+        self.push_bytes(&bytes[start..], self.cut.is_some());
     }
 
     /// Returns the shortened line, its offsets, and a digest of the bytes that were left out.
@@ -94,7 +94,7 @@ impl Condenser {
         (self.line, self.offsets, self.digest.finalize().into())
     }
 
-    fn take(&mut self, bytes: &[u8], is_cut: bool) {
+    fn push_bytes(&mut self, bytes: &[u8], is_cut: bool) {
         self.seen += bytes.len() as u64;
         if is_cut {
             self.left_out += bytes.len() as u64;
@@ -105,7 +105,7 @@ impl Condenser {
     }
 
     /// Ends a cut before `next`.
-    fn note(&mut self, cut: OmittedBytes, next: u8) {
+    fn write_note(&mut self, cut: OmittedBytes, next: u8) {
         let left_out = std::mem::take(&mut self.left_out);
         let note = match cut {
             OmittedBytes::Data => format!("[{left_out}{OF_DATA}"),
@@ -118,7 +118,7 @@ impl Condenser {
     }
 
     /// Decides whether the next byte is kept.
-    fn see(&mut self, byte: u8) {
+    fn next_byte(&mut self, byte: u8) {
         if self.is_text {
             self.see_text(byte);
         } else {
@@ -145,7 +145,7 @@ impl Condenser {
         let is_data = before == 0 && IS_DATA[usize::from(byte)];
         self.run = if is_data { self.run + 1 } else { 0 };
         let is_full = self.kept >= self.limit && self.kept_of_text >= SHORT;
-        // No character and no pair of escapes is split.
+        // Neither a character nor a surrogate pair is split.
         let can_begin = before == 0 && byte & 0xc0 != 0x80 && !self.is_half;
         self.cut = match self.cut {
             None | Some(OmittedBytes::Data) if is_full && can_begin => Some(OmittedBytes::Text),
@@ -177,7 +177,7 @@ impl Condenser {
     }
 }
 
-/// Returns the number of bytes at the start that occur in base64 or hexadecimal data.
+/// Returns the number of leading bytes that occur in base64 or hexadecimal data.
 fn data_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() && IS_DATA[usize::from(bytes[at])] {

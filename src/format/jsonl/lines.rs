@@ -36,13 +36,13 @@ pub(crate) fn each_line(path: &Path, see: &mut dyn FnMut(&[u8]) -> ControlFlow<(
 /// Calls `see` with these lines of a file, by the numbers that [`each_line`] gives them, counted from 0.
 pub(crate) fn each_line_at(
     path: &Path,
-    wanted: &BTreeSet<usize>,
+    requested: &BTreeSet<usize>,
     see: &mut dyn FnMut(usize, Line<'_>),
 ) -> Result<(), PathError> {
-    let (mut lines, last) = (Jsonl::open(path)?.into_lines()?, wanted.last().map_or(0, |last| last + 1));
+    let (mut lines, last) = (Jsonl::open(path)?.into_lines()?, requested.last().map_or(0, |last| last + 1));
     for at in 0..last {
         let Some(line) = lines.next_line()? else { break };
-        if wanted.contains(&at) {
+        if requested.contains(&at) {
             see(at, line);
         }
     }
@@ -66,7 +66,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     mut messages: impl FnMut(&[u8]) -> Option<M>,
 ) -> Result<Option<Vec<Message>>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(None) };
-    // In reverse order.
+    // The messages, in reverse order.
     let mut last: Vec<Message> = Vec::new();
     file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
         let start = last.len();
@@ -137,8 +137,8 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Returns digests of the bytes that the file has and [`Line::bytes`] has not: two lines are the same only if these
-    /// are, too.
+    /// Returns digests of the bytes that are missing in [`Line::bytes`]. Two lines are equal only if these are equal,
+    /// too.
     pub(crate) fn lost(&self) -> [Option<[u8; 32]>; 2] {
         [self.replaced, self.left_out]
     }
@@ -215,7 +215,7 @@ impl LineReader {
                     Some(condenser) => condenser.push(part),
                     None => {
                         if self.line.len() + part.len() > LAST_WINDOW {
-                            // A buffer that grows in steps leaves its smaller ones behind.
+                            // Growing the buffer in steps would leave freed smaller buffers behind.
                             self.line.reserve_exact(MAX_LINE.saturating_sub(self.line.len()));
                         }
                         self.line.extend_from_slice(part);
@@ -255,7 +255,7 @@ fn decode(line: &mut Vec<u8>, offsets: &mut Offsets) -> Option<[u8; 32]> {
     let mut replaced = Sha256::new();
     let (mut decoded, mut later, mut at) = (Vec::with_capacity(line.len()), Offsets::new(), 0);
     let mut earlier = std::mem::take(offsets).into_iter().peekable();
-    // The last offset before, in the line and in the file.
+    // The closest offset before the byte, in the line and in the file.
     let mut base = (0, 0);
     for chunk in line.utf8_chunks() {
         decoded.extend_from_slice(chunk.valid().as_bytes());

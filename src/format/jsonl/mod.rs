@@ -128,7 +128,7 @@ impl Jsonl {
         let changed = fsio::last_change(&metadata);
         let (len, mut end, mut unpacked) = (metadata.len(), metadata.len(), None);
         if is_packed(path) {
-            let ends = UnpackedEnds::of(&file).map_err(|error| PathError::new("unpack", path, error))?;
+            let ends = UnpackedEnds::decompress(&file).map_err(|error| PathError::new("unpack", path, error))?;
             end = ends.len;
             unpacked = Some(ends);
         }
@@ -156,8 +156,8 @@ impl Jsonl {
         }
     }
 
-    /// Sets the number of bytes at the end that are read in any case: they are read in one call, and a file of this
-    /// size or less is read whole.
+    /// Sets the number of bytes at the end that are always read: in one call, and a file of this size or less is read
+    /// whole.
     pub(crate) fn with_tail(self, tail: usize) -> Self {
         Self { tail, ..self }
     }
@@ -184,9 +184,9 @@ impl Jsonl {
 
     /// Reads the whole file at once, for a file that is known to be small.
     pub(crate) fn whole(&mut self) -> Result<&[u8], PathError> {
-        let wanted = self.in_memory(self.end)?;
-        if self.head.len() < wanted {
-            self.grow_head(wanted)?;
+        let requested = self.in_memory(self.end)?;
+        if self.head.len() < requested {
+            self.grow_head(requested)?;
         }
         Ok(&self.head)
     }
@@ -212,12 +212,12 @@ impl Jsonl {
             if self.head.len() >= LAST_WINDOW {
                 return self.long_lines_forward(start, see);
             }
-            let wanted = match self.head.len() {
+            let requested = match self.head.len() {
                 0 if self.end <= self.tail as u64 => self.tail,
                 0 => FIRST_WINDOW,
                 length => (length * GROWTH).min(LAST_WINDOW),
             };
-            self.grow_head(wanted)?;
+            self.grow_head(requested)?;
         }
     }
 
@@ -349,7 +349,8 @@ impl Jsonl {
 
     /// Streams the file from the start of a line, line by line, but at most `limit` bytes.
     pub(crate) fn lines_from(&self, start: u64, limit: u64) -> Result<LineReader, PathError> {
-        let source = LineSource::of(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
+        let source =
+            LineSource::open_at(&self.file, self.unpacked.is_some(), start).map_err(|error| self.fail(error))?;
         Ok(LineReader::new(self.path.clone(), source, start, limit))
     }
 
@@ -365,8 +366,8 @@ impl Jsonl {
         self.unpacked.as_ref().is_some_and(|unpacked| unpacked.is_cut)
     }
 
-    fn grow_head(&mut self, wanted: usize) -> Result<(), PathError> {
-        let (before, end) = (self.head.len(), (wanted as u64).min(self.end));
+    fn grow_head(&mut self, requested: usize) -> Result<(), PathError> {
+        let (before, end) = (self.head.len(), (requested as u64).min(self.end));
         let mut longer = Window::new(self.in_memory(end)?, 0);
         longer.extend(&self.head);
         self.read_onto(&mut longer, before as u64, end)?;

@@ -24,7 +24,7 @@ pub(super) struct UnpackedEnds {
 }
 
 impl UnpackedEnds {
-    pub(super) fn of(file: &File) -> io::Result<Self> {
+    pub(super) fn decompress(file: &File) -> io::Result<Self> {
         let mut source = Decoder::new(file)?.take(MAX_UNPACKED + 1);
         let (mut unpacked, mut part) = (Self::default(), vec![0; 64 * 1024]);
         loop {
@@ -45,8 +45,8 @@ impl UnpackedEnds {
     }
 
     fn add(&mut self, part: &[u8]) {
-        let wanted = part.len().min(LAST_WINDOW - self.first.len());
-        self.first.extend_from_slice(&part[..wanted]);
+        let requested = part.len().min(LAST_WINDOW - self.first.len());
+        self.first.extend_from_slice(&part[..requested]);
         if self.last.len() >= 2 * KEPT_END {
             self.last.drain(..self.last.len() - KEPT_END);
         }
@@ -77,7 +77,7 @@ pub(super) enum LineSource {
 
 impl LineSource {
     /// Reads a file from an offset in its content.
-    pub(super) fn of(file: &File, is_packed: bool, start: u64) -> io::Result<Self> {
+    pub(super) fn open_at(file: &File, is_packed: bool, start: u64) -> io::Result<Self> {
         let mut file = file.try_clone()?;
         if !is_packed {
             file.seek(SeekFrom::Start(start))?;

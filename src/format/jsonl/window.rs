@@ -26,9 +26,9 @@ impl Window {
     /// Appends `length` bytes of the file from `offset`; fewer if the file shrank.
     pub(super) fn read(&mut self, file: &File, mut offset: u64, length: usize) -> io::Result<()> {
         self.make_room(length);
-        let wanted = self.end + length;
-        while self.end < wanted {
-            match rustix::io::pread(file, &mut self.buffer[self.end..wanted], offset) {
+        let requested = self.end + length;
+        while self.end < requested {
+            match rustix::io::pread(file, &mut self.buffer[self.end..requested], offset) {
                 Ok(0) => break,
                 Ok(count) => {
                     self.end += count;

@@ -9,9 +9,9 @@ const PIECE: usize = u64::BITS as usize;
 /// The validation of skipped strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SkippedTexts {
-    /// Finds their ends only.
+    /// Finds only where strings end.
     Ends,
-    /// Rejects anything in them that a parser would reject.
+    /// Rejects everything in strings that a parser would reject.
     Sound,
 }
 

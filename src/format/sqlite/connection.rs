@@ -20,8 +20,8 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Maximum size in bytes of a title, a directory or a time; longer values count as absent.
 const MAX_FIELD: u32 = 1024 * 1024;
 
-/// Limits on SQLite's steps, per database and per byte of it: enough to read everything a few times. A tree whose pages
-/// link to each other in a cycle would otherwise be walked forever.
+/// Limits on the steps of SQLite, per database and per byte of it: enough to read everything a few times. Without a
+/// limit, pages that link to each other in a cycle would be read forever.
 const STEPS: u64 = 20_000_000;
 const STEPS_PER_BYTE: u64 = 32;
 const STEPS_AT_ONCE: i32 = 1000;
@@ -38,7 +38,7 @@ impl Db {
         connection.busy_timeout(BUSY)?;
         // The schema is untrusted: views and triggers must not call functions.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        // Moving the log into the database is up to its owner.
+        // Only the owner moves the log into the database.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let size = [path.to_owned(), super::with_suffix(path, "-wal")];
         let size: u64 = size.iter().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum();

@@ -133,7 +133,7 @@ fn read_opened<T>(
         let is_restless = attempt >= TRIES_WITHOUT_LOCKS;
         let path = real.as_deref().unwrap_or(path);
         let others = LOCKS.read().unwrap_or_else(PoisonError::into_inner);
-        let before = Footprint::of(path)?;
+        let before = Footprint::read_from(path)?;
         if real.is_none() && path.is_symlink() {
             // The log is next to the file itself, not next to a link to it.
             real = Some(links::follow(path).map_err(|error| PathError::new("read", path, error))?.0);
@@ -150,13 +150,13 @@ fn read_opened<T>(
         let db = open(path, way);
         // SQLite creates a log that it does not find, so check for one right before the read. In mode `Alone` the size
         // is fixed at opening: a file that grew since would seem damaged.
-        let opened = Footprint::of(path)?;
+        let opened = Footprint::read_from(path)?;
         let is_as_opened = if way == OpenMode::Locked { opened.way(is_restless) == way } else { opened == before };
         if !is_as_opened {
             continue;
         }
         let found = db.and_then(|db| db.begin().and_then(|()| look(&db)));
-        let is_settled = Footprint::of(path)? == opened;
+        let is_settled = Footprint::read_from(path)? == opened;
         match found {
             // Everything read under locks is one snapshot, whatever else has changed.
             Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
@@ -174,11 +174,11 @@ fn read_opened<T>(
 /// The mode in which a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenMode {
-    /// As an immutable file: it has no log.
+    /// As an immutable file: the database has no log.
     Alone,
     /// With its log, which is indexed in private memory.
     WithLog,
-    /// As any reader, but never creating or changing shared memory.
+    /// As a reader with locks, but without creating or changing shared memory.
     Locked,
 }
 
@@ -198,7 +198,7 @@ struct Footprint {
 }
 
 impl Footprint {
-    fn of(path: &Path) -> Result<Self, PathError> {
+    fn read_from(path: &Path) -> Result<Self, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let header = |file: &std::fs::File, len: usize, at: u64| {
             let mut bytes = vec![0; len];

@@ -327,7 +327,7 @@ fn captured(path: &Path, id: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let found = read(path, |db| {
         lines.clear();
-        rows::SessionTables::of(db, &OWNED)?.capture(id, &mut |line| {
+        rows::SessionTables::find_in(db, &OWNED)?.capture(id, &mut |line| {
             lines.push(String::from_utf8(line.to_owned()).expect("a text"));
             Ok(())
         })
@@ -394,7 +394,7 @@ fn capture_keeps_every_row_and_value_of_one_session_only() {
         DELETE FROM \"odd \"\"name\" WHERE session_id = 's'; DELETE FROM session WHERE id = 's';
         PRAGMA foreign_keys = ON;";
     connection.execute_batch(gone).expect("no session");
-    let look = read(&path, |db| rows::SessionTables::of(db, &OWNED)?.capture("s", &mut |_| Ok(())));
+    let look = read(&path, |db| rows::SessionTables::find_in(db, &OWNED)?.capture("s", &mut |_| Ok(())));
     assert!(matches!(look.expect("rows"), rows::CapturedRows::Missing));
     connection.execute_batch(&script).expect("a session");
     assert_eq!(contents(&captured(&path, "s"), false), contents(&lines, false));
@@ -416,6 +416,6 @@ fn capture_fails_on_damaged_row() {
     let page = bytes.len() / 4096 / 2;
     bytes[page * 4096..(page + 1) * 4096].fill(0);
     std::fs::write(&path, bytes).expect("damage");
-    let look = read(&path, |db| rows::SessionTables::of(db, &OWNED)?.capture("s", &mut |_| Ok(())));
+    let look = read(&path, |db| rows::SessionTables::find_in(db, &OWNED)?.capture("s", &mut |_| Ok(())));
     assert!(look.expect_err("damage").reason().contains("damaged"));
 }

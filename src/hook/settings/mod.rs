@@ -132,7 +132,7 @@ fn root(text: &str) -> Result<Range<usize>, RefusedSettings> {
 impl<'a> HookSettings<'a> {
     fn read(text: &'a str) -> Result<Self, RefusedSettings> {
         let root = root(text)?;
-        let wrong = |what: &str, wanted| RefusedSettings::WrongType(what.to_owned(), wanted);
+        let wrong = |what: &str, requested| RefusedSettings::WrongType(what.to_owned(), requested);
         if !text[root.clone()].starts_with('{') {
             return Err(wrong("outermost value", "an object"));
         }
@@ -191,8 +191,8 @@ impl<'a> HookSettings<'a> {
 
     /// Returns the commands of this program that differ from the wanted one, in order.
     fn outdated(&self, command: &str) -> Vec<Range<usize>> {
-        let wanted = quoted(command);
-        self.handlers().filter_map(|handler| handler.command).filter(|at| self.text[at.clone()] != wanted).collect()
+        let requested = quoted(command);
+        self.handlers().filter_map(|handler| handler.command).filter(|at| self.text[at.clone()] != requested).collect()
     }
 
     /// Returns the next insertion: its range and text.

@@ -10,10 +10,10 @@ use crate::launch::log::{Launch, is_newer};
 use crate::system::deadline;
 use crate::system::disk::{self, Disk, For, Handle};
 
-/// Above this size the older half of the log is dropped.
+/// Size in bytes above which the older half of the log is dropped.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Other programs hold the log only to read it and to add a line.
+/// Maximum time to wait for the lock. Other programs hold it only to read the log and to add a line.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two attempts to lock the log.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -30,7 +30,7 @@ pub(crate) struct LockedLog<'d> {
 
 impl<'d> LockedLog<'d> {
     /// Locks the log, and creates its directory if it is missing.
-    pub(crate) fn take(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
+    pub(crate) fn lock_log(disk: &'d dyn Disk, path: &Path) -> Result<Self, PathError> {
         let lock = path.with_extension("lock");
         let fail = |error| PathError::new("lock", &lock, error);
         let (Some(above), Some(name), Some(lock_name)) = (path.parent(), path.file_name(), lock.file_name()) else {
@@ -55,7 +55,7 @@ impl<'d> LockedLog<'d> {
         let mut line = serde_json::to_vec(launch).map_err(|error| fail(error.into()))?;
         line.push(b'\n');
         let file = self.disk.open((&self.dir, &self.name), For::Locking).map_err(fail)?;
-        // A line that was cut off ends here; otherwise this one would be lost with it.
+        // A torn line ends here, so that this line is not lost with it.
         if self.is_cut_off(&file).map_err(fail)? {
             line.insert(0, b'\n');
         }
@@ -76,7 +76,7 @@ impl<'d> LockedLog<'d> {
             return Ok(());
         }
         let Ok(Some(bytes)) = disk::read_if_present(self.disk, &self.path, 16 * MAX_BYTES) else { return Ok(()) };
-        // A newer version of rejoin must find its lines again; it will drop its older half itself.
+        // A newer version of rejoin must find its lines unchanged; it drops its older half itself.
         if bytes.split(|byte| *byte == b'\n').any(is_newer) {
             return Ok(());
         }
@@ -112,7 +112,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/rejoin/launches.jsonl");
         for number in 0..600 {
-            LockedLog::take(&SYSTEM, &path).and_then(|held| held.append(&launch(&number.to_string()))).expect("a line");
+            LockedLog::lock_log(&SYSTEM, &path)
+                .and_then(|held| held.append(&launch(&number.to_string())))
+                .expect("a line");
         }
         let newest: Vec<String> =
             read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).take(3).collect();
@@ -132,7 +134,7 @@ mod tests {
         std::fs::write(&path, format!("{newer}\n{padding}{unreadable}\n{old}\n")).expect("a file");
         let launch = Launch { id: Some("mine".to_owned()), ..read(&path).expect("launches").remove(0) };
         assert_eq!(launch.format_version, VERSION);
-        LockedLog::take(&SYSTEM, &path).and_then(|held| held.append(&launch)).expect("a line");
+        LockedLog::lock_log(&SYSTEM, &path).and_then(|held| held.append(&launch)).expect("a line");
         let text = std::fs::read_to_string(&path).expect("a log");
         assert!(text.starts_with(newer) && text.contains(unreadable) && text.len() as u64 > MAX_BYTES);
         let ids: Vec<_> = read(&path).expect("launches").into_iter().filter_map(|launch| launch.id).collect();
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn no_fault_loses_an_earlier_or_a_later_launch() {
         let path = Path::new("/state/launches.jsonl");
-        let append = |memory: &Memory, id: &str| Ok(LockedLog::take(memory, path)?.append(&launch(id))?);
+        let append = |memory: &Memory, id: &str| Ok(LockedLog::lock_log(memory, path)?.append(&launch(id))?);
         let ids = |memory: &Memory| -> Vec<String> {
             let bytes = memory.actor().read(path).unwrap_or_default();
             let launches = bytes.split(|byte| *byte == b'\n').filter_map(Launch::read);

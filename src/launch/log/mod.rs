@@ -17,9 +17,9 @@ use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::AgentKind;
 use crate::system::env::Env;
 
-/// Time span in which a launch counts.
+/// Time span in which launches count towards a limit.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// Maximum resumes of one session in that time, and of all together: JidoCode's own limits.
+/// Maximum resumes of one session within [`WINDOW`], and of all sessions: JidoCode's own limits.
 const MAX_OF_ONE: usize = 5;
 const MAX_IN_ALL: usize = 20;
 
@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
     let mut launches = Vec::new();
     file.lines_backward(|line, _| {
-        // Skips lines that were cut off, or that only a newer version can read.
+        // Skips torn lines, and lines that only a newer version can read.
         launches.extend(Launch::read(line));
         launches.len() > MAX_IN_ALL
     })?;
@@ -104,9 +104,9 @@ pub(crate) fn remotes(path: &Path) -> Result<HashMap<PathBuf, String>, PathError
 pub(crate) struct TooMany {
     /// Number of launches in the last minute.
     pub count: usize,
-    /// Set if all of them were of this session.
+    /// Set if all of these launches were of this session.
     pub of_one: bool,
-    /// The time until the next one is allowed, in full seconds.
+    /// The time until the next launch is allowed, in full seconds.
     pub wait: Duration,
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn limit(launches: &[Launch], agent: AgentKind, id: &str, now: Timest
         ages
     };
     let too_many = |ages: &[SignedDuration], most: usize, of_one| {
-        // One more is allowed once the oldest of the newest `most` has left the window.
+        // The next launch is allowed when the oldest of the newest `most` is older than the window.
         let oldest = ages.get(most - 1)?;
         let wait = WINDOW.saturating_sub(*oldest).unsigned_abs();
         let wait = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));

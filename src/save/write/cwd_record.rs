@@ -100,7 +100,7 @@ fn path(disk: &dyn Disk, project: &Path, session_id: &str) -> Result<PathBuf, Pa
     let mut path = project.to_owned();
     for name in DIRS {
         path.push(name);
-        let look = disk::open_parent(disk, &path).and_then(|(dir, name)| disk.look((&dir, &name)));
+        let look = disk::open_parent(disk, &path).and_then(|(dir, name)| disk.read_metadata((&dir, &name)));
         if look.is_ok_and(|look| look.kind == fsio::EntryKind::Symlink) {
             let why = io::Error::other("it is a symbolic link, which is not followed");
             return Err(PathError::new("enter", &path, why));

@@ -78,7 +78,7 @@ fn disk(old: Option<(&str, &str)>) -> Memory {
         actor.make_dirs(dir);
     }
     if let Some((path, text)) = old {
-        actor.put(path, text);
+        actor.save_file(path, text);
     }
     memory.settle();
     memory
@@ -89,15 +89,15 @@ fn check(name: &str, file: &str, old: Option<&str>, run: fn(&Memory) -> anyhow::
     let start = disk(old.map(|text| (file, text)));
     let whole = start.fork();
     run(&whole).expect("a run without faults");
-    let (was, wanted) = (start.actor().read(file), whole.actor().read(file));
+    let (was, requested) = (start.actor().read(file), whole.actor().read(file));
     let schedules = with_every_fault(&start, run, |left| {
         let is = left.memory.actor().read(file);
-        if is != wanted && (is != was || left.answer.is_some()) {
+        if is != requested && (is != was || left.answer.is_some()) {
             return Err(format!("{name}: {:?} was answered, and there is {is:?}", left.answer));
         }
         run(&left.memory).map_err(|error| format!("{name}: the next run fails: {error:#}"))?;
         let later = left.memory.actor().read(file);
-        if later == wanted { Ok(()) } else { Err(format!("{name}: the next run leaves {later:?}")) }
+        if later == requested { Ok(()) } else { Err(format!("{name}: the next run leaves {later:?}")) }
     });
     assert!(schedules > 50, "{name}: only {schedules} schedules");
 }

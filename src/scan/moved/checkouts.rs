@@ -1,4 +1,4 @@
-//! The git checkouts that sessions worked in, and a search among them for the repository of a missing directory.
+//! The git checkouts in which sessions worked, and a search among them for the repository of a missing directory.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ const MAX_PACKS: usize = 100_000;
 /// levels.
 const MAX_NEAR: usize = 16_384;
 const MAX_DEPTH: usize = 3;
-/// Maximum directories of which only the last name is the same.
+/// Maximum number of candidates that share only the last path component.
 const MAX_ALIKE: usize = 5;
 
 /// The git checkouts around known directories, looked up once for any number of missing directories.
@@ -33,7 +33,7 @@ pub(crate) struct Checkouts {
     by_dir: BTreeMap<PathBuf, Rc<Checkout>>,
     /// Other checkouts that a missing directory refers to, each read once.
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
-    /// The directories that are known, and exist.
+    /// The known directories that exist.
     known: BTreeSet<PathBuf>,
     /// The home directory.
     home: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct Checkouts {
     near: RefCell<BTreeMap<PathBuf, Rc<Vec<PathBuf>>>>,
     /// The directories below those of sessions outside of the home.
     near_known: OnceCell<Vec<PathBuf>>,
-    /// The checkouts among these.
+    /// The checkouts among the directories near a directory.
     checkouts_near: RefCell<BTreeMap<PathBuf, NearCheckouts>>,
     /// Number of packs that may still be read.
     left: Cell<usize>,
@@ -58,17 +58,22 @@ struct Checkout {
 }
 
 impl Checkout {
-    fn of(repository: &Path) -> Self {
-        Self { worktrees: Worktrees::of(repository), remote: remote_of(repository), objects: Objects::of(repository) }
+    fn read_repository(repository: &Path) -> Self {
+        Self {
+            worktrees: Worktrees::read_checkout(repository),
+            remote: remote_of(repository),
+            objects: Objects::in_checkout(repository),
+        }
     }
 }
 
 impl Checkouts {
     /// Finds the checkouts around the directories that sessions record; others are searched for by name below `home`.
-    pub(crate) fn of<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
+    pub(crate) fn find_near<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
-        let by_dir = repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::of(&dir)))).collect();
+        let by_dir =
+            repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::read_repository(&dir)))).collect();
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
@@ -83,7 +88,7 @@ impl Checkouts {
         let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
         let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
         let of_alike: Vec<_> = of_alike.iter().map(|dir| (dir, self.checkout(dir))).collect();
-        // A directory missing from a checkout that still exists has not moved with that checkout.
+        // A directory that is missing in an existing checkout was not moved with that checkout.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
@@ -91,7 +96,7 @@ impl Checkouts {
             let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
-        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has(gone)) {
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
         }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
@@ -109,7 +114,7 @@ impl Checkouts {
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Root);
         }
-        // The first missing name, with everything below it.
+        // The first missing component, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
@@ -117,7 +122,7 @@ impl Checkouts {
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(&mut found, dir, MoveClue::NamedAndKnown);
             }
-            // A home at the root, as in some containers, has the whole disk below it.
+            // If the home is the root, as in some containers, it contains the whole disk.
             let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
             let home = Some(&*self.home).filter(|home| is_searched(home));
             for (around, why) in [(parent, MoveClue::Named), (home, MoveClue::NamedAtHome)] {
@@ -149,9 +154,9 @@ impl Checkouts {
 }
 
 impl Checkouts {
-    /// Finds the directories with the last name of a missing one, in any capitals: those of other sessions, and those near
-    /// them, near the old place and in the home. The most common names at the end come first, then those whose repository has a
-    /// recorded branch.
+    /// Finds the directories with the last name of a missing one, ignoring case: those of other sessions, and those
+    /// near them, near the old place and in the home. Those with the most common names at the end come first, then
+    /// those whose repository has a recorded branch.
     fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, MoveClue)> {
         let Some(name) = recorded::file_name(gone) else { return Vec::new() };
         let has_name = |dir: &&PathBuf| {
@@ -181,15 +186,15 @@ impl Checkouts {
     /// Lists the directories below those of sessions outside of the home, up to some thousand entries in all.
     fn near_known(&self) -> &[PathBuf] {
         self.near_known.get_or_init(|| {
-            // Anything may be below /tmp or /usr.
+            // Directories such as /tmp and /usr contain unrelated data.
             let is_own = |dir: &&PathBuf| dir.ancestors().nth(2).is_some() && !dir.starts_with(&self.home);
             let outside = self.known.iter().filter(is_own);
             list_near(outside.cloned().collect())
         })
     }
 
-    /// Finds the lost git worktree that a missing directory was, or was part of; `branch` is the last one that a
-    /// session worked on there. Returns the reason if it cannot be recreated.
+    /// Finds the lost git worktree that a missing directory was, or was part of; `branch` is the last one on which a
+    /// session worked there. Returns the reason if it cannot be recreated.
     pub(crate) fn lost_worktree(
         &self,
         gone: &Path,
@@ -211,7 +216,7 @@ impl Checkouts {
     fn checkout(&self, dir: &Path) -> Rc<Checkout> {
         let read = || {
             let mut others = self.others.borrow_mut();
-            Rc::clone(others.entry(dir.to_owned()).or_insert_with(|| Rc::new(Checkout::of(dir))))
+            Rc::clone(others.entry(dir.to_owned()).or_insert_with(|| Rc::new(Checkout::read_repository(dir))))
         };
         self.by_dir.get(dir).map_or_else(read, Rc::clone)
     }
@@ -248,7 +253,7 @@ fn add(found: &mut Vec<Instead>, dir: &Path, why: MoveClue) {
     }
 }
 
-/// Counts the names at the end of two paths that are the same but for capitals.
+/// Counts the names at the end of two paths that are equal, ignoring case.
 fn common_names(a: &Path, b: &Path) -> usize {
     let names = a.iter().rev().zip(b.iter().rev());
     names.take_while(|(a, b)| a.len() == b.len() && a.eq_ignore_ascii_case(b)).count()
@@ -256,13 +261,13 @@ fn common_names(a: &Path, b: &Path) -> usize {
 
 /// Lists the directories below others, level by level.
 ///
-/// `walkdir` opens a directory before it can be skipped, and would wait for one that does not answer.
+/// `walkdir` opens a directory before it can be skipped, and would block on one that does not answer.
 fn list_near(mut level: Vec<PathBuf>) -> Vec<PathBuf> {
     let (mut found, mut left) = (Vec::new(), MAX_NEAR);
     for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
         for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {
-            // Hidden directories, and those that tools create, hold no work of a user.
+            // Hidden directories, and those that tools create, contain no work of a user.
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             if name.starts_with(b".") || name == b"node_modules" || name == b"target" {

@@ -1,4 +1,4 @@
-//! Searches the disk for the new place of a missing launch directory, and never guesses.
+//! Searches the disk for the new place of a missing launch directory; every proposal has evidence.
 
 mod checkouts;
 #[cfg(test)]
@@ -15,25 +15,25 @@ use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
 
-/// A place to start instead, and the evidence for it.
+/// A possible launch directory, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instead {
-    /// The directory, which exists.
+    /// The directory; it exists.
     pub dir: PathBuf,
     /// Relation to the missing directory.
     pub why: MoveClue,
 }
 
-/// Relation of a place to a missing directory, the strongest first.
+/// Relation of a directory to the missing one, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MoveClue {
-    /// Git lists it as the main checkout of that worktree.
+    /// git lists it as the main checkout of the missing worktree.
     MainCheckout,
-    /// It has a commit that the repository there had.
+    /// It has a commit that the missing repository had.
     Commit,
-    /// It has the remote that the repository there had.
+    /// It has the remote that the missing repository had.
     Remote,
-    /// It has the first commit of the repository there, as does every fork.
+    /// It has the first commit of the missing repository, as every fork does.
     Root,
     /// It has the same name, and another session worked in it.
     NamedAndKnown,
@@ -41,20 +41,20 @@ pub(crate) enum MoveClue {
     Named,
     /// It has the same name, and is below the home directory.
     NamedAtHome,
-    /// Its last name is the same but for capitals, and its repository has a branch that a session worked on.
+    /// Its last name is the same, ignoring case, and its repository has a branch on which a session worked.
     AlikeWithBranch,
-    /// Its last name is the same but for capitals, and another session worked in it.
+    /// Its last name is the same, ignoring case, and another session worked in it.
     AlikeAndKnown,
-    /// Its last name is the same but for capitals.
+    /// Its last name is the same, ignoring case.
     Alike,
     /// It is the checkout around the missing directory.
     Around,
-    /// It is the remaining part of the path.
+    /// It is the nearest existing directory above the missing one.
     Parent,
 }
 
 impl MoveClue {
-    /// Describes the relation to a user.
+    /// Describes the relation for users.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::MainCheckout => "the main checkout of that worktree",
@@ -74,18 +74,18 @@ impl MoveClue {
         }
     }
 
-    /// Returns whether the candidate may be the missing directory, and not only its parent or repository.
+    /// Returns whether the candidate may be the missing directory itself, instead of its parent or repository.
     pub(crate) fn may_be_it(self) -> bool {
         self < Self::Around
     }
 
-    /// Returns whether the place has the same work, and is not only near.
+    /// Returns whether the candidate has the same work, instead of being only near.
     pub(crate) fn is_same_work(self) -> bool {
         self <= Self::Root
     }
 }
 
-/// Maximum sessions that are asked for the repository in which they started, and maximum answers.
+/// Maximum number of sessions from which the repository of their start is read, and maximum number of results.
 const MAX_ASKED: usize = 64;
 const MAX_ANSWERS: usize = 4;
 
@@ -95,7 +95,7 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
     let mut had = Repository::new(remote);
     let began_here = sessions.filter(|session| {
         let began = session.copy().start_dir.as_ref().map(|began| &*began.value);
-        // A session may have worked in another repository than the one that it started in.
+        // A session may have worked in another repository than at its start.
         began.is_some() && began == session.launch_dir()
     });
     let began_here: Vec<&Session> = began_here.take(MAX_ASKED).collect();
@@ -109,10 +109,10 @@ pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<
     had
 }
 
-/// Returns the place to which the sessions of a directory can go, if there is just one: a checkout of the same
-/// repository, or a directory of the same name. Among several clones, the one with the old name is chosen. If several
-/// names at the end of the path are missing, the directory may have been inside the checkout, so its name must be the
-/// same, too. A directory with only the same last name may be any other.
+/// Returns the directory to which the sessions of a missing one can be moved, if there is just one candidate: a
+/// checkout of the same repository, or a directory of the same name. Among several clones, the one with the old name is
+/// chosen. If several components at the end of the path are missing, the directory may have been inside the checkout,
+/// so its name must be the same, too. Only the same last component is not enough.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = recorded::file_name(gone);
     let only = |fits: &dyn Fn(&Instead) -> bool| {

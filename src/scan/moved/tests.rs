@@ -14,7 +14,7 @@ fn deleted_worktree_suggests_its_main_checkout() {
     let gitdir = format!("{}\n", worktree.join(".git").display());
     std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
 
-    let known = Checkouts::of([repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
+    let known = Checkouts::find_near([repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
     let dirs = |gone: &Path| -> Vec<PathBuf> {
         known.instead_of(gone, &Repository::default()).into_iter().map(|found| found.dir).collect()
     };
@@ -31,7 +31,7 @@ fn moved_directory_is_found_nearby_or_among_known() {
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
     let known = root.join("else/app/src");
-    let checkouts = Checkouts::of([known.as_path()].into_iter(), Path::new("/no/home"));
+    let checkouts = Checkouts::find_near([known.as_path()].into_iter(), Path::new("/no/home"));
     let found = checkouts.instead_of(&root.join("work/app/src"), &Repository::default());
     let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
     let work = root.join("work");
@@ -55,7 +55,7 @@ fn moved_checkout_is_found_by_its_remote() {
         std::fs::write(repository.join(".git/config"), config).expect("a file");
     }
     assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
-    let known = Checkouts::of([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
     let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
     let found = known.instead_of(Path::new("/no/such/place"), &had);
     assert_eq!(found, [Instead { dir: moved, why: MoveClue::Remote }]);
@@ -70,7 +70,7 @@ fn renamed_checkout_is_found_by_commit() {
     std::fs::create_dir_all(renamed.join(".git/objects/ab")).expect("a directory");
     std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
-    let known = Checkouts::of([other.as_path()].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near([other.as_path()].into_iter(), Path::new("/no/home"));
     assert_eq!(best(&known.instead_of(&gone, &had), &gone), None);
     had.add_commit(&commit);
     assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(renamed));
@@ -105,7 +105,7 @@ fn a_fork_is_not_a_candidate() {
     let mut had = Repository::new(Some("me/x".to_owned()));
     had.add_commit(&"ab".repeat(20));
     had.add_root(&"ab".repeat(20));
-    let known = Checkouts::of([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
     let gone = dir.path().join("old/packages/api");
     let found = known.instead_of(&gone, &had);
     assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: MoveClue::Remote });
@@ -123,7 +123,7 @@ fn moved_directory_is_found_below_home() {
         std::fs::create_dir_all(home.join(made)).expect("a directory");
     }
     let found = |home: &Path| {
-        let checkouts = Checkouts::of(std::iter::empty(), home);
+        let checkouts = Checkouts::find_near(std::iter::empty(), home);
         checkouts.instead_of(&dir.path().join("work/plain"), &Repository::default())
     };
     let at_home = Instead { dir: home.join("code/plain"), why: MoveClue::NamedAtHome };
@@ -140,7 +140,7 @@ fn directory_name_alone_gives_only_candidates() {
     for made in ["home/code/shop", "home/x/y/Shop", "home/a/b/c/shop", "home/code/other", "disk/work/deep/shop"] {
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
-    let checkouts = Checkouts::of([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
+    let checkouts = Checkouts::find_near([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
     let found = |gone: &str| checkouts.instead_of(Path::new(gone), &Repository::default());
     let instead = |dir: PathBuf, why| Instead { dir, why };
     let shop = instead(home.join("code/shop"), MoveClue::AlikeAndKnown);
@@ -172,7 +172,7 @@ fn candidate_with_a_recorded_branch_is_first_and_never_best() {
     }
     std::fs::write(home.join("a/shop/.git/refs/heads/fix/login"), "").expect("a file");
     let gone = Path::new("/workspaces/shop");
-    let checkouts = Checkouts::of([home.join("c/shop").as_path()].into_iter(), &home);
+    let checkouts = Checkouts::find_near([home.join("c/shop").as_path()].into_iter(), &home);
     let found = |branch: &str| {
         let mut had = Repository::default();
         had.add_branch(branch);
@@ -209,7 +209,7 @@ fn candidate_with_the_recorded_commit_is_first() {
     std::fs::write(home.join("a/shop/.git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
     had.add_commit(&"ab".repeat(20));
-    let checkouts = Checkouts::of([home.join("b/shop").as_path()].into_iter(), &home);
+    let checkouts = Checkouts::find_near([home.join("b/shop").as_path()].into_iter(), &home);
     let found = checkouts.instead_of(Path::new("/workspaces/shop"), &had);
     let whys: Vec<MoveClue> = found.iter().map(|instead| instead.why).collect();
     assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![MoveClue::Commit, MoveClue::AlikeAndKnown]));

@@ -1,4 +1,4 @@
-//! Words that are near to one in the bytes of a transcript.
+//! Finds words that are similar to a word, in the bytes of a transcript.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ const SHORTEST: usize = 4;
 /// Length of an escape in JSON that is directly before a word, such as `u00e4`.
 const ESCAPE: usize = 5;
 
-/// A filter for words that are near to one of ASCII.
+/// A filter for words that are similar to an ASCII word.
 #[derive(Debug)]
 pub(super) struct NearWord {
     word: String,
@@ -18,23 +18,24 @@ pub(super) struct NearWord {
 }
 
 impl NearWord {
-    /// Makes the filter for a word; `None` unless it is ASCII, because any other may be escaped in many ways.
-    pub(super) fn of(word: &str) -> Option<Self> {
+    /// Creates the filter for a word; `None` unless it is ASCII, because any other word may be escaped in many ways.
+    pub(super) fn from_word(word: &str) -> Option<Self> {
         let is_possible = has_near(word) && word.is_ascii();
         is_possible.then(|| Self { word: word.to_owned(), letters: letters(word.as_bytes()) })
     }
 
-    /// Returns pieces of the word; each near word has at least one of them as it is.
+    /// Returns pieces of the word; each similar word contains at least one of them.
     ///
-    /// The word is cut into one piece more than the slips that a near word may have, so each slip changes one piece and one is
-    /// left, unless two letters changed places across a cut. Another piece has these letters in that order.
+    /// The word is cut into one piece more than the typing errors that a similar word may have. Each error changes one
+    /// piece, so one piece is unchanged, unless two letters were swapped across a cut. An additional piece has these
+    /// letters in that order.
     pub(super) fn pieces(&self) -> Vec<Vec<u8>> {
         let word = self.word.as_bytes();
         let cuts = cuts(word.len(), most_slips(&self.word) + 1);
         let mut pieces: Vec<Vec<u8>> = cuts.iter().map(|cut| word[cut.clone()].to_vec()).collect();
         for (at, pair) in cuts.windows(2).enumerate() {
             let cut = pair[1].start;
-            // The letters at the other cuts may have changed places, too.
+            // The letters at the other cuts may be swapped, too.
             let start = pair[0].start + usize::from(at > 0);
             let end = pair[1].end - usize::from(at + 2 < cuts.len());
             let mut swapped = word.to_vec();
@@ -44,7 +45,7 @@ impl NearWord {
         pieces
     }
 
-    /// Returns whether letters and digits of ASCII at a place have a near word. Names of JSON members have none.
+    /// Returns whether the ASCII letters and digits at a position are a similar word. Names of JSON members are not.
     pub(super) fn is_near(&self, bytes: &[u8], token: &Range<usize>) -> bool {
         // A letter after a backslash is part of an escape, such as that of a line break.
         let is_escape = token.start > 0 && bytes[token.start - 1] == b'\\';
@@ -53,7 +54,7 @@ impl NearWord {
             _ => usize::from(is_escape),
         };
         let word = &bytes[(token.start + escape).min(token.end)..token.end];
-        // A slip removes at most one letter.
+        // A typing error removes at most one letter.
         let missing = (self.letters & !letters(word)).count_ones() as usize;
         if missing > most_slips(&self.word) || bytes[token.end..].starts_with(b"\":") {
             return false;
@@ -64,12 +65,12 @@ impl NearWord {
     }
 }
 
-/// Returns whether words near to a word are searched for.
+/// Returns whether words similar to a word are searched for.
 pub(super) fn has_near(word: &str) -> bool {
     word.chars().count() >= SHORTEST
 }
 
-/// Returns the letters and digits of ASCII around a place.
+/// Returns the ASCII letters and digits around a position.
 pub(super) fn token_at(bytes: &[u8], at: usize) -> Range<usize> {
     let is_in_word = |byte: &&u8| byte.is_ascii_alphanumeric();
     let before = bytes[..at].iter().rev().take_while(is_in_word).count();

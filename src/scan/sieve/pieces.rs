@@ -1,4 +1,4 @@
-//! Searches bytes for the words of a search and for words near to them, all at once.
+//! Searches bytes for the words of a search and for similar words, in one pass.
 
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
@@ -10,7 +10,7 @@ use crate::system::fsio::Buffer;
 
 /// Beginning of an escape, such as `\u00e9`.
 const ESCAPE: &[u8] = b"\\u";
-/// First digits of an escape. With one of them, the beginning is as long as a piece, which is faster than two bytes.
+/// First digits of an escape. With one of them, the pattern is as long as a piece, which is faster than two bytes.
 const DIGITS: &[u8] = b"0123456789abcdef";
 /// This bit is set in small letters and in digits, so that capitals with it are small letters.
 const SMALL: u8 = 0x20;
@@ -20,7 +20,7 @@ const SMALL: u8 = 0x20;
 pub(super) struct Pieces {
     /// Pieces of the words.
     words: PieceGroup,
-    /// Pieces of the words and of near words.
+    /// Pieces of the words and of similar words.
     all: PieceGroup,
     near: Vec<Option<NearWord>>,
 }
@@ -44,9 +44,9 @@ struct SievePiece {
 enum Meaning {
     /// A run of letters that a word has: the number of the word, the run, and the start of the piece in it.
     Word(usize, Vec<u8>, usize),
-    /// A word may be near to it.
+    /// A part of a word that may be similar.
     Near,
-    /// A letter may be escaped.
+    /// An escape, which may be a letter.
     Escape,
 }
 
@@ -55,18 +55,18 @@ enum Meaning {
 pub(super) struct Has {
     pub words: u32,
     pub near: u32,
-    /// Set if any word may be there: a letter is escaped, or has an accent.
+    /// Set if any word may occur: a letter is escaped, or has an accent.
     pub anything: bool,
 }
 
 /// The words that are searched for; bit 0 is the first word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SieveWords {
-    /// Words that end the search, any of them.
+    /// The words that end the search when all are found.
     pub words: u32,
-    /// Words among these that must be found to end the search.
+    /// The words among these that must be found to end the search.
     pub unseen: u32,
-    /// Words to which another one may be near.
+    /// The words to which a similar one may occur.
     pub near: u32,
 }
 
@@ -79,20 +79,21 @@ impl SieveWords {
 
 impl Pieces {
     /// Makes the automaton; `None` if bytes exclude nothing.
-    pub(super) fn of(words: &SearchWords) -> Option<Self> {
+    pub(super) fn from_words(words: &SearchWords) -> Option<Self> {
         let probes: Option<Vec<Probe>> = words.terms.iter().map(Probe::for_term).collect();
-        // Every message may have a word that must not be there. A mask has a bit for each word.
+        // With an excluded word, every message must be read. A mask has a bit for each word.
         let probes = probes.filter(|_| !words.has_excluded() && words.terms.len() <= MOST)?;
         let piece = |(term, probe): (usize, Probe)| {
             let (run, piece) = probe.into_parts();
             SievePiece { bytes: run[piece.clone()].to_vec(), meaning: Meaning::Word(term, run, piece.start) }
         };
         let own: Vec<SievePiece> = probes.into_iter().enumerate().map(piece).collect();
-        let near: Vec<Option<NearWord>> = words.terms.iter().map(|term| term.word().and_then(NearWord::of)).collect();
+        let near: Vec<Option<NearWord>> =
+            words.terms.iter().map(|term| term.word().and_then(NearWord::from_word)).collect();
         let pieces = near.iter().flatten().flat_map(NearWord::pieces);
         let pieces = pieces.map(|piece| SievePiece { bytes: piece[rarest(&piece)].to_vec(), meaning: Meaning::Near });
         let all = own.iter().cloned().chain(pieces).collect();
-        Some(Self { words: PieceGroup::of(own)?, all: PieceGroup::of(all)?, near })
+        Some(Self { words: PieceGroup::from_pieces(own)?, all: PieceGroup::from_pieces(all)?, near })
     }
 
     /// Returns the length of the longest run of letters that a word has.
@@ -104,22 +105,22 @@ impl Pieces {
         runs.max().unwrap_or(0)
     }
 
-    /// Returns whether words near to a word are found.
+    /// Returns whether words similar to a word are found.
     pub(super) fn finds_near(&self, term: usize) -> bool {
         self.near[term].is_some()
     }
 
     /// Searches bytes until all requested words are found.
-    pub(super) fn search(&self, bytes: &[u8], wanted: SieveWords) -> Has {
+    pub(super) fn search(&self, bytes: &[u8], requested: SieveWords) -> Has {
         let (mut small, mut any) = (Buffer::new(bytes.len()), 0);
         for (small, byte) in small.iter_mut().zip(bytes) {
             *small = byte | SMALL;
             any |= byte;
         }
         let mut has = Has { anything: !any.is_ascii() && has_accents(bytes), ..Has::default() };
-        let PieceGroup { pieces, automaton } = if wanted.near == 0 { &self.words } else { &self.all };
+        let PieceGroup { pieces, automaton } = if requested.near == 0 { &self.words } else { &self.all };
         let (mut from, mut looked_up_to) = (0, 0);
-        while !wanted.is_met(has) {
+        while !requested.is_met(has) {
             let Some(at) = automaton.find(&small, from) else { break };
             // Other pieces may begin at the same place, or inside of this one.
             from = at + 1;
@@ -128,14 +129,14 @@ impl Pieces {
                     Meaning::Word(term, run, start) => {
                         let found = at.checked_sub(*start).and_then(|at| bytes.get(at..at + run.len()));
                         let is_there = found.is_some_and(|found| found.eq_ignore_ascii_case(run));
-                        has.words |= u32::from(is_there) << term & wanted.words;
+                        has.words |= u32::from(is_there) << term & requested.words;
                     }
                     Meaning::Near if at >= looked_up_to => {
                         let token = token_at(bytes, at);
                         let is_near =
                             |word: &Option<NearWord>| word.as_ref().is_some_and(|word| word.is_near(bytes, &token));
                         for (term, _) in self.near.iter().enumerate().filter(|(_, word)| is_near(word)) {
-                            has.near |= 1 << term & wanted.near;
+                            has.near |= 1 << term & requested.near;
                         }
                         looked_up_to = token.end;
                     }
@@ -150,7 +151,7 @@ impl Pieces {
 
 impl PieceGroup {
     /// Adds the pieces that find escapes; `None` if there are too many pieces.
-    fn of(mut pieces: Vec<SievePiece>) -> Option<Self> {
+    fn from_pieces(mut pieces: Vec<SievePiece>) -> Option<Self> {
         let escape = |end: &[u8]| {
             let bytes = [ESCAPE, end].concat().iter().map(|byte| byte | SMALL).collect();
             SievePiece { bytes, meaning: Meaning::Escape }
@@ -160,7 +161,7 @@ impl PieceGroup {
         } else {
             pieces.extend(DIGITS.chunks(1).map(escape));
         }
-        let automaton = Automaton::of(&pieces)?;
+        let automaton = Automaton::from_group(&pieces)?;
         Some(Self { pieces, automaton })
     }
 }
@@ -174,7 +175,7 @@ enum Automaton {
 }
 
 impl Automaton {
-    fn of(pieces: &[SievePiece]) -> Option<Self> {
+    fn from_group(pieces: &[SievePiece]) -> Option<Self> {
         let bytes = || pieces.iter().map(|piece| &piece.bytes);
         let packed = Searcher::new(bytes()).map(Self::Packed);
         let any = || AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(bytes());
@@ -200,8 +201,8 @@ mod tests {
 
     fn near(word: &str, bytes: &str) -> bool {
         let words = SearchWords::parse(&[word.to_owned()]);
-        let wanted = SieveWords { near: 1, ..SieveWords::default() };
-        let has = Pieces::of(&words).expect("pieces").search(bytes.as_bytes(), wanted);
+        let requested = SieveWords { near: 1, ..SieveWords::default() };
+        let has = Pieces::from_words(&words).expect("pieces").search(bytes.as_bytes(), requested);
         has.near == 1 || has.anything
     }
 
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn all_words_are_found_in_one_pass() {
         let words = SearchWords::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
-        let pieces = Pieces::of(&words).expect("pieces");
+        let pieces = Pieces::from_words(&words).expect("pieces");
         let search =
             |text: &str, unseen| pieces.search(text.as_bytes(), SieveWords { words: 0b1111, unseen, near: 0b1000 });
         assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
@@ -243,14 +244,14 @@ mod tests {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
         let texts: Vec<String> = pairs.take(MOST + 1).collect();
-        assert!(Pieces::of(&SearchWords::parse(&texts)).is_none(), "a mask has 32 bits");
+        assert!(Pieces::from_words(&SearchWords::parse(&texts)).is_none(), "a mask has 32 bits");
         let texts = &texts[..MOST];
         let words = SearchWords::parse(texts);
-        let pieces = Pieces::of(&words).expect("pieces");
+        let pieces = Pieces::from_words(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
-            let wanted = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
-            assert_eq!(pieces.search(text.as_bytes(), wanted).words, 1 << term, "{text}");
+            let requested = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
+            assert_eq!(pieces.search(text.as_bytes(), requested).words, 1 << term, "{text}");
         }
     }
 

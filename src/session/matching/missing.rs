@@ -52,7 +52,7 @@ impl Query {
         Some(unmatched.near(near.map(str::to_owned)))
     }
 
-    /// Returns the times since and before which a session must have been active.
+    /// Returns the limits on the time of activity: since and before.
     pub(crate) fn times(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         (self.since, self.before)
     }

@@ -49,7 +49,7 @@ pub(crate) enum MatchField {
 
 impl Quality {
     /// Returns the quality of a match with this weight.
-    pub(crate) fn of(weight: f32) -> Self {
+    pub(crate) fn from_weight(weight: f32) -> Self {
         match weight {
             weight if weight >= terms::WORD => Self::Whole,
             weight if weight >= terms::PREFIX => Self::Form,
@@ -80,7 +80,7 @@ impl ComparedText {
 #[derive(Clone, Debug)]
 pub(crate) struct MatchedTexts {
     agent: AgentKind,
-    /// In addition to `agent`, those whose pointers name the session.
+    /// The agent, and those whose pointers name the session.
     agents: Vec<AgentKind>,
     active_at: Option<Timestamp>,
     title: ComparedText,
@@ -103,7 +103,7 @@ pub(crate) struct MatchedTexts {
 
 impl MatchedTexts {
     /// Collects the texts. Title and directory are given as displayed, so that hits can be highlighted in them.
-    pub(crate) fn of(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
+    pub(crate) fn from_session(session: &Session, title: &str, dir: &str, marks: &[String]) -> Self {
         let copy = session.copy();
         let prompt = copy.first_prompt.as_ref().map(|prompt| &*prompt.value).unwrap_or_default();
         let mut prompt: String = prompt.chars().take(PROMPT).collect();
@@ -180,7 +180,7 @@ impl Word {
     fn quality_in(&self, text: &ComparedText) -> Option<Quality> {
         let weight = self.any_form.weight_in(&text.text, &text.folded);
         let is_part = || self.part.find(text.folded.as_bytes()).is_some();
-        weight.map(Quality::of).or_else(|| is_part().then_some(Quality::Part))
+        weight.map(Quality::from_weight).or_else(|| is_part().then_some(Quality::Part))
     }
 
     /// Returns the rank of the best match in a session.
@@ -188,10 +188,11 @@ impl Word {
         let named = subject.named().into_iter().filter_map(|text| self.quality_in(text)).min();
         let named = if self.begins(&subject.id) { Some(Quality::Whole) } else { named };
         let named = named.map(|quality| MatchRank { quality, place: MatchField::Named });
-        let said = || self.quality_in(&subject.prompt).map(|quality| MatchRank { quality, place: MatchField::Said });
+        let in_prompt =
+            || self.quality_in(&subject.prompt).map(|quality| MatchRank { quality, place: MatchField::Said });
         match named {
             Some(MatchRank { quality: Quality::Whole, .. }) => named,
-            _ => named.into_iter().chain(said()).min(),
+            _ => named.into_iter().chain(in_prompt()).min(),
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Query {
     pub(super) dirs: Vec<String>,
     pub(super) since: Option<Timestamp>,
     pub(super) before: Option<Timestamp>,
-    /// Names of marks, as returned by [`marks::names`].
+    /// Names of marks, as returned by [`marks::name`].
     pub(super) marks: Vec<String>,
     pub(super) tags: Vec<String>,
     /// Titles, folded.
@@ -128,12 +128,12 @@ impl Query {
         self.words().map(str::to_owned).chain(excluded).collect()
     }
 
-    /// Returns whether every session matches.
+    /// Returns whether the query matches every session.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty() && self.excluded.is_empty() && !self.has_filters()
     }
 
-    /// Returns whether it only excludes sessions.
+    /// Returns whether the query only excludes sessions.
     pub(crate) fn only_excludes(&self) -> bool {
         self.words.is_empty() && !self.excluded.is_empty() && !self.has_filters()
     }
@@ -145,12 +145,12 @@ impl Query {
         has_times || self.agents.is_some() || has_texts || has_others || self.has_labels()
     }
 
-    /// Returns whether sessions are filtered by their marks or tags.
+    /// Returns whether the query filters by marks or tags.
     pub(crate) fn has_labels(&self) -> bool {
         !self.marks.is_empty() || !self.tags.is_empty() || self.not.iter().any(Self::has_labels)
     }
 
-    /// Returns whether sessions are filtered by a mark.
+    /// Returns whether the query filters by this mark.
     pub(crate) fn asks_for(&self, mark: Mark) -> bool {
         let name = marks::name(mark.word());
         self.marks.iter().any(|typed| name.starts_with(typed.as_str())) || self.not.iter().any(|not| not.asks_for(mark))
@@ -161,7 +161,7 @@ impl Query {
         Self { most_messages: most, ..self }
     }
 
-    /// Returns whether it asks for a kind of session that is hidden by default, such as `is:closed`.
+    /// Returns whether the query asks for a kind of session that is hidden by default, such as `is:closed`.
     pub(crate) fn asks_for_hidden(&self) -> bool {
         let hidden = |mark: &&Mark| matches!(mark, Mark::Kind(kind) if !kind.is_listed());
         Mark::ALL.iter().filter(hidden).any(|mark| self.marks.contains(&marks::name(mark.word())))

@@ -9,7 +9,12 @@ fn subject(title: &str, dir: &str, prompt: &str) -> MatchedTexts {
     copy.first_prompt = Some(Fact::new(prompt.to_owned(), "t"));
     copy.launch_dir = Some(Fact::new(std::path::Path::new(dir), "t"));
     copy.active_at = Some(Fact::new("2026-03-01T12:00:00Z".parse::<Timestamp>().expect("a time"), "t"));
-    MatchedTexts::of(&session(vec![copy]), title, dir, &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()])
+    MatchedTexts::from_session(
+        &session(vec![copy]),
+        title,
+        dir,
+        &[Health::MissingDirectory.mark().to_owned(), "exec".to_owned()],
+    )
 }
 
 fn query(text: &str) -> Query {
@@ -133,7 +138,7 @@ fn message_limit_needs_known_counts() {
     let counted = |prompts, replies| {
         let mut copy = copy("5d1f2e8a-aaaa");
         (copy.prompts, copy.replies) = (prompts, replies);
-        few.lets_pass(&MatchedTexts::of(&session(vec![copy]), "", "", &[]))
+        few.lets_pass(&MatchedTexts::from_session(&session(vec![copy]), "", "", &[]))
     };
     assert!(counted(Some(1), Some(1)) && !counted(Some(1), Some(2)) && !counted(None, None));
 }

@@ -14,15 +14,15 @@ use crate::session::{AgentKind, Kin, Session, SessionCopy};
 pub(crate) struct Filter {
     /// Only these agents; all agents if empty.
     pub agents: Vec<AgentKind>,
-    /// The requested tags, which `chosen` obeys.
+    /// The requested tags; `chosen` applies them.
     pub tags: Vec<Tag>,
     /// The sessions with the requested tags, marks and titles; `None` without such a filter.
     pub chosen: Option<BTreeSet<(AgentKind, String)>>,
     /// Only sessions with a recorded directory at or below one of these, which are names of one directory.
     pub dirs: Vec<PathBuf>,
-    /// Directories with the same work, which are requested together with those.
+    /// Other directories with the same work as the requested ones.
     pub kin: Vec<(PathBuf, Kin)>,
-    /// Returns whether a path is in a differently spelled directory; `None` compares the spelling only.
+    /// Returns whether a path is in a directory that is spelled differently; `None` to compare the spelling only.
     pub is_respelled: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
@@ -30,7 +30,7 @@ pub(crate) struct Filter {
     pub until: Option<Timestamp>,
     /// Last active before this time.
     pub before: Option<Timestamp>,
-    /// Includes sub-agents, archived and empty sessions.
+    /// Set to include sub-agents, archived and empty sessions.
     pub all: bool,
 }
 
@@ -40,7 +40,7 @@ impl Filter {
         Self { agents: agents.to_vec(), all: true, ..Self::default() }
     }
 
-    /// Returns whether it has conditions other than agents, so that a session must be read to apply it.
+    /// Returns whether the filter has conditions other than agents, so that a session must be read to apply it.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.dirs.is_empty() || self.chosen.is_some() || self.has_times()
     }
@@ -55,13 +55,13 @@ impl Filter {
         self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&(agent, id.to_owned())))
     }
 
-    /// Returns whether it has conditions on times.
+    /// Returns whether the filter has conditions on times.
     pub(crate) fn has_times(&self) -> bool {
         self.since.is_some() || self.until.is_some() || self.before.is_some()
     }
 
-    /// Returns the period in which a session must have been active, if it was active before and after that period: then
-    /// only its records can show it.
+    /// Returns the time range in which a session must have been active, if it was active before and after that range:
+    /// then only its records can show it.
     pub(crate) fn gap(&self, session: &Session) -> Option<(Timestamp, Timestamp)> {
         let (since, until) = self.since.zip(self.until)?;
         let spans = first_time(session)? < since && session.active_at()? >= until;
@@ -83,7 +83,7 @@ impl Filter {
             && self.before.is_none_or(|before| at.is_some_and(|at| at < before))
     }
 
-    /// Returns whether a dangling pointer of this agent is shown, whose session has no known place and time.
+    /// Returns whether a dangling pointer of this agent is shown. The place and time of its session are unknown.
     pub(crate) fn shows_dangling(&self, agent: AgentKind) -> bool {
         self.has_agent(agent) && !self.is_narrow()
     }

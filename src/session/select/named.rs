@@ -22,13 +22,13 @@ pub(crate) enum NameMatch {
     WholeId,
     /// The id starts with the name.
     Id,
-    /// The id of a sub-agent starts with the name: older sub-agents have their parent's whole id as a prefix.
+    /// The id of a sub-agent starts with the name. Older sub-agents have their parent's whole id as a prefix.
     SubagentId,
-    /// The id starts with the name if upper and lower case are the same.
+    /// The id starts with the name, ignoring case.
     IdInOtherCase,
     /// The name is the title.
     Title,
-    /// The title contains the name if upper and lower case are the same.
+    /// The title contains the name, ignoring case.
     PartOfTitle,
 }
 
@@ -50,14 +50,14 @@ impl NameMatch {
 
 impl<'a, K> NameCandidate<'a, K> {
     /// Describes a session that was read. Sub-agents and empty sessions have no title.
-    pub(crate) fn of(key: K, session: &'a Session) -> Self {
+    pub(crate) fn from_session(key: K, session: &'a Session) -> Self {
         let kind = session.copy().kind;
         let title = session.label().filter(|_| kind.is_listed());
         Self { key, id: session.id(), title, is_subagent: kind == SessionKind::Subagent }
     }
 
     /// Describes a session by its place alone.
-    pub(crate) fn at(key: K, place: &'a Located) -> Self {
+    pub(crate) fn from_place(key: K, place: &'a Located) -> Self {
         Self { key, id: &place.id, title: None, is_subagent: place.is_subagent }
     }
 

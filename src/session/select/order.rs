@@ -63,8 +63,8 @@ pub(crate) enum SortRank {
 }
 
 impl SortRank {
-    /// Ranks a session by a key.
-    pub(crate) fn of(session: &Session, key: SortKey) -> Self {
+    /// Returns the rank of a session by a sort key.
+    pub(crate) fn from_session(session: &Session, key: SortKey) -> Self {
         let copy = session.copy();
         let (is_dated, active_at) = session.recency();
         match key {
@@ -81,12 +81,12 @@ impl SortRank {
 }
 
 impl SortRank {
-    /// Ranks by a time, and by whether it is plausible; compact, because there may be very many.
+    /// Returns the rank of a time, and of whether it is plausible; compact, because there may be very many.
     pub(crate) fn when(is_dated: bool, at: Option<Timestamp>) -> Reverse<(bool, Timestamp)> {
         Reverse((is_dated, at.unwrap_or(Timestamp::MIN)))
     }
 
-    /// Returns whether the session comes last in the reverse order, too.
+    /// Returns whether the session stays last in the reverse order.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::Cost(Reverse(None)) | Self::Tokens(Reverse(None)))
     }
@@ -102,16 +102,16 @@ impl SortRank {
 
 /// Sorts sessions; equal ones keep the order of agent and id, so the order is deterministic.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
-    sessions.sort_by_cached_key(|session| SortRank::of(session, key));
+    sessions.sort_by_cached_key(|session| SortRank::from_session(session, key));
     if reverse {
         self::reverse(sessions, key);
     }
 }
 
-/// Reverses the order of sorted sessions; those without a number that is recorded for others stay last.
+/// Reverses the order of sorted sessions. Sessions without the value that others have stay last.
 pub(crate) fn reverse(sessions: &mut [Session], key: SortKey) {
     sessions.reverse();
-    sessions.sort_by_cached_key(|session| SortRank::of(session, key).is_unknown());
+    sessions.sort_by_cached_key(|session| SortRank::from_session(session, key).is_unknown());
 }
 
 /// Groups the sessions by launch directory; the projects are in the order of their first sessions.

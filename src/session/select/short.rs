@@ -15,8 +15,8 @@ pub(crate) struct ShortIds(HashMap<(AgentKind, String), usize>);
 
 impl ShortIds {
     /// Computes the prefixes for all sessions, including those that will not be shown.
-    pub(crate) fn of(sessions: &[Session]) -> Self {
-        let candidates: Vec<_> = sessions.iter().map(|session| NameCandidate::of(session, session)).collect();
+    pub(crate) fn from_sessions(sessions: &[Session]) -> Self {
+        let candidates: Vec<_> = sessions.iter().map(|session| NameCandidate::from_session(session, session)).collect();
         let lengths = candidates.iter().zip(short_lengths(&candidates));
         Self(lengths.map(|(candidate, length)| (candidate.key.key(), length)).collect())
     }
@@ -42,7 +42,7 @@ fn common(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the first place in an id, from `length` on, at which a character ends.
+/// Returns the first character boundary in an id at or after `length`.
 fn boundary(id: &str, length: usize) -> usize {
     (length..=id.len()).find(|at| id.is_char_boundary(*at)).unwrap_or(id.len())
 }

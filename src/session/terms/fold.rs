@@ -11,7 +11,7 @@ pub(crate) fn folded(text: &str) -> String {
     }
     let mut folded = String::with_capacity(text.len());
     for part in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
-        // A part ends where a letter ends.
+        // A chunk ends at the end of a letter.
         let part = str::from_utf8(part).unwrap_or_default();
         let start = folded.len();
         if part.is_ascii() {

@@ -15,9 +15,9 @@ pub(crate) const MOST: usize = 32;
 pub(crate) const WORD: f32 = 1.0;
 /// Weight of a form of the word, or of the word as a part of an identifier.
 pub(crate) const FORM: f32 = 0.95;
-/// Weight of a longer word that begins with it.
+/// Weight of a longer word that begins with the word.
 pub(crate) const PREFIX: f32 = 0.5;
-/// Weight of a word that contains it.
+/// Weight of a longer word that contains the word.
 const INSIDE: f32 = 0.25;
 /// Minimum length of a word that is searched inside other words.
 const SHORTEST_INSIDE: usize = 3;
@@ -25,7 +25,7 @@ const SHORTEST_INSIDE: usize = 3;
 /// The words of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchWords {
-    /// As it was typed.
+    /// The word as typed.
     pub text: String,
     pub terms: Vec<Term>,
     excluded: Vec<Term>,
@@ -34,7 +34,7 @@ pub(crate) struct SearchWords {
 /// A word, or a phrase.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
-    /// As it was typed.
+    /// The word as typed.
     pub text: String,
     folded: String,
     kind: TermKind,
@@ -56,7 +56,7 @@ enum TermKind {
 /// A phrase or an identifier, and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Phrase {
-    /// As it was typed.
+    /// The word as typed.
     pub text: String,
     pub parts: Vec<String>,
 }
@@ -97,7 +97,7 @@ impl SearchWords {
     }
 
     /// Returns these words with one of them replaced.
-    pub(crate) fn with(&self, term: usize, text: &str) -> Self {
+    pub(crate) fn with_term(&self, term: usize, text: &str) -> Self {
         let mut words = self.clone();
         words.terms[term] = Term::new(text);
         words

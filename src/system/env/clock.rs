@@ -67,7 +67,7 @@ impl Clock {
     }
 
     /// Formats a time in the user's zone, to the second.
-    pub(crate) fn shown(&self, at: Timestamp) -> String {
+    pub(crate) fn local_time(&self, at: Timestamp) -> String {
         strtime::format("%Y-%m-%d %H:%M:%S", &self.local(at)).unwrap_or_else(|_| at.to_string())
     }
 }

@@ -100,7 +100,7 @@ impl ProcessTable for Proc<'_> {
 
     fn locks(&self) -> LockTable {
         let path = self.0.join("locks");
-        let read = || TableReading::of(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
+        let read = || TableReading::read_file(fsio::open_regular(&path).ok()?.0, MAX_LOCKS).ok();
         let Some((table, is_settled)) = pages::lines(read) else { return LockTable::default() };
         // A truncated table proves nothing about the locks it lacks.
         let is_whole = is_settled && self.pid_namespace() == Some(ALL_PROCESSES) && table.len() < MAX_LOCKS;

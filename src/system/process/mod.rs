@@ -186,12 +186,12 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
 }
 
 fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
-    let wanted = identities(files);
+    let requested = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
     // This process only reads.
     let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
     let found = others.filter_map(|open| {
-        let path = wanted.get(&open.identity)?;
+        let path = requested.get(&open.identity)?;
         (!only_writers || table.is_written(&open)).then(|| ((*path).to_owned(), open.pid))
     });
     Some(found.collect())
@@ -211,10 +211,10 @@ pub(crate) struct OpenFiles(Option<HashMap<(u64, u64), u32>>);
 impl OpenFiles {
     /// Examines every process.
     pub(crate) fn now() -> Self {
-        Self::of(&native())
+        Self::from_table(&native())
     }
 
-    fn of(table: &impl ProcessTable) -> Self {
+    fn from_table(table: &impl ProcessTable) -> Self {
         // This process only reads: the picker may show a session at the moment in which it is to be removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
         let holders = |files: Vec<OpenFile>| {
@@ -229,7 +229,7 @@ impl OpenFiles {
     }
 
     /// Returns whether a process is known to have a file open, by device and inode.
-    pub(crate) fn has(&self, identity: (u64, u64)) -> bool {
+    pub(crate) fn holds_file(&self, identity: (u64, u64)) -> bool {
         self.holder(identity).is_some()
     }
 
@@ -240,7 +240,7 @@ impl OpenFiles {
 }
 
 /// Returns those of the files that a process may have open: all of them if the system does not show open files.
-pub(crate) fn held(files: &[&Path]) -> BTreeSet<PathBuf> {
+pub(crate) fn held_files(files: &[&Path]) -> BTreeSet<PathBuf> {
     held_in(&native(), files)
 }
 
@@ -248,9 +248,10 @@ fn held_in(table: &impl ProcessTable, files: &[&Path]) -> BTreeSet<PathBuf> {
     if files.is_empty() {
         return BTreeSet::new();
     }
-    let open = OpenFiles::of(table);
-    let is_held =
-        |path: &&Path| !open.is_known() || reach::metadata(path).is_ok_and(|metadata| open.has(identity(&metadata)));
+    let open = OpenFiles::from_table(table);
+    let is_held = |path: &&Path| {
+        !open.is_known() || reach::metadata(path).is_ok_and(|metadata| open.holds_file(identity(&metadata)))
+    };
     files.iter().copied().filter(is_held).map(Path::to_owned).collect()
 }
 
@@ -277,8 +278,8 @@ mod tests {
                 .stdout(std::process::Stdio::piped())
                 .spawn()
                 .expect("a shell");
-            let mut said = [0; 5];
-            child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+            let mut counts = [0; 5];
+            child.stdout.take().expect("a pipe").read_exact(&mut counts).expect("a word");
             let expected = if writes { vec![(path.clone(), child.id())] } else { vec![] };
             let found = writers(&[&path]).expect("a table of open files");
             assert_eq!(found.into_iter().collect::<Vec<_>>(), expected, "{redirection}");
@@ -298,8 +299,8 @@ mod tests {
         command.args(["-c", "exec 8<\"$0\" && echo open && read line"]).arg(&open);
         let piped = || std::process::Stdio::piped();
         let mut child = command.stdin(piped()).stdout(piped()).spawn().expect("a shell");
-        let mut said = [0; 5];
-        child.stdout.take().expect("a pipe").read_exact(&mut said).expect("a word");
+        let mut counts = [0; 5];
+        child.stdout.take().expect("a pipe").read_exact(&mut counts).expect("a word");
         let file = std::fs::File::open(&own).expect("a file");
         // A child has the file open until it executes its program.
         std::thread::scope(|scope| {
@@ -311,12 +312,12 @@ mod tests {
                 }
             });
             while !starting.is_finished() {
-                assert_eq!(held(&[&open, &own]), BTreeSet::from([open.clone()]));
+                assert_eq!(held_files(&[&open, &own]), BTreeSet::from([open.clone()]));
             }
         });
         drop((file, child.stdin.take()));
         child.wait().expect("an end");
-        assert!(held(&[&open]).is_empty());
+        assert!(held_files(&[&open]).is_empty());
     }
 
     #[test]
@@ -401,7 +402,7 @@ mod tests {
         assert_eq!(presence_in(&NoProcessTable, std::process::id(), Some(StartTime::Ticks(7))), Presence::Unknown);
         assert_eq!(openers(&NoProcessTable, &[&path], true), None);
         assert_eq!(held_in(&NoProcessTable, &[&path]), BTreeSet::from([path.clone()]));
-        assert!(!OpenFiles::of(&NoProcessTable).is_known());
+        assert!(!OpenFiles::from_table(&NoProcessTable).is_known());
     }
 
     #[test]

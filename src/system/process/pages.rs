@@ -19,7 +19,7 @@ pub(super) struct TableReading {
 
 impl TableReading {
     /// Reads a table to its end, or up to a limit in bytes.
-    pub(super) fn of(mut file: File, limit: usize) -> io::Result<Self> {
+    pub(super) fn read_file(mut file: File, limit: usize) -> io::Result<Self> {
         let mut bytes = vec![0; limit];
         let (mut length, mut pieces) = (0, 0);
         loop {

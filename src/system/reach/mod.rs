@@ -328,7 +328,7 @@ impl Reach {
             return None;
         }
         let remote = self.remote(path)?;
-        if self.ask(&remote) {
+        if self.answers(&remote) {
             return None;
         }
         lock(&self.silent).sessions.entry(remote.point.clone()).or_default();
@@ -371,14 +371,16 @@ impl Reach {
                 real.push("/");
             }
             real.push(&name);
-            match self.mounts.at(&real) {
+            match self.mounts.kind_at(&real) {
                 Some(MountKind::Local) => continue,
                 Some(kind) => {
                     let mut point = PathBuf::from(&real);
                     let next = rest.last().filter(|next| *next != "..").map(|next| point.join(next));
                     match next {
                         // Each directory of an automounter is a server.
-                        Some(next) if kind == MountKind::Automounter && self.mounts.at(next.as_os_str()).is_some() => {
+                        Some(next)
+                            if kind == MountKind::Automounter && self.mounts.kind_at(next.as_os_str()).is_some() =>
+                        {
                             continue;
                         }
                         Some(next) if kind == MountKind::Automounter => point = next,
@@ -436,7 +438,7 @@ impl Reach {
         Arc::clone(helpers.entry(point.to_owned()).or_insert_with(start))
     }
 
-    fn ask(&self, remote: &Remote) -> bool {
+    fn answers(&self, remote: &Remote) -> bool {
         if self.answered.read().unwrap_or_else(PoisonError::into_inner).contains(remote.path.as_os_str()) {
             return true;
         }

@@ -107,7 +107,7 @@ impl Mounts {
             let kind = std::str::from_utf8(fields.by_ref().skip_while(|field| *field != b"-").nth(1)?).ok()?;
             Some((point, kind_of(kind)))
         };
-        Self::of(table.split(|byte| *byte == b'\n').filter_map(mount))
+        Self::from_mounts(table.split(|byte| *byte == b'\n').filter_map(mount))
     }
 
     /// Parses `//ana@server/share on /Volumes/share (smbfs, nodev, nosuid, mounted by ana)`.
@@ -126,10 +126,10 @@ impl Mounts {
             };
             Some((OsString::from(point), kind))
         };
-        Self::of(text.lines().filter_map(mount))
+        Self::from_mounts(text.lines().filter_map(mount))
     }
 
-    fn of(mounts: impl Iterator<Item = (OsString, MountKind)>) -> Self {
+    fn from_mounts(mounts: impl Iterator<Item = (OsString, MountKind)>) -> Self {
         let mut kinds: HashMap<OsString, MountKind> = mounts.collect();
         // If the root did not answer, no program would run, including this one.
         kinds.remove(OsStr::new("/"));
@@ -143,7 +143,7 @@ impl Mounts {
     }
 
     /// Returns the kind of the mount at a path.
-    pub(super) fn at(&self, point: &OsStr) -> Option<MountKind> {
+    pub(super) fn kind_at(&self, point: &OsStr) -> Option<MountKind> {
         self.kinds.get(point).copied()
     }
 
@@ -208,7 +208,7 @@ mod tests {
             ("/new", Some(MountKind::Remote)),
             ("/nonsense", None),
         ] {
-            assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
+            assert_eq!(mounts.kind_at(OsStr::new(point)), kind, "{point}");
         }
         assert!(mounts.any_remote());
         assert_eq!(mounts.ahead().count(), 2);
@@ -228,7 +228,7 @@ mod tests {
             ("/home", Some(MountKind::Automounter)),
             ("/Volumes/my share (x)", Some(MountKind::Remote)),
         ] {
-            assert_eq!(mounts.at(OsStr::new(point)), kind, "{point}");
+            assert_eq!(mounts.kind_at(OsStr::new(point)), kind, "{point}");
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::session::{AgentKind, Session};
 /// The purpose of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Purpose {
-    /// The action of enter: "resume", or a verb and a part of the session: "print path".
+    /// The action of enter: a verb such as "resume", or a verb and a part of the session, such as "print path".
     pub verb: &'static str,
     /// Set if several sessions can be chosen.
     pub takes_several: bool,
-    /// Set to check first that a session can be resumed.
+    /// Set to check whether a session can be resumed before it is returned.
     pub is_checked: bool,
 }
 
@@ -26,28 +26,28 @@ pub(crate) struct How {
     pub dir: Option<PathBuf>,
     /// The copy to use, counted from 1.
     pub copy: Option<usize>,
-    /// Set to take it over from another process.
+    /// Set to resume a session that another process uses.
     pub force: bool,
-    /// Set to resume it even if anyone may have written it, or its place contradicts its directory.
+    /// Set to resume a session that others may have written, or whose place contradicts its directory.
     pub trust: bool,
     /// Set to let git recreate a missing worktree.
     pub recreate_worktree: bool,
     /// Set to ignore the limit on resumes.
     pub no_limit: bool,
-    /// Set to resume it although it is stuck.
+    /// Set to resume a session although its conversation is stuck.
     pub stuck: bool,
-    /// The agent that is started with a briefing on it; `None` for its own.
+    /// The agent to start with a briefing on the session; `None` for its own agent.
     pub with: Option<AgentKind>,
 }
 
-/// A possible action for a session that is not resumed as it is.
+/// A possible action for a session that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
     /// The command, ready to be pasted.
     pub line: String,
-    /// Its effect, or the reason why it may be the right one.
+    /// The effect of the command, or the reason why it may be the right one.
     pub why: String,
-    /// The choices for a resume with it; `None` if the command is only shown.
+    /// The choices with which the picker resumes the session for this action; `None` if it only shows the command.
     pub how: Option<How>,
 }
 
@@ -60,8 +60,8 @@ pub(crate) struct RefusedResume {
 
 /// Reads sessions and changes them. Its methods are called by other threads than the drawing one.
 pub(crate) trait Backend: Send + Sync {
-    /// Reads the sessions, the newest activity first, and passes them to `hand_over`: perhaps some of the newest first;
-    /// all of them last, with the number of places that could not be read.
+    /// Reads the sessions, newest activity first, and passes them to `hand_over`: first some of the newest, if that is
+    /// faster, and at the end all of them, with the number of places that could not be read.
     fn load(&self, hand_over: &mut dyn FnMut(Vec<Session>, Option<usize>));
 
     /// Checks whether a session can be resumed.
@@ -77,7 +77,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Plans the removal of sessions as `delete` does.
     fn plan_removal(&self, sessions: &[Arc<Session>]) -> Result<Change, String>;
 
-    /// Carries out that plan.
+    /// Carries out a planned removal.
     fn remove(&self, change: &Change) -> Result<ChangeOutcome, String>;
 
     /// Pins or unpins sessions.

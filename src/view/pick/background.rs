@@ -55,7 +55,7 @@ pub(super) struct SearchNumber(u64);
 struct RequestCounter(Arc<AtomicU64>);
 
 impl RequestCounter {
-    /// Makes a new request; the returned function is true until the next one.
+    /// Starts a new request. The returned function returns true until the next request.
     fn renew(&self) -> (SearchNumber, impl Fn() -> bool + Clone + Send + Sync + use<>) {
         let (wish, own) = (self.clone(), SearchNumber(self.0.fetch_add(1, Ordering::SeqCst) + 1));
         (own, move || wish.is_current(own))
@@ -75,8 +75,8 @@ pub(super) struct Background {
     preview: RequestCounter,
     search: RequestCounter,
     texts: Arc<TextCache>,
-    /// The threads of searches. The list is matched by others, so that a key never waits for a search; without threads,
-    /// they are shared.
+    /// The threads of searches. Others match the list, so that a key never waits for a search. If no threads can be
+    /// started, the two share the usual ones.
     searchers: OnceCell<Option<Arc<ThreadPool>>>,
 }
 
@@ -120,19 +120,20 @@ impl Background {
         let env = env.clone();
         self.run(move |backend, send| {
             backend.load(&mut |sessions, problems| {
-                let items = sessions.par_iter().map(|session| PickerItem::of(session, &env)).collect();
+                let items = sessions.par_iter().map(|session| PickerItem::from_session(session, &env)).collect();
                 send(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
         });
     }
 
-    /// Reads the messages of sessions into memory, in this order, so that searches are quick; ends with the picker.
+    /// Reads the messages of sessions into memory, in this order, so that searches are fast. Stops when the picker
+    /// ends.
     pub(super) fn keep_texts(&self, sessions: Vec<Arc<Session>>) {
         let texts = Arc::downgrade(&self.texts);
         std::thread::spawn(move || {
             for session in &sessions {
                 let Some(texts) = texts.upgrade() else { break };
-                texts.keep(session.copy());
+                texts.keep_copy(session.copy());
             }
         });
     }
@@ -153,8 +154,8 @@ impl Background {
         let _ = self.preview.renew();
     }
 
-    /// Searches whole sessions for words in any form, until the text changes. `is_filtered` is set if others do not pass
-    /// the filters.
+    /// Searches whole sessions for words in any form, until the text changes. Set `is_filtered` if other sessions do
+    /// not pass the filters.
     pub(super) fn search(&self, texts: &[String], sessions: Vec<Arc<Session>>, is_filtered: bool, env: &Env) {
         let (request, is_wanted) = self.search.renew();
         let pool = || ThreadPoolBuilder::new().build().ok().map(Arc::new);
@@ -183,7 +184,7 @@ impl Background {
         });
     }
 
-    /// Asks for the command that resumes a session.
+    /// Requests the command that resumes a session.
     pub(super) fn command(&self, session: Arc<Session>) {
         self.run(move |backend, send| {
             let command = backend.command(&session);
@@ -191,7 +192,7 @@ impl Background {
         });
     }
 
-    /// Asks for the other agents that can continue a session.
+    /// Requests the other agents that can continue a session.
     pub(super) fn other_agents(&self, session: Arc<Session>) {
         self.run(move |backend, report| {
             let agents = backend.other_agents(&session);

@@ -1,4 +1,4 @@
-//! The chooser alone: the reason why a command stops, and the ways in which it can continue.
+//! The chooser without the picker: shows why a command stops, and how it can continue.
 
 use std::io;
 use std::time::Instant;
@@ -29,10 +29,10 @@ pub(crate) fn choose(session: &Session, refused: RefusedResume, styles: &Styles)
     let purpose = Purpose { verb: "choose", takes_several: false, is_checked: false };
     let mut state = PickerState::new(purpose, "", Box::new(|_| Err(String::new())));
     state.offer(session.key(), refused);
-    let (mut screen, mut painter, mut typing) = (Screen::take()?, Painter::default(), Typing::default());
+    let (mut screen, mut painter, mut typing) = (Screen::enter_raw_mode()?, Painter::default(), Typing::default());
     loop {
         let Mode::Ways { refused, cursor, .. } = &state.mode else { return Ok(UserChoice::Left(Exit::Interrupted)) };
-        let layout = ScreenLayout::of(screen.size());
+        let layout = ScreenLayout::for_size(screen.size());
         let body = Area { columns: layout.columns, rows: layout.rows.saturating_sub(1) };
         let mut lines = footer::ways(refused, styles.warning, *cursor, body, styles);
         lines.resize_with(body.rows, Default::default);

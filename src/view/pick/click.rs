@@ -20,7 +20,7 @@ impl ScreenLayout {
         let Some(line) = point.row.checked_sub(1 + usize::from(self.has_status)) else { return ScreenPart::Other };
         match () {
             () if line < self.list.rows && point.column < self.list.columns => ScreenPart::List(line),
-            // A line separates the two.
+            // A separating line is between the two parts.
             () if line < self.body().rows && line != self.list.rows => ScreenPart::Preview,
             () => ScreenPart::Other,
         }
@@ -46,7 +46,7 @@ impl PickerState {
         let Some(ListRow::Session(at) | ListRow::Said(at)) = self.window().get(line) else { return KeyResult::Stay };
         let at = *at;
         let clicked = self.clicked.take();
-        self.go(at);
+        self.move_cursor(at);
         if clicked.is_some() && clicked == self.key() {
             return self.act(&Pressed::Enter);
         }
@@ -65,16 +65,16 @@ mod tests {
         state.press(Pressed::Mouse(Mouse::Click(Point { column, row })))
     }
 
-    fn at(columns: usize, rows: usize) -> PickerState {
+    fn screen_of_size(columns: usize, rows: usize) -> PickerState {
         let mut state = many(9);
-        state.layout = ScreenLayout::of(Size { columns, rows });
+        state.layout = ScreenLayout::for_size(Size { columns, rows });
         state.fit(state.layout.list.rows);
         state
     }
 
     #[test]
     fn second_click_on_session_chooses_it() {
-        let mut state = at(80, 24);
+        let mut state = screen_of_size(80, 24);
         // The first row is highlighted from the beginning, but not by a click.
         assert_eq!(click(&mut state, 5, 2), KeyResult::Stay);
         assert_eq!((click(&mut state, 5, 4), state.highlighted()), (KeyResult::Stay, Some(2)));
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn wheel_scrolls_list_or_preview() {
         for (columns, rows, preview) in [(80, 24, (5, 20)), (200, 24, (150, 5))] {
-            let mut state = at(columns, rows);
+            let mut state = screen_of_size(columns, rows);
             let wheel = |down, (column, row)| {
                 let point = Point { column, row };
                 Pressed::Mouse(if down { Mouse::WheelDown(point) } else { Mouse::WheelUp(point) })

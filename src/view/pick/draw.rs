@@ -73,7 +73,7 @@ pub(super) mod tests {
     use super::super::backend::{Ready, RefusedResume};
     use super::super::keys::PickerKey;
     use super::super::preview::{self, FactLine, Preview};
-    use super::super::state::tests::{listed, said, typed};
+    use super::super::state::tests::{best_message, listed, typed};
     use super::*;
     use crate::session::{AgentKind, Role};
     use crate::system::terminal::Size;
@@ -85,7 +85,7 @@ pub(super) mod tests {
     ];
 
     fn drawn(state: &mut PickerState, columns: usize, rows: usize, preview: Option<&Preview>) -> Vec<String> {
-        let layout = ScreenLayout::of(Size { columns, rows });
+        let layout = ScreenLayout::for_size(Size { columns, rows });
         state.fit(layout.list.rows);
         let fact = |words: &str, is_warning| FactLine { words: words.to_owned(), is_warning };
         let facts = [fact("claude 0000-aaaa", false), fact("~/app", false), fact("its directory is gone", true)];
@@ -134,14 +134,14 @@ pub(super) mod tests {
         let mut state = listed(&LIST);
         state.is_grouped = true;
         typed(&mut state, "a");
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("日本"))]);
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("日本"))]);
         for mode in modes {
             state.mode = mode;
             for columns in (1..190).step_by(3) {
                 for rows in 1..30 {
                     let drawn = drawn(&mut state, columns, rows, previews[(columns + rows) % 4].as_ref());
                     assert!(drawn.len() <= rows, "{columns}x{rows}: {drawn:#?}");
-                    // The shortest line for typing is a sign and a blank.
+                    // The shortest prompt line is a sign and a blank.
                     let widest = drawn.iter().map(|line| line.width()).max();
                     assert!(widest < Some(columns.max(4)), "{columns}x{rows}: {drawn:#?}");
                 }
@@ -193,12 +193,12 @@ pub(super) mod tests {
         let title = format!("{} needle in a haystack", "hay ".repeat(40));
         let mut state = listed(&[(&title, "/srv/app"), ("Other", "/srv/app")]);
         typed(&mut state, "needle");
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("needle"))]);
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("needle"))]);
         let drawn = drawn(&mut state, 70, 7, None);
         assert_eq!(drawn[1], "2 of 2 sessions (1 by its messages)");
         assert!(drawn[2].contains("… hay hay needle in a h…") || drawn[2].contains("needle in a"), "{drawn:#?}");
         assert_eq!(drawn[4], "    user: so needle it  +2");
-        let mut on_branch = said("needle");
+        let mut on_branch = best_message("needle");
         on_branch.hit.branch = Some(2);
         state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), on_branch)]);
         assert_eq!(self::drawn(&mut state, 70, 7, None)[4], "    user (branch 2): so needle it  +2");

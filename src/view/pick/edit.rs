@@ -1,4 +1,4 @@
-//! The line for typing.
+//! The prompt line, in which the user types.
 
 use crate::format::shown;
 
@@ -29,7 +29,7 @@ impl TextInput {
         &self.text[..self.cursor]
     }
 
-    /// Inserts text at the cursor, without characters that could command a terminal.
+    /// Inserts text at the cursor, without characters that a terminal interprets.
     pub(super) fn insert(&mut self, typed: &str) {
         let room = MAX.saturating_sub(self.text.chars().count());
         let harmless: String =

@@ -60,7 +60,7 @@ pub(super) fn question(
     if named < items.len() {
         lines.push(StyledLine::styled(styles.faint, &format!("  and {} more", items.len() - named)));
     }
-    // A screen of a few lines shows at least the question.
+    // A screen with few lines shows at least the question.
     lines.into_iter().take(body.rows.max(1)).map(|line| line.cut(body.columns)).collect()
 }
 
@@ -91,7 +91,7 @@ pub(super) fn ways(
     let room = body.rows.saturating_sub(why.len() + 1);
     let top = (here + 2).saturating_sub(room).min(here);
     let shown = lines.into_iter().skip(top).take(room.max(1));
-    // On a screen of a few lines, the actions matter more than the reason.
+    // On a screen with few lines, the actions are more important than the reason.
     let why = if body.rows > 3 { why } else { Vec::new() };
     let gap = (body.rows > 5).then(StyledLine::default);
     let all = why.into_iter().chain(gap).chain(shown);

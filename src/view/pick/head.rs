@@ -42,13 +42,14 @@ pub(super) fn status(state: &PickerState, styles: &Styles) -> StyledLine {
     if let Some(problem) = &state.query.problem {
         return StyledLine::styled(styles.warning, &text::one_line(&problem.to_string()));
     }
-    let said = match state.said_count() {
+    let message_clause = match state.said_count() {
         0 => String::new(),
         1 => " (1 by its messages)".to_owned(),
         count => format!(" ({count} by their messages)"),
     };
-    let mut words = vec![format!("{} of {}{said}", state.matches.len(), text::count(state.items.len(), "session"))];
-    // A filter that matches nothing explains more than words that match nothing because of it.
+    let mut words =
+        vec![format!("{} of {}{message_clause}", state.matches.len(), text::count(state.items.len(), "session"))];
+    // A filter that matches nothing is the reason why the words match nothing.
     let is_empty = state.matches.is_empty() && !state.is_loading;
     let why = state.unmatched.as_ref().or(state.no_match.as_ref()).filter(|_| is_empty);
     words.extend(why.map(|why| text::one_line(why).into_owned()));

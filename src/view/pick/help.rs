@@ -23,7 +23,7 @@ const ACTIONS: [KeyHelp; 10] = [
     ("esc", "quit"),
 ];
 
-/// The key that is only for a resume.
+/// The key that only a resume has.
 const WITH: KeyHelp = ("^R", "other agent");
 
 /// Returns the keys of the list that have an action for this purpose.
@@ -88,7 +88,7 @@ pub(super) fn page_of_keys(state: &PickerState, top: usize, body: Area, styles: 
         lines.push(StyledLine::styled(styles.header, name));
         for (key, what) in keys {
             let room = body.columns.saturating_sub(4).max(8);
-            // If both do not fit on a line, the action is below the key.
+            // If the key and the action do not fit on one line, the action is on the next line.
             if room < KEYS + 20 {
                 lines.push(StyledLine::styled(styles.strong, &format!("  {key}")));
                 lines.extend(wrapped(&what, room, 9).iter().map(|words| StyledLine::plain(&format!("    {words}"))));

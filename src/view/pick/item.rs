@@ -20,7 +20,7 @@ pub(super) struct PickerItem {
     /// The launch directory, or a question mark.
     pub(super) dir: String,
     pub(super) active: String,
-    /// The short words of the table, those that hinder a resume first.
+    /// The short words of the table; those that prevent a resume are first.
     pub(super) marks: Vec<ItemMark>,
     pub(super) size: Option<u64>,
     pub(super) subject: MatchedTexts,
@@ -30,7 +30,7 @@ pub(super) struct PickerItem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ItemMark {
     pub(super) word: String,
-    /// Set if a resume is refused because of it.
+    /// Set if `resume` refuses a session with this mark.
     pub(super) is_in_the_way: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct ItemMark {
 pub(super) const PINNED: &str = "pinned";
 
 impl PickerItem {
-    pub(super) fn of(session: &Session, env: &Env) -> Self {
+    pub(super) fn from_session(session: &Session, env: &Env) -> Self {
         let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));
         let (dir, title) = (text::one_line(&dir).into_owned(), table::title(session));
         let title = text::truncated(&title, WIDEST_TITLE).into_owned();
@@ -47,7 +47,7 @@ impl PickerItem {
         let words: Vec<String> = marks.iter().map(|mark| mark.word.clone()).collect();
         Self {
             key: session.key(),
-            subject: MatchedTexts::of(session, &title, &dir, &words),
+            subject: MatchedTexts::from_session(session, &title, &dir, &words),
             title,
             dir,
             active: table::active(session, env),
@@ -66,7 +66,7 @@ fn marks(session: &Session) -> Vec<ItemMark> {
         };
         ItemMark { word, is_in_the_way: is_in_the_way(mark) }
     };
-    marks::Mark::of(session).into_iter().zip(marks::words(session)).map(mark).collect()
+    marks::Mark::from_session(session).into_iter().zip(marks::words(session)).map(mark).collect()
 }
 
 /// Returns whether `resume` refuses a session for this mark, unless the user overrides it.
@@ -101,7 +101,7 @@ pub(super) mod tests {
     /// Items of these titles and directories, with ids that count up.
     pub(in crate::view::pick) fn items(list: &[(&str, &str)]) -> Vec<PickerItem> {
         let item = |(at, (title, dir)): (usize, &(&str, &str))| {
-            PickerItem::of(&titled(&format!("{at:04}-aaaa"), title, dir), &fixed())
+            PickerItem::from_session(&titled(&format!("{at:04}-aaaa"), title, dir), &fixed())
         };
         list.iter().enumerate().map(item).collect()
     }
@@ -114,14 +114,14 @@ pub(super) mod tests {
         session.copies[0].liveness = Liveness::Live { pid: 1 };
         session.launch_dir_exists = Some(false);
         session.assess();
-        let marks = PickerItem::of(&session, &fixed()).marks;
+        let marks = PickerItem::from_session(&session, &fixed()).marks;
         let words: Vec<(&str, bool)> = marks.iter().map(|mark| (mark.word.as_str(), mark.is_in_the_way)).collect();
         assert_eq!(words, [("live", true), ("dir gone", true), ("pinned", false), ("exec", false)]);
     }
 
     #[test]
     fn titles_and_directories_have_no_control_characters() {
-        let item = PickerItem::of(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
+        let item = PickerItem::from_session(&titled("a", "ok\x1b]52;c;x\x07\u{202e}", "/d\x1b[2J"), &fixed());
         assert_eq!((item.title.as_str(), item.dir.as_str()), ("ok\\u{1b}]52;c;x\\u{7}\\u{202e}", "/d\\u{1b}[2J"));
     }
 }

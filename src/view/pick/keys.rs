@@ -194,7 +194,7 @@ fn decode_escape(bytes: &[u8]) -> Option<(usize, Option<PickerKey>)> {
                     let [button, column, row] =
                         bytes.get(3..6)?.try_into().unwrap_or([0; 3]).map(|byte: u8| usize::from(byte));
                     let [button, column, row] = [button, column, row].map(|number| number.saturating_sub(32));
-                    Some((6, Mouse::of(button, column, row).map(PickerKey::Mouse)))
+                    Some((6, Mouse::from_report(button, column, row).map(PickerKey::Mouse)))
                 }
                 (parameters, letter) => Some((end + 3, sequence(parameters, letter))),
             }
@@ -213,7 +213,7 @@ fn sequence(parameters: &[u8], letter: u8) -> Option<PickerKey> {
         let numbers: Vec<usize> = numbers.collect::<Option<_>>()?;
         // A small letter means that the button was released.
         let [button, column, row] = numbers[..].try_into().ok().filter(|_| letter == b'M')?;
-        return Mouse::of(button, column, row).map(PickerKey::Mouse);
+        return Mouse::from_report(button, column, row).map(PickerKey::Mouse);
     }
     let mut parameters = parameters.split(|byte| *byte == b';');
     let first = parameters.next().unwrap_or_default();

@@ -2,12 +2,12 @@
 
 use crate::system::terminal::Size;
 
-/// Terminals with fewer lines show no preview below the list.
+/// Minimum number of lines for a preview below the list.
 const LEAST_ROWS_FOR_PREVIEW: usize = 14;
-/// Terminals with fewer lines show no footer, and with even fewer no counts.
+/// Minimum number of lines for a footer; the counts need fewer.
 const LEAST_ROWS_FOR_FOOTER: usize = 5;
 const LEAST_ROWS_FOR_STATUS: usize = 3;
-/// The preview is next to the list if the list keeps this width: 60 characters for titles, the rest for other columns.
+/// Minimum width of the list next to a preview: 60 columns for titles, the rest for other columns.
 const LEAST_COLUMNS_OF_LIST: usize = 110;
 const LEAST_COLUMNS_FOR_BESIDE: usize = 170;
 const LEAST_ROWS_FOR_BESIDE: usize = 8;
@@ -17,7 +17,8 @@ const BAR: usize = 3;
 /// Lines and columns of each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScreenLayout {
-    /// Columns that are written to; the last one stays free, because terminals treat it differently.
+    /// Number of columns that are used. The last one of the terminal stays free, because terminals treat it
+    /// differently.
     pub(super) columns: usize,
     pub(super) rows: usize,
     pub(super) has_status: bool,
@@ -34,7 +35,7 @@ pub(super) struct Area {
 }
 
 impl ScreenLayout {
-    pub(super) fn of(size: Size) -> Self {
+    pub(super) fn for_size(size: Size) -> Self {
         let (columns, rows) = (size.columns.saturating_sub(1).max(1), size.rows);
         let (has_status, has_footer) = (rows >= LEAST_ROWS_FOR_STATUS, rows >= LEAST_ROWS_FOR_FOOTER);
         let body = rows.saturating_sub(1 + usize::from(has_status) + usize::from(has_footer));

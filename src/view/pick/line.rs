@@ -45,7 +45,7 @@ impl StyledLine {
         self.0.iter().map(|(_, text)| text.width()).sum()
     }
 
-    /// Returns the line as the highlighted one, at the full width.
+    /// Returns the line in the style of the highlighted one, padded to the full width.
     pub(super) fn chosen(self, style: Style, width: usize) -> Self {
         if style == Style::new() {
             return self;

@@ -19,7 +19,7 @@ const TITLE_BESIDE_DIR: usize = 28;
 const TITLE: usize = 60;
 const NARROWEST_DIR: usize = 16;
 const WIDEST_DIR: usize = 40;
-/// Room for the marks of one session after a title that needs all of its column.
+/// Width for the marks of a session whose title needs the whole column.
 const NARROWEST_MARKS: usize = 12;
 const GAP: usize = 2;
 /// Width of the signs before each line: the cursor, and the mark of the user.
@@ -36,7 +36,7 @@ struct ColumnWidths {
 
 impl ColumnWidths {
     /// Drops columns without room. Directories shrink before titles.
-    fn of(items: &[PickerItem], is_grouped: bool, width: usize) -> Self {
+    fn for_items(items: &[PickerItem], is_grouped: bool, width: usize) -> Self {
         let widest = |of: &dyn Fn(&PickerItem) -> usize| items.iter().map(of).max().unwrap_or_default();
         let take = |width: usize, room: &mut usize| {
             let fits = width > 0 && *room >= NARROWEST_TITLE + width + GAP;
@@ -57,7 +57,7 @@ impl ColumnWidths {
 
 /// Returns the lines in the window of the list.
 pub(super) fn lines(state: &mut PickerState, area: Area, styles: &Styles) -> Vec<StyledLine> {
-    let columns = ColumnWidths::of(&state.items, state.is_grouped, area.columns);
+    let columns = ColumnWidths::for_items(&state.items, state.is_grouped, area.columns);
     let rows = state.window().to_vec();
     let lines = rows.iter().map(|row| match row {
         ListRow::Group(dir, count) => {
@@ -67,7 +67,7 @@ pub(super) fn lines(state: &mut PickerState, area: Area, styles: &Styles) -> Vec
             line
         }
         ListRow::Session(at) => session(state, *at, columns, area.columns, styles),
-        ListRow::Said(at) => said(state, *at, area.columns, styles),
+        ListRow::Said(at) => message_line(state, *at, area.columns, styles),
     });
     lines.map(|line| line.cut(area.columns)).collect()
 }
@@ -122,7 +122,7 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     if before.width() < room || room < 8 {
         return (text.to_owned(), places);
     }
-    // The end of the text fills the room.
+    // The end of the text fills the remaining width.
     let mut rest = 0;
     let fits = text.chars().rev().take_while(|c| {
         rest += c.width().unwrap_or(0);
@@ -133,13 +133,13 @@ fn around(text: &str, places: Vec<usize>, room: usize) -> (String, Vec<usize>) {
     (shown, places.into_iter().filter(|place| *place > skipped).map(|place| place - skipped).collect())
 }
 
-fn said(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
+fn message_line(state: &PickerState, at: usize, width: usize, styles: &Styles) -> StyledLine {
     let item = &state.items[state.matches[at].item];
-    let Some(said) = state.said_in(&item.key) else { return StyledLine::default() };
-    let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(said.hit.role, said.hit.branch)));
-    let more = if said.messages > 1 { format!("  +{}", said.messages - 1) } else { String::new() };
+    let Some(best) = state.said_in(&item.key) else { return StyledLine::default() };
+    let mut line = StyledLine::styled(styles.faint, &format!("    {}: ", named(best.hit.role, best.hit.branch)));
+    let more = if best.messages > 1 { format!("  +{}", best.messages - 1) } else { String::new() };
     let room = width.saturating_sub(line.width() + more.len());
-    let [before, found, after] = crate::view::render::search::excerpt(&said.hit, room);
+    let [before, found, after] = crate::view::render::search::excerpt(&best.hit, room);
     line.push(Style::new(), &before);
     line.push(styles.found, &found);
     line.push(Style::new(), &after);

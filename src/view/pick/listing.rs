@@ -9,28 +9,30 @@ use super::item::ItemKey;
 use super::state::{BestMessage, ListOrder, ListRow, ListedSession, PickerState};
 use crate::session::matching::{MatchField, SessionMatcher};
 
-/// Number of sessions that a thread matches at least.
+/// Minimum number of sessions that a thread matches.
 const TOGETHER: usize = 256;
 
 impl PickerState {
-    /// Finds the matches in their order, and moves the cursor to `here`, if that matches.
+    /// Finds the matching sessions in their order, and moves the cursor to the session `here`, if it matches.
     pub(super) fn match_again(&mut self, here: Option<&ItemKey>) {
-        let Self { items, query, said, excluded, .. } = self;
+        let Self { items, query, found_messages, excluded, .. } = self;
         let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
         let ranked = numbered.map_init(SessionMatcher::default, |matching, (at, item)| {
             let named = matching.rank(query, &item.subject);
-            let said = said.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(BestMessage::rank);
-            let is_said = said.is_some_and(|said| {
-                named.is_none_or(|named| said.quality < named.quality || named.place == MatchField::Said)
+            let message_rank =
+                found_messages.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(BestMessage::rank);
+            let is_said = message_rank.is_some_and(|rank| {
+                named.is_none_or(|named| rank.quality < named.quality || named.place == MatchField::Said)
             });
-            let rank = if is_said { named.into_iter().chain(said).min() } else { named };
+            let rank = if is_said { named.into_iter().chain(message_rank).min() } else { named };
             rank.filter(|_| !excluded.contains(&item.key)).map(|rank| ListedSession { item: at, rank, is_said })
         });
         self.matches = ranked.flatten_iter().collect();
-        let (items, said) = (&self.items, &self.said);
-        // The score compares the messages of sessions whose titles do not match.
-        let score =
-            |one: &ListedSession| said.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |said| said.score);
+        let (items, found_messages) = (&self.items, &self.found_messages);
+        // The score orders sessions that match only in a message.
+        let score = |one: &ListedSession| {
+            found_messages.get(&items[one.item].key).filter(|_| one.is_said).map_or(0.0, |best| best.score)
+        };
         match self.order {
             ListOrder::Activity => {
                 self.matches.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| score(b).total_cmp(&score(a))));
@@ -83,7 +85,7 @@ impl PickerState {
         self.match_again(here.as_ref());
     }
 
-    pub(super) fn go(&mut self, to: usize) {
+    pub(super) fn move_cursor(&mut self, to: usize) {
         self.cursor = to;
         self.is_scrolled = false;
         self.fit(self.height);
@@ -96,7 +98,7 @@ impl PickerState {
         self.cursor = self.cursor.min(self.matches.len().saturating_sub(1));
         let height = height.max(1);
         let row = self.rows.iter().position(|row| *row == ListRow::Session(self.cursor)).unwrap_or(0);
-        let is = |at: usize, wanted: fn(&ListRow) -> bool| self.rows.get(at).is_some_and(wanted);
+        let is = |at: usize, requested: fn(&ListRow) -> bool| self.rows.get(at).is_some_and(requested);
         let last = row + usize::from(height > 1 && is(row + 1, |row| matches!(row, ListRow::Said(_))));
         let is_below_group = row > 0 && is(row - 1, |row| matches!(row, ListRow::Group(..)));
         let first = row - usize::from(is_below_group && last + 1 - row < height);
@@ -120,7 +122,7 @@ impl PickerState {
 mod tests {
     use super::super::keys::PickerKey as Pressed;
     use super::super::press::KeyResult;
-    use super::super::state::tests::{ids, listed, many, said, typed};
+    use super::super::state::tests::{best_message, ids, listed, many, typed};
     use crate::session::AgentKind;
 
     #[test]
@@ -156,13 +158,13 @@ mod tests {
         state.fit(9);
         typed(&mut state, "relay");
         assert_eq!(ids(&state), [">0003", "0002", "0000"]);
-        // The cursor was not moved, so it stays at the best match.
-        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))]);
+        // The user has not moved the cursor, so it stays at the best match.
+        state.add_said(vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("relay"))]);
         assert_eq!(
             (ids(&state), state.said_count()),
             (vec![">0003", "0001", "said", "0002", "0000"].into_iter().map(str::to_owned).collect(), 1)
         );
-        state.add_said(vec![((AgentKind::Claude, "0003-aaaa".to_owned()), said("relay"))]);
+        state.add_said(vec![((AgentKind::Claude, "0003-aaaa".to_owned()), best_message("relay"))]);
         assert_eq!(ids(&state)[1], "0001", "the title has the word, so no line is shown");
         typed(&mut state, "x");
         assert_eq!((ids(&state), state.said_count()), (Vec::new(), 0), "messages are searched again");
@@ -174,7 +176,7 @@ mod tests {
         state.fit(9);
         typed(&mut state, "relay");
         assert_eq!(ids(&state), [">0000", "0002"]);
-        let found = || vec![((AgentKind::Claude, "0001-aaaa".to_owned()), said("relay"))];
+        let found = || vec![((AgentKind::Claude, "0001-aaaa".to_owned()), best_message("relay"))];
         state.add_said(found());
         assert_eq!(ids(&state), [">0001", "said", "0000", "0002"]);
         state.press(Pressed::Erase);

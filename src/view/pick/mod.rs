@@ -70,7 +70,7 @@ const MAX_COPIED: usize = 64 * 1024;
 pub(crate) enum Picked {
     /// These sessions were picked, to be resumed with these choices.
     Sessions(Vec<Arc<Session>>, How),
-    /// None was picked, and the run ends with this status.
+    /// No session was picked; the run ends with this status.
     Left(Exit),
     /// There are no sessions to pick from.
     Nothing,
@@ -86,7 +86,7 @@ pub(crate) fn pick(
 ) -> io::Result<Picked> {
     let clock = env.clock.clone();
     let time = move |text: &str| text.parse::<When>().map(|when| clock.before(when));
-    let screen = Screen::take()?;
+    let screen = Screen::enter_raw_mode()?;
     let background = Background::new(Arc::clone(backend), screen.waker());
     let mut picker = Picker {
         state: PickerState::new(purpose, words, Box::new(time)),
@@ -109,13 +109,13 @@ pub(crate) fn pick(
 
 struct Picker<'a> {
     state: PickerState,
-    /// The sessions of the items, in the same order.
+    /// The sessions of the items, in the same order as the items.
     sessions: Vec<Arc<Session>>,
-    /// The session of the facts and the preview.
+    /// The session whose facts and preview are shown.
     highlighted: Option<ItemKey>,
     facts: Vec<FactLine>,
     preview: Option<Preview>,
-    /// The removal that the question is about, and that a yes carries out.
+    /// The removal that the user is asked about.
     removal: Option<Change>,
     preview_at: Option<Instant>,
     search_at: Option<Instant>,
@@ -135,8 +135,8 @@ impl Picker<'_> {
                     return Ok(picked);
                 }
             }
-            let layout = ScreenLayout::of(self.screen.size());
-            self.look(layout);
+            let layout = ScreenLayout::for_size(self.screen.size());
+            self.show_highlighted(layout);
             let shown = PreviewContent { facts: &self.facts, preview: self.preview.as_ref() };
             let frame = self.painter.frame(&mut self.state, shown, layout, self.styles);
             self.screen.draw(&frame)?;
@@ -158,7 +158,7 @@ impl Picker<'_> {
             if is_due(self.preview_at) {
                 self.preview_at = None;
                 let session = self.state.highlighted().map(|at| Arc::clone(&self.sessions[at]));
-                let around = self.state.only_said().map(|said| said.hit.number);
+                let around = self.state.only_said().map(|best| best.hit.number);
                 session.into_iter().for_each(|session| self.background.preview(session, around));
             }
             if is_due(self.search_at) {
@@ -168,8 +168,8 @@ impl Picker<'_> {
         }
     }
 
-    /// Switches to the session that is highlighted now, if it has changed.
-    fn look(&mut self, layout: ScreenLayout) {
+    /// Updates the facts and the preview if another session is highlighted now.
+    fn show_highlighted(&mut self, layout: ScreenLayout) {
         self.state.layout = layout;
         self.state.fit(layout.list.rows);
         let here = self.state.key();
@@ -278,9 +278,9 @@ impl Picker<'_> {
             }
             News::Preview(key, preview) if Some(&key) == self.highlighted.as_ref() => self.preview = Some(preview),
             News::Preview(..) => {}
-            // An answer to an earlier text may arrive after a key.
+            // The result of a search for an earlier text may arrive after a key.
             News::Found(request, _) if !self.background.is_current(request) => {}
-            News::Found(_, SearchResult::Some(said)) => self.state.add_said(said),
+            News::Found(_, SearchResult::Some(found_messages)) => self.state.add_said(found_messages),
             News::Found(_, SearchResult::All(searched)) => self.state.set_searched(searched),
             News::Checked(session, how, checked) => {
                 self.state.busy = None;
@@ -376,11 +376,11 @@ impl Picker<'_> {
         Ok(())
     }
 
-    /// Shows a whole session in a pager, for which the picker leaves the screen.
+    /// Shows a whole session in a pager; the picker leaves the screen until the pager ends.
     fn open(&mut self, key: &ItemKey) -> io::Result<()> {
         let Some(session) = self.session(key) else { return Ok(()) };
         let backend = self.background.backend();
-        let shown = self.screen.aside(|| pager::show(self.env, |out| backend.write_whole(&session, out)))?;
+        let shown = self.screen.aside(|| pager::show_in_pager(self.env, |out| backend.write_whole(&session, out)))?;
         self.painter.forget();
         if let Err(why) = shown {
             self.state.note = Some(why);

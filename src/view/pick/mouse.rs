@@ -18,7 +18,7 @@ pub(super) enum Mouse {
 
 impl Mouse {
     /// Decodes a button with the bits that terminals send, and a place from 1.
-    pub(super) fn of(button: usize, column: usize, row: usize) -> Option<Self> {
+    pub(super) fn from_report(button: usize, column: usize, row: usize) -> Option<Self> {
         /// Shift, alt and control.
         const HELD: usize = 4 | 8 | 16;
         let point = Point { column: column.checked_sub(1)?, row: row.checked_sub(1)? };

@@ -7,7 +7,7 @@ use super::pane::PreviewContent;
 use super::state::PickerState;
 use crate::view::ui::Styles;
 
-/// Writes the lines that are not on the screen yet, and then moves the cursor to the place for typing.
+/// Writes only the lines that differ from those on the screen, then moves the cursor to the prompt line.
 #[derive(Debug, Default)]
 pub(super) struct Painter {
     columns: usize,
@@ -46,7 +46,7 @@ impl Painter {
         for (row, line) in lines.iter().enumerate() {
             let before = self.before.get(row).map_or("", String::as_str);
             if line != before {
-                // If a line is too wide in spite of all counting, the line below overwrites the rest.
+                // If a line is wider than computed, the line below overwrites the rest.
                 frame.push_str(&format!("\x1b[{};1H\x1b[K{}", row + 1, line.replace(ROW, &(row + 1).to_string())));
             }
         }
@@ -60,7 +60,7 @@ const ROW: &str = "\u{0}";
 
 fn codes((left, right): &Pair) -> String {
     match right {
-        // An absolute column, so that a character that a terminal shows wider does not move it.
+        // An absolute column, so that a character that a terminal shows wider does not shift it.
         Some((column, right)) => format!("{}\x1b[{ROW};{}H\x1b[K{}", left.codes(), column + 1, right.codes()),
         None => left.codes(),
     }
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn only_changed_lines_are_sent() {
         let mut state = listed(&LIST);
-        let (layout, styles) = (ScreenLayout::of(Size { columns: 40, rows: 6 }), Styles::default());
+        let (layout, styles) = (ScreenLayout::for_size(Size { columns: 40, rows: 6 }), Styles::default());
         state.fit(layout.list.rows);
         let mut painter = Painter::default();
         let shown = PreviewContent { facts: &[], preview: None };
@@ -107,7 +107,7 @@ mod tests {
             state.press(PickerKey::Pasted(pasted));
             let size = Size { columns, rows };
             let shown = PreviewContent { facts: &[], preview: None };
-            let frame = Painter::default().frame(&mut state, shown, ScreenLayout::of(size), &Styles::default());
+            let frame = Painter::default().frame(&mut state, shown, ScreenLayout::for_size(size), &Styles::default());
             for part in frame.split('\x1b').skip(1) {
                 let end = part.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &part[at..=at]);
                 prop_assert!(part.starts_with('[') && ["H", "K", "J", "h", "l", "m"].contains(&end), "{part:?}");

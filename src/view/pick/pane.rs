@@ -33,7 +33,7 @@ pub(super) fn lines(
     let room = area.rows.saturating_sub(lines.len());
     state.most_scroll = conversation.len().saturating_sub(room);
     if !state.is_scrolled {
-        // The line above the match shows its context.
+        // The line above the match is visible as context.
         state.scroll = found.map_or(0, |line| state.most_scroll.saturating_sub(line.saturating_sub(1)));
     }
     state.scroll = state.scroll.min(state.most_scroll);
@@ -42,7 +42,7 @@ pub(super) fn lines(
     lines.into_iter().map(|line| line.cut(area.columns)).collect()
 }
 
-/// Returns the facts, in at most half of the room.
+/// Returns the facts, in at most half of the lines.
 fn facts(state: &mut PickerState, shown: PreviewContent<'_>, area: Area, styles: &Styles) -> Vec<StyledLine> {
     let title = state.highlighted().map(|at| state.items[at].title.clone()).unwrap_or_default();
     let mut lines: Vec<StyledLine> = Vec::new();
@@ -70,7 +70,7 @@ fn facts(state: &mut PickerState, shown: PreviewContent<'_>, area: Area, styles:
     lines
 }
 
-/// Returns the name of a role, with the number of a branch that a resume does not continue.
+/// Returns the name of a role, with the number of its branch unless that is the active one.
 pub(super) fn named(role: Role, branch: Option<u16>) -> String {
     branch.map_or_else(|| role.name().to_owned(), |number| format!("{} (branch {number})", role.name()))
 }
@@ -94,8 +94,8 @@ fn conversation(
         }
         Some(Preview::Messages(messages)) => messages,
     };
-    let said = state.only_said().map(|said| said.hit.clone());
-    let around = said.as_ref().map(|hit| {
+    let best = state.only_said().map(|best| best.hit.clone());
+    let around = best.as_ref().map(|hit| {
         let around = [hit.before.as_str(), &hit.found, &hit.after].concat();
         text::one_line(around.trim_matches('…')).into_owned()
     });
@@ -114,7 +114,7 @@ fn conversation(
                 }
                 None => words,
             };
-            if has_it && said.as_ref().is_some_and(|hit| found.is_none() && rest.contains(&hit.found)) {
+            if has_it && best.as_ref().is_some_and(|hit| found.is_none() && rest.contains(&hit.found)) {
                 found = Some(lines.len());
             }
             let places = state.places(rest);

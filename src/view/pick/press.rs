@@ -28,7 +28,7 @@ pub(super) enum KeyResult {
     AskForAgents(usize),
     /// Delete these sessions, after a question.
     AskToRemove(Vec<usize>),
-    /// The question was answered with yes.
+    /// Delete the sessions that the user confirmed.
     Remove,
     /// Pin or unpin these sessions.
     Pin(Vec<usize>, bool),
@@ -120,12 +120,12 @@ impl PickerState {
             Pressed::Delete => self.edit.delete(),
             Pressed::EraseWord => self.edit.erase_word(),
             Pressed::EraseBefore => self.edit.erase_before(),
-            Pressed::Up => self.go(self.cursor.saturating_sub(1)),
-            Pressed::Down => self.go(self.cursor + 1),
-            Pressed::PageUp => self.go(self.cursor.saturating_sub(page)),
-            Pressed::PageDown => self.go(self.cursor + page),
-            Pressed::First => self.go(0),
-            Pressed::Last => self.go(self.matches.len()),
+            Pressed::Up => self.move_cursor(self.cursor.saturating_sub(1)),
+            Pressed::Down => self.move_cursor(self.cursor + 1),
+            Pressed::PageUp => self.move_cursor(self.cursor.saturating_sub(page)),
+            Pressed::PageDown => self.move_cursor(self.cursor + page),
+            Pressed::First => self.move_cursor(0),
+            Pressed::Last => self.move_cursor(self.matches.len()),
             Pressed::PreviewUp => self.scroll_to((self.scroll + 3).min(self.most_scroll)),
             Pressed::PreviewDown => self.scroll_to(self.scroll.saturating_sub(3)),
             Pressed::Mark | Pressed::MarkBack => {
@@ -134,7 +134,7 @@ impl PickerState {
                 {
                     self.marked.insert(key);
                 }
-                self.go(if key == Pressed::Mark { self.cursor + 1 } else { self.cursor.saturating_sub(1) });
+                self.move_cursor(if key == Pressed::Mark { self.cursor + 1 } else { self.cursor.saturating_sub(1) });
             }
             Pressed::Sort => {
                 self.order = match self.order {
@@ -166,7 +166,7 @@ impl PickerState {
 }
 
 impl PickerState {
-    /// Returns the step of an action on the marked sessions, or else on the highlighted one.
+    /// Returns the result of an action on the marked sessions, or else on the highlighted one.
     pub(super) fn act(&mut self, key: &Pressed) -> KeyResult {
         let Some(here) = self.highlighted() else { return KeyResult::Stay };
         if let Some(busy) = self.busy {

@@ -32,17 +32,17 @@ pub(super) enum Preview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PreviewMessage {
     pub(super) role: Role,
-    /// The number of its branch; `None` on the one that a resume continues.
+    /// The number of its branch; `None` on the active one.
     pub(super) branch: Option<u16>,
     pub(super) words: String,
 }
 
 impl Preview {
-    /// Reads the last messages between the user and the model, or those around the message with a number, while
-    /// `is_wanted` is true.
+    /// Reads the last messages of the user and the model, or those around the message with this number. Stops when
+    /// `is_wanted` returns false.
     pub(super) fn read(session: &Session, around: Option<u64>, is_wanted: &dyn Fn() -> bool) -> Self {
         let copy = session.copy();
-        // A session with only an event log counts as having no transcript.
+        // If a session has only an event log, it counts as one without a transcript.
         let bytes = if copy.transcript_bytes > 0 { copy.transcript_bytes } else { copy.size_bytes };
         if bytes > MAX_BYTES {
             return Self::TooLarge(bytes);
@@ -51,8 +51,8 @@ impl Preview {
         let mut last = VecDeque::with_capacity(MAX_MESSAGES + 1);
         let (mut number, end) = (0, around.map_or(u64::MAX, |around| around + MAX_MESSAGES as u64 / 2));
         // A search finds messages on any branch.
-        let wanted = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
-        let outcome = agent.messages_on(copy, wanted, &mut |message| {
+        let branches = if around.is_some() { BranchFilter::All } else { BranchFilter::Active };
+        let outcome = agent.messages_on(copy, branches, &mut |message| {
             number += 1;
             let words = text::one_line(&message.text);
             if matches!(message.role, Role::User | Role::Assistant) && !words.is_empty() {
@@ -137,13 +137,13 @@ mod tests {
         PreviewMessage { role: Role::User, branch: None, words: words.to_owned() }
     }
 
-    fn said(role: &str, text: &str) -> String {
+    fn message_line(role: &str, text: &str) -> String {
         format!("{{\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\"}}}}\n")
     }
 
     #[test]
     fn preview_keeps_last_messages_and_escapes_them() {
-        let lines: String = (0..100).map(|n| said("user", &format!("n{n}\\n\\u001b[2J"))).collect();
+        let lines: String = (0..100).map(|n| message_line("user", &format!("n{n}\\n\\u001b[2J"))).collect();
         let Preview::Messages(messages) = preview(&lines, 1, true) else { panic!("no messages") };
         assert_eq!(messages.len(), MAX_MESSAGES);
         assert_eq!(messages.last(), Some(&line("n99 \\u{1b}[2J")));
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn preview_stops_reading_large_or_abandoned_transcript() {
-        assert_eq!(preview(&said("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
-        let two = [said("user", "x"), said("assistant", "y")].concat();
+        assert_eq!(preview(&message_line("user", "x"), MAX_BYTES + 1, true), Preview::TooLarge(MAX_BYTES + 1));
+        let two = [message_line("user", "x"), message_line("assistant", "y")].concat();
         assert_eq!(preview(&two, MAX_BYTES, false), Preview::Messages(vec![line("x")]));
     }
 

@@ -19,11 +19,11 @@ use crate::session::{Session, SessionCopy};
 
 /// Number of sessions that are searched between two reports.
 const PART: usize = 32;
-/// Number of the best sessions whose branches are read to mark matches on another branch.
+/// Number of the best sessions whose branches are read to mark matches outside of the active branch.
 const MARKED: usize = 64;
 /// Minimum time between two reports of matches, because each one sorts the list again. A short search reports once.
 const SEND_INTERVAL: Duration = Duration::from_millis(120);
-/// The best message of a session is shown.
+/// The picker shows the best message of each session.
 const WISH: search::SearchScope<'static> =
     search::SearchScope { roles: &[], most: 1, lines: None, has_numbers: true, names_branches: false, enough: None };
 
@@ -33,7 +33,7 @@ pub(super) struct PickerSearch {
     pub(super) sessions: Vec<Arc<Session>>,
     /// The messages in memory.
     pub(super) kept: Arc<TextCache>,
-    /// Set if other sessions do not pass the filters.
+    /// Set if the filters exclude other sessions.
     pub(super) is_filtered: bool,
     pub(super) now: Timestamp,
 }
@@ -47,8 +47,8 @@ pub(super) enum SearchResult {
 }
 
 impl PickerSearch {
-    /// Searches until the text changes, and reports what is found. Files are checked for changes after the first
-    /// answer, because the check is as slow as the search.
+    /// Searches until the text changes, and reports the results. Checks the files for changes only after the first
+    /// report, because that takes as long as the search.
     pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         self.run_once(is_wanted, report);
         let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());
@@ -59,20 +59,21 @@ impl PickerSearch {
 
     fn run_once(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         let (sieve, sessions) = (Sieve::new(&self.words), &self.sessions);
-        let (mut said, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
+        let (mut found_messages, mut sent_at, mut tallies) = (Vec::new(), Instant::now(), Vec::new());
         for part in sessions.chunks(PART) {
             let count = |session: &Arc<Session>| {
-                let (copy, text) = (session.copy(), self.kept.of(session.copy()));
+                let (copy, text) = (session.copy(), self.kept.kept_text(session.copy()));
                 WordTally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
             };
             let counted: Vec<WordTally> = part.par_iter().map(count).collect();
             if !is_wanted() {
                 return;
             }
-            said.extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
+            found_messages
+                .extend(part.iter().zip(&counted).filter_map(|(session, tally)| said_in(session, tally, 0.0)));
             tallies.extend(counted);
-            if !said.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
-                report(SearchResult::Some(std::mem::take(&mut said)));
+            if !found_messages.is_empty() && sent_at.elapsed() >= SEND_INTERVAL {
+                report(SearchResult::Some(std::mem::take(&mut found_messages)));
                 sent_at = Instant::now();
             }
         }
@@ -80,16 +81,16 @@ impl PickerSearch {
         let terms = self.words.terms.len();
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, terms, self.now);
         let ranked = ranking.order.iter();
-        let said: Vec<(ItemKey, BestMessage)> =
+        let all_messages: Vec<(ItemKey, BestMessage)> =
             ranked.filter_map(|(at, score)| said_in(&sessions[*at], &tallies[*at], *score)).collect();
-        let best: Vec<(ItemKey, BestMessage)> = said.iter().take(MARKED).cloned().collect();
+        let best: Vec<(ItemKey, BestMessage)> = all_messages.iter().take(MARKED).cloned().collect();
         let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
         let excluded = is_excluded.map(|(_, session)| session.key()).collect();
         let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
         if !is_wanted() {
             return;
         }
-        report(SearchResult::All(Searched { said, excluded, no_match }));
+        report(SearchResult::All(Searched { found_messages: all_messages, excluded, no_match }));
         let on_branches = on_other_branches(best, sessions, is_wanted);
         if is_wanted() && !on_branches.is_empty() {
             report(SearchResult::Some(on_branches));
@@ -124,11 +125,11 @@ impl PickerSearch {
 /// Returns the best message of a session that has all words.
 fn said_in(session: &Session, tally: &WordTally, score: f64) -> Option<(ItemKey, BestMessage)> {
     let (worst, hit) = (tally.worst()?, tally.found.hits.first()?);
-    let quality = Quality::of(worst);
+    let quality = Quality::from_weight(worst);
     Some((session.key(), BestMessage { hit: hit.clone(), messages: tally.found.messages, quality, score }))
 }
 
-/// Returns the found messages that are on another branch than the one that a resume continues, with its number.
+/// Returns the messages that are not on the active branch, each with the number of its branch.
 fn on_other_branches(
     found: Vec<(ItemKey, BestMessage)>,
     sessions: &[Arc<Session>],

@@ -20,14 +20,14 @@ pub(super) enum Mode {
     List,
     /// The page of all keys, from this line on.
     Help(usize),
-    /// The question whether to delete these, with their size in bytes.
+    /// The question whether to delete these sessions, with their size in bytes.
     Sure { items: Vec<usize>, bytes: u64 },
-    /// The reason why the session is not resumed, and the possible actions, one of which the cursor is on. If
-    /// `is_offer` is set, the user asked for them, and it is not a refusal.
+    /// The reason why a session is not resumed, and the possible actions with the cursor. `is_offer` is set if the user
+    /// asked for the actions and nothing was refused.
     Ways { key: ItemKey, refused: RefusedResume, cursor: usize, is_offer: bool },
 }
 
-/// The best message of a session that has the words, and the number of messages that have any of them.
+/// The best message of a session that has all words, and the number of messages with any of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BestMessage {
     pub(super) hit: Hit,
@@ -46,7 +46,7 @@ impl BestMessage {
 /// The result of a search of all sessions.
 pub(super) struct Searched {
     /// Sessions that have the words, with their scores.
-    pub(super) said: Vec<(ItemKey, BestMessage)>,
+    pub(super) found_messages: Vec<(ItemKey, BestMessage)>,
     /// Sessions with a message that has an excluded word.
     pub(super) excluded: Vec<ItemKey>,
     /// The reason why no session has all words.
@@ -99,7 +99,7 @@ pub(super) struct PickerState {
     pub(super) matching: SessionMatcher,
     pub(super) matches: Vec<ListedSession>,
     pub(super) rows: Vec<ListRow>,
-    pub(super) said: HashMap<ItemKey, BestMessage>,
+    pub(super) found_messages: HashMap<ItemKey, BestMessage>,
     /// Sessions with a message that has an excluded word.
     pub(super) excluded: HashSet<ItemKey>,
     /// The reason why no session has the words, and words that some have; known once all are searched.
@@ -125,7 +125,7 @@ pub(super) struct PickerState {
     pub(super) height: usize,
     /// Lines by which the preview is scrolled up from its end; `most_scroll` is the maximum.
     pub(super) scroll: usize,
-    /// Set if the user scrolled it; until then the preview shows the match, or its end.
+    /// Set if the user scrolled the preview; until then it shows the match, or its end.
     pub(super) is_scrolled: bool,
     pub(super) most_scroll: usize,
     /// The layout of the screen, which maps places of the mouse.
@@ -184,20 +184,20 @@ impl PickerState {
         }
     }
 
-    /// Adds messages that have the typed words. A cursor that was not moved stays at the top.
-    pub(super) fn add_said(&mut self, said: Vec<(ItemKey, BestMessage)>) {
+    /// Adds messages that have the typed words. If the user has not moved the cursor, it stays at the top.
+    pub(super) fn add_said(&mut self, found_messages: Vec<(ItemKey, BestMessage)>) {
         let here = self.key().filter(|_| self.cursor > 0);
-        self.said.extend(said);
+        self.found_messages.extend(found_messages);
         self.match_again(here.as_ref());
     }
 
     /// Replaces the partial results of a search with the complete result.
     pub(super) fn set_searched(&mut self, searched: Searched) {
-        self.said.clear();
+        self.found_messages.clear();
         self.excluded = searched.excluded.into_iter().collect();
         self.no_match = searched.no_match;
         self.is_searching = false;
-        self.add_said(searched.said);
+        self.add_said(searched.found_messages);
     }
 
     /// Offers the possible actions for a session that is not resumed.
@@ -218,7 +218,7 @@ impl PickerState {
             self.time.as_ref().map_or_else(|| Err(String::new()), |time| time(text))
         });
         self.query = query.while_typing();
-        self.said.clear();
+        self.found_messages.clear();
         self.excluded.clear();
         self.no_match = None;
         self.is_searching = false;
@@ -227,13 +227,13 @@ impl PickerState {
     }
 
     pub(super) fn said_in(&self, key: &ItemKey) -> Option<&BestMessage> {
-        self.said.get(key)
+        self.found_messages.get(key)
     }
 
     /// Returns the best message of the highlighted session, if it matches better than the title.
     pub(super) fn only_said(&self) -> Option<&BestMessage> {
         let one = self.matches.get(self.cursor).filter(|one| one.is_said)?;
-        self.said.get(&self.items[one.item].key)
+        self.found_messages.get(&self.items[one.item].key)
     }
 
     /// Returns the number of sessions in which a message matches better than the title.
@@ -241,7 +241,7 @@ impl PickerState {
         self.matches.iter().filter(|one| one.is_said).count()
     }
 
-    /// Returns the places of the characters in a shown text that match the typed one.
+    /// Returns the positions of the characters in a shown text that match the typed text.
     pub(super) fn places(&mut self, text: &str) -> Vec<usize> {
         self.matching.places(&self.query, text)
     }
@@ -286,7 +286,7 @@ pub(super) mod tests {
         state.window().iter().map(id).collect()
     }
 
-    pub(in crate::view::pick) fn said(text: &str) -> BestMessage {
+    pub(in crate::view::pick) fn best_message(text: &str) -> BestMessage {
         let hit = Hit {
             number: 1,
             role: Role::User,

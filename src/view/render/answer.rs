@@ -31,7 +31,7 @@ pub(crate) trait Answer {
         false
     }
 
-    /// Returns whether its lines for users are pasted or saved, and so are never broken.
+    /// Returns whether the lines for users are pasted or saved, so that they are never wrapped.
     fn is_literal(&self) -> bool {
         false
     }
@@ -75,8 +75,8 @@ impl Ui {
         let format = format.into().unwrap_or_else(usual);
         if format == Format::Table {
             match answer.is_plan() {
-                _ if answer.is_literal() => self.hold(env),
-                // Do not page it: its totals and the undo command are at the end, and must be seen.
+                _ if answer.is_literal() => self.hold_pages(env),
+                // Do not page the result: its totals and the undo command are at the end, and must be seen.
                 Some(false) => self.fold(env)?,
                 _ => self.page(env)?,
             }

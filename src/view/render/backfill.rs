@@ -17,7 +17,7 @@ use crate::view::render::json::details::{BackfillItem, ItemDetails};
 pub(crate) struct BackfillReport<'a> {
     /// Set if nothing was written.
     pub is_dry_run: bool,
-    /// Each session with its action.
+    /// Each session with its planned action.
     pub plan: &'a [(&'a Session, SessionBackfill)],
     /// The outcome; in a dry run, the expected one.
     pub outcome: &'a ChangeOutcome,
@@ -31,7 +31,7 @@ impl BackfillReport<'_> {
     /// Returns the answer.
     pub(crate) fn answer<'a>(&'a self, env: &'a Env) -> ChangeText<'a> {
         let is_news = |result: &ItemResult| !matches!(result, ItemResult::Unchanged | ItemResult::Refused(_));
-        let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::of(&self.outcome.done, false);
+        let Totals { done, unchanged, skipped, refused, failed, .. } = Totals::from_results(&self.outcome.done, false);
         let would = if self.is_dry_run { "would be " } else { "" };
         let parts = vec![format!("{would}recorded, {unchanged} already good, {refused} refused")];
         let mut summary = ChangeSummary { subject: text::count(done, "directory"), parts, ..ChangeSummary::default() };
@@ -43,7 +43,7 @@ impl BackfillReport<'_> {
             run: self.outcome.run.as_deref(),
             ..ChangeJson::new("backfill", self.is_dry_run, items, &self.outcome.done)
         };
-        // Every backfill refuses a session without a known directory.
+        // Sessions without a known directory are refused in every backfill.
         ChangeText {
             is_whole,
             is_no_news,
@@ -53,7 +53,7 @@ impl BackfillReport<'_> {
         }
     }
 
-    /// Returns the evidence for directories, and the way to name one, in lines for users.
+    /// Returns lines for users with the evidence for directories, and the command that names one.
     fn below(item: &SessionBackfill, env: &Env) -> Vec<String> {
         let evidence = item.evidence.iter().map(|evidence| {
             let verdict = if evidence.counts { "counts" } else { "does not count: it belongs to another project" };

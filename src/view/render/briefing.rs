@@ -17,11 +17,11 @@ use crate::system::env::Env;
 use crate::view::render::export::visible;
 use crate::view::render::{fields, table};
 
-/// Maximum bytes of a briefing. A longer one names the file only.
+/// Maximum bytes of a briefing. A longer one contains only the name of the file.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum bytes of the last prompt, of the last reply, and of all prompts since then; an error has a fourth of that.
+/// Maximum bytes of the last prompt, of the last reply, and of all prompts after it; an error has a quarter of that.
 const MAX_QUOTE: usize = 16 * 1024;
-/// Maximum number of prompts since the last reply that are quoted.
+/// Maximum number of quoted prompts after the last reply.
 const MAX_UNANSWERED: usize = 8;
 /// Maximum number of files and of commands, and the maximum width of each.
 const MAX_FILES: usize = 20;
@@ -34,11 +34,11 @@ pub(crate) struct Digest {
     /// The last prompt with a good reply, and that reply.
     prompt: Option<String>,
     reply: Option<String>,
-    /// The latest prompts since then.
+    /// The latest prompts after that reply.
     unanswered: VecDeque<String>,
-    /// Number of earlier prompts since then.
+    /// Number of earlier prompts after that reply.
     more_unanswered: usize,
-    /// The error of the API after the last prompt and reply.
+    /// The last error of the API after that reply.
     error: Option<String>,
     changed: LatestLines,
     read: LatestLines,
@@ -156,7 +156,7 @@ impl LatestLines {
     }
 
     fn add(&mut self, line: &str) {
-        // Longer ones differ in the part that is shown.
+        // Longer lines differ in the part that is shown.
         let line: String = line.chars().take(4 * MAX_WIDTH).collect();
         let line = text::truncated(&text::one_line(&line), MAX_WIDTH).into_owned();
         if line.is_empty() {
@@ -275,26 +275,27 @@ impl Briefing<'_> {
     }
 }
 
-/// Returns text that is safe for a terminal and in which no program finds the name of a file to attach.
-fn harmless(said: &str) -> String {
-    visible(said).replace('@', "＠")
+/// Returns text that is safe for a terminal, and in which no program finds the name of a file to attach.
+fn harmless(foreign_text: &str) -> String {
+    visible(foreign_text).replace('@', "＠")
 }
 
-fn quote(out: &mut String, head: &str, said: &str, most: usize) {
-    let said = said.trim();
+fn quote(out: &mut String, head: &str, quoted_text: &str, most: usize) {
+    let quoted_text = quoted_text.trim();
     let _ = writeln!(out, "\n## {head}\n");
-    if said.len() <= most {
-        return quote_lines(out, said);
+    if quoted_text.len() <= most {
+        return quote_lines(out, quoted_text);
     }
-    let (start, end) = (said.floor_char_boundary(most / 2), said.ceil_char_boundary(said.len() - most / 2));
-    quote_lines(out, &said[..start]);
+    let (start, end) =
+        (quoted_text.floor_char_boundary(most / 2), quoted_text.ceil_char_boundary(quoted_text.len() - most / 2));
+    quote_lines(out, &quoted_text[..start]);
     let left_out = text::size(u64::try_from(end - start).unwrap_or(u64::MAX));
     let _ = writeln!(out, "\n{left_out} were left out here; the file has them.\n");
-    quote_lines(out, &said[end..]);
+    quote_lines(out, &quoted_text[end..]);
 }
 
-fn quote_lines(out: &mut String, said: &str) {
-    for line in harmless(said).lines() {
+fn quote_lines(out: &mut String, quoted_text: &str) {
+    for line in harmless(quoted_text).lines() {
         let _ = writeln!(out, "{}", format!("> {line}").trim_end());
     }
 }
@@ -353,14 +354,14 @@ mod tests {
     #[test]
     fn api_error_is_not_a_reply() {
         let mut digest = Digest::default();
-        let said = |role, text: &str| Message::new(role, text.to_owned(), None);
-        let error = said(Role::Assistant, "limit reached").into_error();
-        for message in [said(Role::User, "go"), said(Role::Assistant, "half"), error] {
+        let message = |role, text: &str| Message::new(role, text.to_owned(), None);
+        let error = message(Role::Assistant, "limit reached").into_error();
+        for message in [message(Role::User, "go"), message(Role::Assistant, "half"), error] {
             digest.add(&message);
         }
         assert_eq!((digest.reply.as_deref(), digest.error.as_deref()), (Some("half"), Some("limit reached")));
-        digest.add(&said(Role::User, "again"));
-        digest.add(&said(Role::User, "please"));
+        digest.add(&message(Role::User, "again"));
+        digest.add(&message(Role::User, "please"));
         assert_eq!((digest.prompt.as_deref(), digest.reply.as_deref(), digest.error), (Some("go"), Some("half"), None));
         assert_eq!(digest.unanswered, ["again", "please"], "the last exchange stays");
     }

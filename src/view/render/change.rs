@@ -29,16 +29,16 @@ pub(super) struct ReportWords {
     would: &'static str,
     /// The verb for an item that was done.
     pub did: &'static str,
-    /// The kind of its items.
+    /// The noun for its items.
     pub unit: &'static str,
     /// Set to show the size of an item.
     has_sizes: bool,
-    /// Set to show the paths of an item; a cleanup has many items, and removes everything of each.
+    /// Set to show the paths of an item. A cleanup does not: it has many items, and removes all paths of each.
     has_paths: bool,
 }
 
 impl ReportWords {
-    pub(super) fn of(verb: &str) -> Self {
+    pub(super) fn for_verb(verb: &str) -> Self {
         let (would, did, unit) = match verb {
             "archive" => ("archive", "archived", "session"),
             "backfill" => ("record", "recorded", "directory"),
@@ -59,7 +59,7 @@ impl ReportWords {
         Self { would, did, unit, has_sizes: did == "removed", has_paths: verb != "cleanup" }
     }
 
-    /// Returns the word of an item.
+    /// Returns the verb for an item.
     pub(super) fn word(&self, is_plan: bool) -> Cow<'static, str> {
         if is_plan { format!("would {}", self.would).into() } else { self.did.into() }
     }
@@ -72,21 +72,21 @@ pub(crate) struct ChangeText<'a> {
     pub is_plan: bool,
     /// Set to show every item with its paths on a terminal, too; a pipe gets them all.
     pub is_whole: bool,
-    /// Set if a result with only one item needs no summary.
+    /// Set if a result with a single item needs no summary.
     pub is_said_by_item: bool,
     /// Set if `--quiet` prints nothing.
     pub is_no_news: bool,
-    /// Set if the summary says it all, without the items.
+    /// Set if the summary is complete without the items.
     pub has_hidden_items: bool,
-    /// Set if the items say it all, without a summary.
+    /// Set if the items are complete without a summary.
     pub is_list: bool,
-    /// Set if the lines for users are never broken.
+    /// Set if the lines for users are never wrapped.
     pub is_literal: bool,
     /// The lines of a diff, printed instead of all other text.
     pub difference: Vec<String>,
-    /// Set if the fingerprint of the plan is not of use, because it would be refused.
+    /// Set if applying the plan would be refused, so that its fingerprint is useless.
     pub is_refused: bool,
-    /// Items that stay as they are, each with the reason; in JSON, a part of them may be warnings.
+    /// Items that are not changed, each with the reason; in JSON, some of them may be warnings.
     pub left: Vec<Unplanned>,
     /// Set if refused items are usual, so that `--quiet` does not report them.
     pub has_usual_refusals: bool,
@@ -98,7 +98,7 @@ pub(crate) struct ChangeText<'a> {
     /// Sentences before the summary, and after it.
     pub notes: Vec<String>,
     pub hints: Vec<String>,
-    /// The run that followed that of the document.
+    /// The later run that continued the run of the document.
     pub followed: Option<&'a str>,
 }
 
@@ -107,20 +107,20 @@ pub(crate) struct ChangeText<'a> {
 pub(crate) struct ChangeSummary {
     /// The subject, after which a terminal names the sessions of each agent.
     pub subject: String,
-    /// The counts; nothing happened if there are none.
+    /// The counts; empty if nothing happened.
     pub parts: Vec<String>,
     pub tail: String,
 }
 
 impl ChangeSummary {
-    /// Adds a count of items that were not done.
+    /// Adds a number of items that were not done.
     pub(super) fn add(&mut self, count: usize, what: &str) {
         if count > 0 {
             self.parts.push(format!("{count} {what}"));
         }
     }
 
-    /// Adds the number of sessions that stay.
+    /// Adds the number of sessions that are kept.
     pub(super) fn add_left(&mut self, count: usize) {
         self.add(count, if count == 1 { "left as it is" } else { "left as they are" });
     }
@@ -135,7 +135,7 @@ impl ChangeSummary {
     }
 }
 
-/// Writes an item, with its paths below unless its id is given in a short form.
+/// Writes an item, with its paths in lines below, unless the id is short.
 fn item_text(
     out: &mut impl Write,
     (env, styles): (&Env, &Styles),
@@ -187,7 +187,7 @@ fn steps(shown: &ShownItem<'_>, env: &Env) -> Vec<String> {
         Step::Write { stamp: None, contents: Contents::Edited { from, .. }, .. } => Some(from.as_path()),
         _ => None,
     });
-    // The line of an edited copy at a new path names the old path, so that one needs no line.
+    // An edited copy at a new path names the old path in its own line.
     let shown: Vec<&Path> = edited.collect();
     let path = |path: &Path| text::one_line(&env.tilde(path)).into_owned();
     let line = |step: &Step| {
@@ -212,7 +212,7 @@ impl<'a> ChangeText<'a> {
     /// Makes the text of a document, with a summary of its totals.
     pub(crate) fn new(document: ChangeJson<'a>, is_plan: bool) -> Self {
         let (words, Totals { planned, done, skipped, refused, failed, .. }) =
-            (ReportWords::of(document.verb), document.totals);
+            (ReportWords::for_verb(document.verb), document.totals);
         let mut summary = ChangeSummary::default();
         if document.items.len() > 0 {
             summary.subject = text::count(if is_plan { planned } else { done }, words.unit);
@@ -245,7 +245,7 @@ impl<'a> ChangeText<'a> {
 
     /// Writes one item.
     fn item(&self, out: &mut impl Write, env: &Env, styles: &Styles, at: usize) -> io::Result<()> {
-        item_text(out, (env, styles), &self.document.items.item(at), &ReportWords::of(self.document.verb), None)
+        item_text(out, (env, styles), &self.document.items.item(at), &ReportWords::for_verb(self.document.verb), None)
     }
 
     /// Writes one item in a line; a failed one has its whole id.
@@ -255,10 +255,10 @@ impl<'a> ChangeText<'a> {
         let id = item.id.unwrap_or_default();
         let others = (0..items.len()).filter_map(|other| items.item(other).id);
         let short = if item.error.is_some() { id } else { short_among(id, others) };
-        item_text(out, (env, styles), &item, &ReportWords::of(self.document.verb), Some(short))
+        item_text(out, (env, styles), &item, &ReportWords::for_verb(self.document.verb), Some(short))
     }
 
-    /// Writes the items, what stays, and the summary.
+    /// Writes the items, those that are kept, and the summary.
     fn whole(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<()> {
         let faint = styles.faint;
         let is_screen = env.terminal.stdout && !self.is_whole;
@@ -288,7 +288,7 @@ impl<'a> ChangeText<'a> {
             let unchanged = if is_change { " Nothing was changed." } else { "" };
             writeln!(out, "{}{unchanged}", self.summary.sentence(&by_agent))?;
         }
-        // Nothing would be applied if no item can be.
+        // Without an item that can be done, there is no fingerprint.
         let fingerprint = self
             .document
             .fingerprint
@@ -325,8 +325,8 @@ impl<'a> ChangeText<'a> {
         writeln!(out, "rejoin {}: {}{undo}", self.document.verb, self.summary.sentence(""))
     }
 
-    /// Writes the items of a plan, or those that were not done, and a single one that was, as far as a terminal shows
-    /// them. Returns the other sessions by agent, and whether nothing is left to summarize.
+    /// Writes the items of a plan, or the items that were not done and a single one that was, up to the number that a
+    /// terminal shows. Returns the other sessions by agent, and whether no summary is needed.
     fn few(&self, out: &mut impl Write, env: &Env, styles: &Styles) -> io::Result<(String, bool)> {
         let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut shown, mut others, mut done) = (Vec::new(), 0, Vec::new());
@@ -335,13 +335,13 @@ impl<'a> ChangeText<'a> {
             match item.result {
                 "unchanged" => {}
                 "done" => {
-                    // Records that follow the sessions need no line.
+                    // Items without an agent are records that follow the sessions, and need no line.
                     if let Some(agent) = item.agent {
                         *agents.entry(agent.name()).or_default() += 1;
                         done.push(at);
                     }
                 }
-                // The reason of a failure is in no other answer.
+                // The reason of a failure is shown nowhere else.
                 _ if shown.len() < MANY || !self.is_plan => shown.push(at),
                 _ => others += 1,
             }
@@ -359,7 +359,7 @@ impl<'a> ChangeText<'a> {
         Ok((by_agent, is_one && self.is_said_by_item && self.left.is_empty()))
     }
 
-    /// Writes the items of a plan that cannot be done, as far as there is room.
+    /// Writes the items of a plan that cannot be done, up to the number that a terminal shows.
     fn failed(&self, out: &mut impl Write, env: &Env, styles: &Styles, most: usize) -> io::Result<()> {
         let Totals { skipped, refused, failed, .. } = self.document.totals;
         if skipped + refused + failed == 0 {
@@ -386,7 +386,7 @@ impl<'a> ChangeText<'a> {
         if count == 0 { Ok(()) } else { writeln!(out, "  {faint}and {count} more ({option} shows them){faint:#}") }
     }
 
-    /// Names the later run first, because a run is only undone after those that changed its files.
+    /// Names the later run first, because it must be undone before the run whose files it changed.
     fn undo(&self, env: &Env) -> Option<String> {
         let command = |run: &str| in_home(&format!("rejoin undo {run}"), &env.invocation.elsewhere).into_owned();
         match (self.document.run, self.followed) {

@@ -1,4 +1,4 @@
-//! The plan or the outcome of a cleanup: removed sessions, remaining ones, and the reasons.
+//! The plan or the outcome of a cleanup: removed sessions, kept ones, and the reasons.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,15 +37,15 @@ pub(crate) struct CleanupReport<'a> {
     pub archive: Option<&'a Path>,
     /// The archived sessions.
     pub archived: Archived,
-    /// Number of sessions that stay, by reason.
+    /// Number of kept sessions, by reason.
     pub kept: &'a BTreeMap<Keep, usize>,
-    /// The options that choose sessions.
+    /// The options that select sessions.
     pub filters: Vec<&'static str>,
     /// Sessions that only their agent can remove.
     pub its_agents: &'a [LeftToAgent],
     /// Sessions whose removal could not be planned.
     pub unplanned: &'a [Unplanned],
-    /// The reason for which it would be refused.
+    /// The reason why applying the plan would be refused.
     pub refused: Option<RefusalCode>,
     /// Sessions that were last active before this time are removed.
     pub cutoff: Option<Timestamp>,
@@ -107,7 +107,7 @@ impl<'a> CleanupReport<'a> {
 }
 
 impl CleanupReport<'_> {
-    /// Adds to the summary of a removal what only a cleanup does.
+    /// Extends the summary of a removal with the results that only a cleanup has.
     fn summary(&self, ChangeSummary { mut subject, mut parts, tail }: ChangeSummary, is_plan: bool) -> ChangeSummary {
         let would = if is_plan { "would be " } else { "" };
         let (debris, records) = (self.items(DEBRIS), self.items(CWD_RECORD));

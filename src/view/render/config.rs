@@ -19,7 +19,7 @@ use crate::view::ui::Styles;
 /// The answer of `config`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Holding {
-    /// Every key, and each rule and group that the file has.
+    /// Every key, and each rule and group of the file.
     pub settings: Vec<Setting>,
     /// The config file.
     #[serde(serialize_with = "path_json::serialize")]

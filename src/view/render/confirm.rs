@@ -24,7 +24,7 @@ pub(crate) fn removal(sessions: &[&Session], env: &Env) -> Vec<String> {
     let named: Vec<Session> = newest.into_iter().take(NAMED).cloned().collect();
     let fields = Field::OF_TABLES.into_iter().filter(|field| *field != Field::Marks).collect();
     let look = TableLayout {
-        short: ShortIds::of(&named),
+        short: ShortIds::from_sessions(&named),
         fields: Some(fields),
         is_of_running: false,
         is_wide: false,

@@ -22,7 +22,7 @@ use crate::view::ui::Styles;
 const FEW: usize = 3;
 /// Maximum commands below the examples of a code.
 const MAX_REMEDIES: usize = 3;
-/// Maximum lines of codes that are only worth knowing.
+/// Maximum lines of codes that are only notes.
 const MAX_BRIEF: usize = 5;
 /// Maximum paths of one finding that are shown to users.
 const MAX_PATHS: usize = 6;
@@ -72,7 +72,7 @@ impl DoctorReport<'_> {
 
 impl Answer for DoctorReport<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
-        let findings = ItemList::of(self.findings, FindingJson::from);
+        let findings = ItemList::from_items(self.findings, FindingJson::from);
         ("doctor-report", DoctorJson { findings, counts: self.counts() })
     }
 
@@ -83,8 +83,8 @@ impl Answer for DoctorReport<'_> {
     }
 }
 
-/// Writes findings grouped by severity and code, the worst first. With the detail `Letter`, a code that is only worth
-/// knowing is one line if there is anything worse.
+/// Writes findings grouped by severity and code, the worst first. With the detail `Letter`, a code that is only a note
+/// is one line if there is a more serious one.
 fn groups(out: &mut impl Write, env: &Env, styles: &Styles, findings: &[Finding], detail: Detail) -> io::Result<()> {
     let groups: Vec<&[Finding]> = findings.chunk_by(|a, b| (a.severity, a.code) == (b.severity, b.code)).collect();
     let is_letter = detail == Detail::Letter;
@@ -92,7 +92,7 @@ fn groups(out: &mut impl Write, env: &Env, styles: &Styles, findings: &[Finding]
     let is_brief = |group: &[Finding]| is_letter && has_trouble && group[0].severity == Severity::Note;
     let briefs = groups.iter().filter(|group| is_brief(group)).count();
     let left_out = if briefs > MAX_BRIEF { briefs + 1 - MAX_BRIEF } else { 0 };
-    // These come last.
+    // These codes come last.
     let (groups, others) = groups.split_at(groups.len() - left_out);
     for (at, group) in groups.iter().enumerate() {
         if is_brief(group) {
@@ -162,8 +162,8 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
     Ok(())
 }
 
-/// Writes one line per finding. Commands that all of them share are below the last one, and those of the first one are
-/// below it.
+/// Writes one line per finding. Commands that all findings share follow the last one; commands of the first finding
+/// follow it.
 fn examples(out: &mut impl Write, env: &Env, styles: &Styles, examples: &[Finding]) -> io::Result<()> {
     let first = &examples[0].remedies;
     let is_shared = examples.iter().all(|finding| finding.remedies == *first);
@@ -282,7 +282,7 @@ impl Answer for Checks {
     const COUNTS_ITEMS: bool = true;
 
     fn object(&self) -> (&'static str, impl Serialize) {
-        ("doctor-checks", ChecksJson { checks: ItemList::of(Code::ALL, CheckJson::from) })
+        ("doctor-checks", ChecksJson { checks: ItemList::from_items(Code::ALL, CheckJson::from) })
     }
 
     fn is_list(&self) -> bool {

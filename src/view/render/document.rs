@@ -37,7 +37,7 @@ pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Resu
     write_object(out, kind, Nothing {})
 }
 
-/// Writes an object up to the beginning of its list, whose items are written when they are known.
+/// Writes an object up to the beginning of its list, so that its items can be written as they are found.
 pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
     write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
 }

@@ -23,7 +23,7 @@ pub(super) fn heading(field: Field) -> String {
 pub(super) fn words(value: &FieldValue<'_>, env: &Env) -> String {
     match value {
         FieldValue::Path(path) => text::unbroken(&text::of_path(path)).into_owned(),
-        FieldValue::Time(at) => env.clock.shown(*at),
+        FieldValue::Time(at) => env.clock.local_time(*at),
         FieldValue::Cost(cost) => cost.to_string(),
         value => text::one_line(&value.to_string()).into_owned(),
     }

@@ -36,14 +36,14 @@ pub(crate) struct SettingsChange<'a> {
     pub new: &'a Option<String>,
     /// The command for an event, if hooks are added.
     pub command: Option<&'a str>,
-    /// The run that changed it, for `rejoin undo`.
+    /// The run that made the change, for `rejoin undo`.
     pub run: Option<&'a str>,
 }
 
 /// The answer of `hook status`.
 #[derive(Serialize)]
 pub(crate) struct HookStatusJson {
-    /// Whose hooks: `claude`.
+    /// The agent of the hooks: `claude`.
     pub agent: &'static str,
     /// True if one of the files has all hooks.
     pub installed: bool,
@@ -60,15 +60,15 @@ pub(crate) struct HookScopeJson {
     pub path: String,
     /// True if the file exists.
     pub exists: bool,
-    /// True if rejoin is called for every event that it needs.
+    /// True if the file calls rejoin for every event that it needs.
     pub installed: bool,
-    /// The events that it is called for.
+    /// The events for which the file calls rejoin.
     pub events: Vec<&'static str>,
     /// The events that are missing.
     pub missing: Vec<&'static str>,
     /// True if the file turns all hooks off.
     pub disabled: bool,
-    /// The reason why that is unknown; `null` if it is known.
+    /// The reason why the state is unknown; `null` if it is known.
     pub problem: Option<String>,
 }
 

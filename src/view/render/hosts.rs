@@ -80,14 +80,14 @@ impl HostsDocument {
     }
 }
 
-/// The fields of a document that are about itself.
+/// The fields that a document sets itself.
 const OWN: [&str; 4] = ["format_version", "kind", "host", "hosts"];
 
 /// Adds up the hosts' counts, and joins their lists, each item with its host.
 fn sums(reports: &[HostReport]) -> Map<String, Value> {
     let mut sums = Map::new();
     for report in reports {
-        // A host cannot set the document's own fields.
+        // A host cannot override the document's own fields.
         for (name, value) in report.summary.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
             let sum = sums.entry(name.clone()).or_insert_with(|| match value {
                 Value::Number(_) => 0.into(),
@@ -132,11 +132,11 @@ pub(crate) fn notes(reports: &[HostReport], shown: usize, beyond: usize) -> Vec<
 }
 
 /// Reports that no message on any host matches.
-pub(crate) fn nothing_has(wanted: &str, reports: &[HostReport]) -> String {
+pub(crate) fn nothing_has(requested: &str, reports: &[HostReport]) -> String {
     let searched: u64 = reports.iter().filter_map(|report| report.summary.get("searched")?.as_u64()).sum();
     let hosts = reports.iter().filter(|report| report.fault.is_none()).count();
     let sessions = text::count(usize::try_from(searched).unwrap_or(usize::MAX), "session");
-    format!("No match for {wanted:?} in {sessions} on {}.", text::count(hosts, "host"))
+    format!("No match for {requested:?} in {sessions} on {}.", text::count(hosts, "host"))
 }
 
 /// The answer of one host.
@@ -144,11 +144,12 @@ pub(crate) fn nothing_has(wanted: &str, reports: &[HostReport]) -> String {
 pub(crate) struct HostAnswer {
     /// The name of the host.
     pub host: String,
-    /// The exit status of rejoin there; `null` where there is none.
+    /// The exit status of rejoin on the host; `null` if there is none.
     pub status: Option<u8>,
-    /// Why there is no answer; `null` if there is one.
+    /// The reason why there is no answer; `null` if there is one.
     pub fault: Option<String>,
-    /// The answer of rejoin there: an object with its `kind`, which is `error` if it refuses; `null` without an answer.
+    /// The answer of rejoin on the host: an object with its `kind`, which is `error` for a refusal; `null` without an
+    /// answer.
     pub answer: Option<Box<RawValue>>,
 }
 

@@ -1,4 +1,4 @@
-//! The items of an answer: all threads format them, and they are written one after the other, so that many need little
+//! The items of an answer: formatted by all threads, and written one after the other, so that many items need little
 //! memory.
 
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ pub(crate) struct ItemList<'a, T> {
 }
 
 impl<'a, T> ItemList<'a, T> {
-    /// Creates an item from each of these.
-    pub(crate) fn of<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
+    /// Creates an item from each element.
+    pub(crate) fn from_items<S: Sync>(items: &'a [S], item: impl Fn(&'a S) -> T + Sync + 'a) -> Self {
         Self::counted(items.len(), move |at| item(&items[at]))
     }
 
@@ -52,7 +52,7 @@ impl<T: Serialize> Serialize for ItemList<'_, T> {
         let mut list = to.serialize_seq(Some(self.count))?;
         let words = |chunk: usize| {
             let start = chunk * CHUNK;
-            JsonItems::of((start..self.count.min(start + CHUNK)).map(&self.item))
+            JsonItems::serialize((start..self.count.min(start + CHUNK)).map(&self.item))
         };
         in_order(
             self.count.div_ceil(CHUNK),
@@ -78,7 +78,7 @@ struct JsonItems {
 }
 
 impl JsonItems {
-    fn of(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
+    fn serialize(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
         let mut words = Self::default();
         for item in items {
             item.serialize(&mut serde_json::Serializer::with_formatter(&mut words, Compact))?;
@@ -93,7 +93,7 @@ impl JsonItems {
     }
 }
 
-/// Half of a serializer's writes are a single quote, colon or comma, for which a call is slower than the copy.
+/// Nearly half of a serializer's writes are a single quote, colon or comma. A call costs more than copying them.
 impl Write for JsonItems {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -9,11 +9,11 @@ use crate::view::render::json::change::{ChangeJson, ItemJson};
 /// The command that removes pins.
 pub(crate) const REMOVE: &str = "pin --remove";
 
-/// A pinned session, or one that was.
+/// A session that was pinned or unpinned.
 pub(crate) struct Labelled<'a> {
     pub agent: AgentKind,
     pub id: &'a str,
-    /// `Done` if that is new.
+    /// `Done` if this changed.
     pub result: ItemResult,
 }
 
@@ -22,6 +22,6 @@ pub(crate) fn answer<'a>(verb: &'static str, sessions: &'a [Labelled<'a>]) -> Ch
     let code = if verb == REMOVE { "unpin" } else { verb };
     let item = move |one: &'a Labelled<'a>| ItemJson::new(Some((one.agent, one.id)), code, &one.result, false);
     let results = sessions.iter().map(|session| &session.result);
-    let document = ChangeJson::new(verb, false, ItemList::of(sessions, item), results);
+    let document = ChangeJson::new(verb, false, ItemList::from_items(sessions, item), results);
     ChangeText { is_list: true, is_no_news: true, ..ChangeText::new(document, false) }
 }

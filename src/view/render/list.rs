@@ -60,7 +60,7 @@ pub(crate) struct Listing<'a> {
     pub layout: ListLayout,
     /// The sessions in the requested order.
     pub sessions: &'a [Session],
-    /// The number of sessions in the stores, as far as their kind is shown.
+    /// The number of sessions in the stores, of the kinds that are shown.
     pub read: usize,
     /// Number of sessions that passed the filters but are only shown with `--all`.
     pub hidden: usize,
@@ -82,7 +82,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
         _ => Vec::new(),
     };
     if sessions.is_empty() && *hidden == 0 && !listing.is_explained {
-        let all = if env.config.said.iter().any(|said| said.key.starts_with("list.")) { " --no-config" } else { "" };
+        let all = if env.config.set_keys.iter().any(|set| set.key.starts_with("list.")) { " --no-config" } else { "" };
         notes.push(match layout {
             ListLayout::Table(look) if look.is_of_running => {
                 "No session is in use, as far as the agents show it.".to_owned()
@@ -97,7 +97,7 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
     }
     notes.extend(beyond(*beyond_limit, is_narrowed));
     notes.extend(more_with_all(*hidden, ""));
-    // A dangling pointer has no session whose directory or time could be filtered.
+    // A dangling pointer has no session, so filters by directory and time do not apply to it.
     for pointer in dangling.iter().filter(|pointer| filter.shows_dangling(pointer.agent)) {
         notes.push(match pointer.session_id.as_deref() {
             Some(id) => format!("{} points to {id}, which cannot be found.", table::shown_dir(&pointer.path, env)),
@@ -115,7 +115,7 @@ pub(super) fn more_with_all(hidden: usize, done: &str) -> Option<String> {
     }
 }
 
-/// Returns the note about sessions that do not fit, and the way to see them.
+/// Returns the note about sessions that do not fit, with the command that shows them.
 pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
     match (beyond_limit, is_narrowed) {
         (0, _) => None,
@@ -129,7 +129,7 @@ pub(crate) fn beyond(beyond_limit: usize, is_narrowed: bool) -> Option<String> {
 /// The answer of `list`.
 #[derive(Serialize)]
 pub(crate) struct SessionListJson<'a> {
-    /// The sessions in the order that was asked for.
+    /// The sessions in the requested order.
     pub sessions: ItemList<'a, SessionWithPlan<'a>>,
     /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
@@ -157,7 +157,7 @@ impl Answer for Listing<'_> {
     fn object(&self) -> (&'static str, impl Serialize) {
         let Self { env, sessions, hidden, beyond_limit, dangling, problems, .. } = self;
         let fields = SessionListJson {
-            sessions: ItemList::of(sessions, |session| SessionWithPlan(session, env)),
+            sessions: ItemList::from_items(sessions, |session| SessionWithPlan(session, env)),
             hidden: *hidden,
             beyond_limit: *beyond_limit,
             dangling_pointers: dangling,

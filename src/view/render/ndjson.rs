@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 
 use super::items::Compact;
 
-/// Writes an object in lines; with `counts`, the last line has the number of items.
+/// Writes an object in lines. With `counts`, the last line has the number of items.
 pub(super) fn write(out: &mut impl Write, object: &impl Serialize, counts: bool) -> io::Result<()> {
     let is_muted = Cell::new(false);
     let lines = NdjsonWriter::new(counts, &is_muted);
@@ -27,7 +27,7 @@ struct NdjsonWriter<'a> {
     part: NdjsonPart,
     fields: usize,
     items: usize,
-    /// The name of the field that is written, and whether it is still being written.
+    /// The name of the current field, and whether it is still being written.
     name: String,
     is_name: bool,
 }
@@ -129,7 +129,7 @@ impl Formatter for NdjsonWriter<'_> {
     }
 }
 
-/// Writes nothing while it is muted.
+/// Drops what is written while it is muted.
 struct Muted<'a, W> {
     out: W,
     is_muted: &'a Cell<bool>,

@@ -25,17 +25,17 @@ impl<'a> ChangeReport<'a> {
         let document = ChangeJson { not_planned: left.to_vec(), ..self.document(details) };
         let doubt = self.outcome.and_then(|outcome| outcome.doubt.as_deref());
         let doubt = doubt.map(|why| format!("A loss of power may still take this back: {why}."));
-        // The old versions of moved files are not worth a word.
+        // The space of old versions of moved files is not reported.
         let freed = if self.change.verb == "move" { String::new() } else { self.freed(document.totals.freed_bytes) };
         let free = self.free(document.totals.freed_bytes, env);
         let text = ChangeText::new(document, self.outcome.is_none());
         let ChangeText { mut summary, .. } = text;
         if let Some(first) = summary.parts.first_mut().filter(|_| !self.change.is_empty()) {
-            let words = ReportWords::of(self.change.verb);
+            let words = ReportWords::for_verb(self.change.verb);
             let is_of_copies =
                 matches!(self.change.items.first(), Some(ChangeItem { about: ItemSubject::Part("a copy", ..), .. }));
             let unit = if is_of_copies && self.is_removal() { "copy" } else { words.unit };
-            summary.subject = text::count(self.goes(), unit);
+            summary.subject = text::count(self.removed_count(), unit);
             *first =
                 first.replace(words.did, if self.is_permanent { "deleted permanently" } else { words.did }) + &freed;
         }
@@ -50,7 +50,7 @@ impl<'a> ChangeReport<'a> {
         }
     }
 
-    /// Explains when the space of removed sessions is free.
+    /// Explains when the space of removed sessions becomes free.
     fn free(&self, bytes: u64, env: &Env) -> Option<String> {
         let run = self.run().filter(|_| bytes > 0 && self.is_removal())?;
         let later = match self.look.trash_keep.unwrap_or_else(|| env.config.cleanup.trash_keep()) {
@@ -65,7 +65,7 @@ impl<'a> ChangeReport<'a> {
     }
 
     /// Counts the sessions, or other subjects, that are or would be changed.
-    pub(super) fn goes(&self) -> usize {
+    pub(super) fn removed_count(&self) -> usize {
         let is_counted = |item: &ChangeItem| match self.change.verb {
             "move" => item.code == MOVED,
             _ => !self.is_removal() || is_session(item.code),

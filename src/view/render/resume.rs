@@ -61,7 +61,7 @@ pub(crate) fn shell_line(resume: &Resume, env: &Env) -> Option<String> {
 pub(crate) struct ResumeAnswer<'a> {
     /// The planned resume.
     pub resume: &'a Resume,
-    /// The refusals that it would get.
+    /// The refusals that the resume would get.
     pub refusals: &'a [Refusal],
     /// The environment, in which agents' programs are searched for.
     pub env: &'a Env,
@@ -96,7 +96,7 @@ impl Answer for ResumeAnswer<'_> {
     }
 
     fn table(&self, out: &mut impl Write, env: &Env, _: &Styles) -> io::Result<()> {
-        // A command that cannot be printed was refused before.
+        // A command that cannot be printed was already refused.
         writeln!(out, "{}", shell_line(self.resume, env).unwrap_or_default())
     }
 }

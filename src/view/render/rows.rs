@@ -16,7 +16,7 @@ pub(crate) fn row(
     format: Format,
     cells: impl IntoIterator<Item = impl AsRef<str>>,
 ) -> io::Result<()> {
-    /// Most rows are shorter; a longer one is written in parts.
+    /// Most rows are shorter; a longer row is written in parts.
     const BUFFER: usize = 512;
     if format == Format::Csv {
         let mut writer = csv::WriterBuilder::new().buffer_capacity(BUFFER).from_writer(out);
@@ -63,7 +63,8 @@ impl<W: Write> RowWriter<W> {
     /// Writes the remaining rows when the ndjson is complete.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let Some(RowFields(fields)) = self.header.take() else { return Ok(()) };
-        // The version and the kind begin every header. An object in it is the answer itself if no field is there already.
+        // Every header begins with the version and the kind. If an object is the next field, its members are the
+        // answer.
         let mut all: Vec<(String, Box<RawValue>)> = Vec::new();
         for (name, value) in fields.into_iter().skip(2) {
             let is_new = |RowFields(inner): &RowFields| {
@@ -114,7 +115,7 @@ impl<W: Write> Write for RowWriter<W> {
     }
 }
 
-/// Returns whether an object is a path, and maybe facts about it.
+/// Returns whether an object is a path, possibly with facts about it.
 fn is_path<V>(fields: &[(String, V)]) -> bool {
     fields.first().is_some_and(|(name, _)| name == "path")
 }
@@ -171,7 +172,7 @@ mod tests {
     fn converted(format: Format, ndjson: &str) -> String {
         let mut out = Vec::new();
         let mut rows = RowWriter::new(&mut out, format);
-        // Writers pass pieces of lines.
+        // Serializers write a line in pieces.
         ndjson.as_bytes().chunks(7).for_each(|piece| rows.write_all(piece).expect("written"));
         rows.finish().expect("finished");
         String::from_utf8(out).expect("text")

@@ -19,7 +19,7 @@ pub(crate) struct Saved {
     pub path: PathBuf,
     /// Set if it was written; `false` if it was already equal.
     pub is_written: bool,
-    /// Numbers of messages, if it has messages.
+    /// Numbers of messages, for a file with messages.
     pub counts: Option<MessageCounts>,
 }
 

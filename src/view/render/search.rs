@@ -35,20 +35,20 @@ const WIDEST_TITLE: usize = 60;
 pub(crate) struct MatchingSession<'a> {
     /// The session.
     pub session: &'a Session,
-    /// The number of its state in the archive, if that was searched.
+    /// The number of the session's state in the archive, if the archive was searched.
     pub state: Option<u64>,
     /// The matches.
     pub found: SessionMatches,
-    /// Its rank; `None` in a search for a literal text.
+    /// The rank; `None` in a search for a literal text.
     pub rank: Option<ResultRank>,
 }
 
 /// Rank of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct ResultRank {
-    /// The higher, the better; comparable within one answer.
+    /// The score: higher is better; comparable within one answer.
     pub score: f64,
-    /// The words that it has.
+    /// The words that the session has.
     pub words: Vec<String>,
 }
 
@@ -101,17 +101,17 @@ pub(crate) struct SearchSummary<'a> {
     pub searched: usize,
     /// Number of sessions that passed the filters, but are searched only with `--all`.
     pub hidden: usize,
-    /// True if there is or may be more, because `--limit` was reached.
+    /// True if there are or may be more matches, because `--limit` was reached.
     #[serde(rename = "limit_reached")]
     pub is_limited: bool,
     /// Words that no session has, each with the nearest one, which was searched for.
     pub replaced: &'a [Replaced],
     /// Words that no session has.
     pub missing: &'a [String],
-    /// Set if no session has all words, so that those with most of them are listed.
+    /// Set if no session has all words, so that the sessions with most of them are listed.
     #[serde(rename = "partial")]
     pub is_partial: bool,
-    /// Sessions without files, of which a list of their agent has a prompt or a title with the text.
+    /// Sessions without files that have the text in a prompt or title in a list of their agent.
     pub deleted: &'a [Deleted],
     /// Files and directories that could not be read.
     pub problems: &'a [Problem],
@@ -133,13 +133,13 @@ impl<'a> SearchSummary<'a> {
 /// The answer of `search`.
 #[derive(Serialize)]
 pub(crate) struct SearchJson<'a> {
-    /// The text that was searched for; several are joined by blanks.
+    /// The text that was searched for; several texts are joined by blanks.
     pub text: &'a str,
     /// True for a regular expression.
     pub regex: bool,
     /// True if case mattered.
     pub case_sensitive: bool,
-    /// The sessions that have it, in the order that was asked for.
+    /// The matching sessions, in the requested order.
     pub sessions: Vec<MatchJson<'a>>,
     #[serde(flatten)]
     pub summary: &'a SearchSummary<'a>,
@@ -150,32 +150,33 @@ pub(crate) struct SearchJson<'a> {
 pub(crate) struct MatchJson<'a> {
     #[serde(flatten)]
     pub facts: FactsJson<'a>,
-    /// The number of the archived state that was searched; `null` if it was the session itself.
+    /// The number of the archived state that was searched; `null` if the session itself was searched.
     pub state: Option<u64>,
-    /// Rank within this answer, higher is better; `null` for a text that is found as it is typed.
+    /// Rank within this answer, higher is better; `null` for a literal text.
     pub score: Option<f64>,
-    /// The words that it has; `null` for a text that is found as it is typed.
+    /// The words that the session has; `null` for a literal text.
     pub words: Option<&'a [String]>,
     /// True if the title has the text, or the first prompt of a session without title.
     pub in_title: bool,
-    /// Number of messages with it.
+    /// Number of messages with the text.
     pub matches: u64,
-    /// The first of these.
+    /// The first of these messages.
     pub messages: Vec<HitJson>,
 }
 
 /// A message that has the text.
 #[derive(Debug, Serialize)]
 pub(crate) struct HitJson {
-    /// Its place among the messages, from 1.
+    /// The number of the message, counted from 1.
     pub number: u64,
     /// The role of the speaker.
     pub role: Role,
-    /// When.
+    /// The time of the message.
     pub at: Option<Timestamp>,
-    /// The line of the match, and with `--context` those around it; an ellipsis marks what is left out of a very long one.
+    /// The line of the match, with `--context` also the lines around it; an ellipsis replaces parts of a very long
+    /// line.
     pub excerpt: String,
-    /// The number of its branch; `null` on the one that a resume continues.
+    /// The number of its branch; `null` on the active one.
     pub branch: Option<u16>,
 }
 
@@ -214,7 +215,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// Returns the requested form.
-    pub(crate) fn of(args: &SearchArgs) -> Self {
+    pub(crate) fn from_args(args: &SearchArgs) -> Self {
         match (args.count, args.sessions) {
             (true, _) => Self::Counts,
             (false, true) => Self::Sessions,
@@ -239,7 +240,7 @@ pub(crate) fn text(
     id: &str,
     one: &MatchingSession<'_>,
     form: Form,
-    wanted: SearchFor<'_>,
+    search_for: SearchFor<'_>,
 ) -> io::Result<()> {
     let Styles { header, found: highlight, faint, .. } = styles;
     let MatchingSession { session, found, .. } = one;
@@ -270,7 +271,7 @@ pub(crate) fn text(
             continue;
         }
         let [before, within, after] = fit(words(hit), room);
-        let [before, after] = [before, after].map(|part| highlighted(&part, wanted, styles));
+        let [before, after] = [before, after].map(|part| highlighted(&part, search_for, styles));
         writeln!(out, "  {role:<ROLE$} {before}{highlight}{within}{highlight:#}{after}{faint}{branch}{faint:#}")?;
     }
     if found.hits.is_empty() {
@@ -298,18 +299,18 @@ pub(crate) fn deleted(
         let dir = one.dir.as_deref().map(|dir| format!("  {}", text::one_line(dir))).unwrap_or_default();
         writeln!(out, "{header}{} {}{header:#}  (deleted, prompts only){dir}", one.agent, text::one_line(&one.id))?;
         for prompt in one.prompts.iter().take(prompts) {
-            let at = prompt.at.map(|at| env.clock.shown(at)).unwrap_or_default();
-            let said = text::one_line(&prompt.text);
-            writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&said, room))?;
+            let at = prompt.at.map(|at| env.clock.local_time(at)).unwrap_or_default();
+            let prompt_line = text::one_line(&prompt.text);
+            writeln!(out, "  {:<ROLE$} {}  {faint}{at}{faint:#}", "user", text::truncated(&prompt_line, room))?;
         }
     }
     Ok(())
 }
 
 /// Highlights the words of a search in a part of a message.
-fn highlighted(part: &str, wanted: SearchFor<'_>, styles: &Styles) -> String {
+fn highlighted(part: &str, search_for: SearchFor<'_>, styles: &Styles) -> String {
     let Styles { found: highlight, .. } = styles;
-    let SearchFor::Words(words) = wanted else { return part.to_owned() };
+    let SearchFor::Words(words) = search_for else { return part.to_owned() };
     let mut ranges = Vec::new();
     words.each_place(part, &mut |place| ranges.push(place.range));
     ranges.sort_by_key(|range| (range.start, range.end));
@@ -393,7 +394,7 @@ pub(crate) fn rows(
 
 /// Formats a message on one line, in three parts.
 fn words(hit: &Hit) -> [String; 3] {
-    // Blanks at the seams belong to the message.
+    // Blanks at the ends of a part belong to the message.
     let part = |text: &str| {
         let line = text::one_line(text);
         let [first, last] = [text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)];
@@ -407,13 +408,13 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Writes one object.
 pub(crate) fn json(
     out: &mut impl Write,
-    wanted: SearchFor<'_>,
+    search_for: SearchFor<'_>,
     matches: &[MatchingSession<'_>],
     summary: &SearchSummary<'_>,
 ) -> io::Result<()> {
     let sessions = matches.iter().map(MatchJson::from).collect();
-    let text = wanted.text();
-    let (regex, case_sensitive) = match wanted {
+    let text = search_for.text();
+    let (regex, case_sensitive) = match search_for {
         SearchFor::Pattern(pattern) => (pattern.is_regex(), pattern.is_exact),
         SearchFor::Words(_) => (false, false),
     };
@@ -443,10 +444,10 @@ pub(crate) fn ndjson_summary(out: &mut impl Write, sessions: usize, summary: &Se
 }
 
 /// Returns the notes on a terminal about omitted parts of the answer.
-pub(crate) fn notes(wanted: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
+pub(crate) fn notes(search_for: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if matching == 0 && summary.searched > 0 {
-        notes.push(format!("No match for {:?} in {}.", wanted.text(), text::count(summary.searched, "session")));
+        notes.push(format!("No match for {:?} in {}.", search_for.text(), text::count(summary.searched, "session")));
     }
     notes.extend(notes_on_words(matching, summary));
     if summary.is_limited {
@@ -456,7 +457,7 @@ pub(crate) fn notes(wanted: SearchFor<'_>, matching: usize, summary: &SearchSumm
     notes
 }
 
-/// Returns the notes on words that no session has, or not together.
+/// Returns the notes on words that no session has, or that no session has together.
 pub(crate) fn notes_on_words(matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let replaced = summary.replaced.iter().map(|Replaced { typed, used }| {
         if used.contains(' ') {

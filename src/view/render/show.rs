@@ -60,7 +60,7 @@ pub(crate) fn session(
     let exists = match session.launch_dir_exists {
         Some(true) => ", exists",
         Some(false) => ", does not exist here",
-        // The directory of an archived session is not checked; one on a silent mount is not asked again.
+        // The directory of an archived session is not checked, and one on a silent mount is not checked again.
         None if session.launch_dir().is_some_and(|dir| !reach::answers(dir)) => ", not known to exist",
         None => "",
     };
@@ -116,7 +116,7 @@ pub(crate) fn session(
         let when = if at <= env.clock.now {
             format!("{} deletes it when it next starts", session.agent)
         } else {
-            format!("{} deletes it from {} on", session.agent, env.clock.shown(at))
+            format!("{} deletes it from {} on", session.agent, env.clock.local_time(at))
         };
         let name = format!("{}:{}", session.agent, session.id());
         let archive = format!("rejoin archive {}", shell::word(&name));
@@ -139,7 +139,7 @@ pub(crate) fn session(
     match ready {
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
-            // The shell there may not find the agent's program; rejoin searches for it.
+            // The shell of the other host may not find the agent's program; rejoin searches for it.
             let name = format!("{}:{}", session.agent, session.id());
             let ours = in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned();
             let through_us = elsewhere.host.is_some().then(|| ours.clone());
@@ -154,13 +154,13 @@ pub(crate) fn session(
         Err(refusal) => {
             page.warning("resume", &format!("refused: {}", refusal.message))?;
             let hint = refusal.hint.as_deref().unwrap_or_default();
-            // This answer is the one that such a hint names first.
+            // Such a hint names this command first, so it is left out.
             let own = format!("`rejoin show {}`", shell::word(&format!("{}:{}", session.agent, session.id())));
             let rest = hint.split_once("; ").filter(|(first, _)| first.ends_with(&own));
             let hint = all_in_home(rest.map_or(hint, |(_, rest)| rest), &env.invocation.elsewhere);
             let hint = text::printable(&hint);
             for line in hint.lines() {
-                // The list below a sentence is indented.
+                // Lines of a list below a sentence stay indented.
                 page.line("", &line.replacen("      ", "  ", 1))?;
             }
         }
@@ -168,7 +168,7 @@ pub(crate) fn session(
     Ok(())
 }
 
-/// Returns whether everything that says where the session worked names its launch directory.
+/// Returns whether all facts about the session's directory name its launch directory.
 fn is_one_dir(copy: &SessionCopy) -> bool {
     let Some(launch) = &copy.launch_dir else { return false };
     let mut recorded = copy.start_dir.iter().chain(&copy.last_dir);
@@ -179,7 +179,7 @@ fn is_one_dir(copy: &SessionCopy) -> bool {
 /// Writes one message of a conversation.
 pub(crate) fn message(out: &mut impl Write, env: &Env, styles: &Styles, message: &Message) -> io::Result<()> {
     let Styles { header, found, faint, .. } = styles;
-    let at = message.at.map(|at| format!("  {}", env.clock.shown(at))).unwrap_or_default();
+    let at = message.at.map(|at| format!("  {}", env.clock.local_time(at))).unwrap_or_default();
     let is_user = message.role == Role::User;
     let (style, gutter) = if is_user { (found, ">") } else { (header, " ") };
     let branch = message.branch.map(|number| format!("  (branch {number})")).unwrap_or_default();
@@ -278,7 +278,7 @@ fn plural(word: &str, count: u64) -> String {
     }
 }
 
-/// Formats a session for a line of conversation: agent, short id, title.
+/// Formats a session within a sentence: agent, short id, title.
 pub(crate) fn in_words(session: &Session) -> String {
     format!("{} session {} ({})", session.agent, session.id(), text::truncated(&table::title(session), 60))
 }
@@ -296,8 +296,8 @@ pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branche
             Branch { is_cut_off: true, .. } => ", which a missing parent cuts off from branch 1",
             _ => "",
         };
-        let from = branch.begun_at.map(|at| format!(" from {}", env.clock.shown(at))).unwrap_or_default();
-        let to = branch.ended_at.map(|at| format!(" to {}", env.clock.shown(at))).unwrap_or_default();
+        let from = branch.begun_at.map(|at| format!(" from {}", env.clock.local_time(at))).unwrap_or_default();
+        let to = branch.ended_at.map(|at| format!(" to {}", env.clock.local_time(at))).unwrap_or_default();
         let messages = text::count(*messages, "message");
         writeln!(out, "{header}branch {number}{header:#}{resumed}: {messages}{faint}{from}{to}{faint:#}")?;
         let after = branch.after.as_deref().map(|after| ("after", after));
@@ -309,7 +309,7 @@ pub(crate) fn branches(out: &mut impl Write, env: &Env, styles: &Styles, branche
     Ok(())
 }
 
-fn short(said: &str) -> Cow<'_, str> {
-    let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+fn short(message_text: &str) -> Cow<'_, str> {
+    let line = message_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     text::truncated(&text::one_line(line), WIDEST).into_owned().into()
 }

@@ -26,9 +26,9 @@ const LEAST_NAME: usize = 24;
 /// The answer of `stats`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stats {
-    /// The sessions by each key that was asked for.
+    /// The sessions by each requested key.
     pub rows: Vec<StatsRow>,
-    /// All of them together.
+    /// The numbers of all sessions together.
     pub total: SessionTally,
     /// Set to show every row to users.
     #[serde(skip)]
@@ -38,11 +38,11 @@ pub(crate) struct Stats {
 /// The sessions of one value of a key.
 #[derive(Debug, Serialize)]
 pub(crate) struct StatsRow {
-    /// The key that they are counted by.
+    /// The key of the group.
     pub by: StatsKey,
     /// The agent, the directory, the model, the Monday of the week, or the agent and id of the session; `null` when it is not known.
     pub key: Option<String>,
-    /// Their numbers.
+    /// The numbers of the group.
     #[serde(flatten)]
     pub tally: SessionTally,
     /// The short id and the title of a session for users.
@@ -90,22 +90,22 @@ impl Stats {
         let width = env.terminal.columns();
         let SessionTally { sessions, prompts, replies, size_bytes, output_bytes, days, tokens, cost, cost_sessions } =
             &self.total;
-        let mut said = vec![
+        let mut clauses = vec![
             text::count(*sessions, "session"),
             text::count(*prompts, "prompt"),
             text::count(*replies, "reply"),
             text::size(*size_bytes),
             format!("{} with activity", text::count(days.len() as u64, "day")),
         ];
-        said.extend(
+        clauses.extend(
             (*output_bytes > 0).then(|| format!("{} of output of background tasks", text::size(*output_bytes))),
         );
-        said.extend(tokens.iter().flat_map(in_words));
-        said.extend(cost.map(|cost| match *cost_sessions {
+        clauses.extend(tokens.iter().flat_map(in_words));
+        clauses.extend(cost.map(|cost| match *cost_sessions {
             0 => format!("{cost} recorded for sub-agents"),
             known => format!("{cost} recorded for {known} of {}", text::count(*sessions, "session")),
         }));
-        for line in text::flowed("In all:", &said, width) {
+        for line in text::flowed("In all:", &clauses, width) {
             writeln!(out, "{line}")?;
         }
         for group in self.rows.chunk_by(|row, next| row.by == next.by) {
@@ -126,7 +126,7 @@ impl Stats {
         let Styles { header, strong, faint, .. } = styles;
         let Some(by) = all.first().map(|row| row.by) else { return Ok(()) };
         let skipped = if self.is_whole { 0 } else { all.len().saturating_sub(MAX_ROWS) };
-        // The last weeks are of interest, and the first rows of all other keys.
+        // By week, the last rows are shown, by other keys the first.
         let shown = if by == StatsKey::Week { &all[skipped..] } else { &all[..all.len() - skipped] };
         let fit = if by == StatsKey::Project { Fit::Path } else { Fit::Text };
         let tallies = shown.iter().map(|row| &row.tally);
@@ -177,7 +177,7 @@ pub(super) fn in_words(tokens: &Tokens) -> [String; 2] {
     [format!("{} tokens read{of_cache}", text::short(input)), format!("{} tokens written", text::short(output))]
 }
 
-/// Returns a bar of blocks; its last block may be a part of one.
+/// Returns a bar of blocks; its last block may be narrower.
 fn bar_of(count: u64, most: u64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = usize::try_from((count * 8 * width as u64).div_ceil(most)).unwrap_or(0);

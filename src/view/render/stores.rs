@@ -31,9 +31,9 @@ pub(crate) struct Agents {
 /// The files of one program that point to sessions of another.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Pointers {
-    /// Whose they are.
+    /// The program that wrote the pointers.
     pub agent: AgentKind,
-    /// Whose sessions they name.
+    /// The agent whose sessions the pointers name.
     pub of: AgentKind,
     /// Number of pointers.
     pub pointers: usize,
@@ -176,7 +176,7 @@ impl<'s> StoreRow<'s> {
     }
 }
 
-/// The narrowest screen on which an age is written out.
+/// Minimum width at which an age is written in words.
 const WIDE: usize = 100;
 
 fn columns(rows: &[StoreRow<'_>], env: &Env) -> Vec<Column> {

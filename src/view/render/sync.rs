@@ -25,16 +25,16 @@ const TITLE: usize = 50;
 /// A session that is restored on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct BroughtRow {
-    /// The machine that continued it.
+    /// The machine that continued the session.
     pub machine: String,
-    /// Set if this machine did not have it.
+    /// Set if this machine did not have the session.
     pub is_new: bool,
     /// The session as that machine archived it.
     pub session: Session,
 }
 
 impl BroughtRow {
-    fn shown(&self, is_plan: bool) -> ShownItem<'_> {
+    fn to_json(&self, is_plan: bool) -> ShownItem<'_> {
         let word = match (is_plan, self.is_new) {
             (true, true) => "would bring",
             (true, false) => "would update",
@@ -46,7 +46,7 @@ impl BroughtRow {
     }
 }
 
-/// A session that stays as it is, although another machine has another state of it.
+/// A session that is not changed, although another machine has another state of it.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftRow {
     /// The agent that it belongs to.
@@ -55,17 +55,17 @@ pub(crate) struct LeftRow {
     pub id: String,
     /// Its title.
     pub title: Option<String>,
-    /// Set if this machine has it.
+    /// Set if this machine has the session.
     pub is_here: bool,
     /// The reason.
     pub left: SkipReason,
-    /// Set if an earlier sync has reported it.
+    /// Set if an earlier sync has already reported it.
     pub is_known: bool,
 }
 
 impl LeftRow {
-    /// Makes the row of a session that is here.
-    pub(crate) fn of(session: &Session, left: SkipReason) -> Self {
+    /// Creates the row of a session on this machine.
+    pub(crate) fn from_skipped(session: &Session, left: SkipReason) -> Self {
         Self {
             agent: session.agent,
             id: session.id().to_owned(),
@@ -76,14 +76,14 @@ impl LeftRow {
         }
     }
 
-    /// Returns a digest of the reason, which is another one if the other state is.
+    /// Returns a digest of the reason and of the other machine's state, to report each once.
     pub(crate) fn digest(&self) -> String {
         let SkipReason { code, reason, state, .. } = &self.left;
         let state = state.as_ref().map(ToString::to_string).unwrap_or_default();
         digest(format!("{code}\n{reason}\n{state}").as_bytes())
     }
 
-    /// Returns whether this is normal, and may be different at the next sync.
+    /// Returns whether the reason is temporary and needs no action.
     pub(crate) fn is_usual(&self) -> bool {
         [IN_USE, IN_DATABASE].contains(&self.left.code)
     }
@@ -115,7 +115,7 @@ pub(crate) struct Syncing<'a> {
     pub deleted: usize,
     /// The number of sessions that are the same as in the archive.
     pub unchanged: usize,
-    /// Set if known reasons are not repeated.
+    /// Set if reasons that were already reported are left out.
     pub is_quiet: bool,
 }
 
@@ -148,9 +148,9 @@ impl<'a> Syncing<'a> {
         let brought = self.report.document(Some(CommandMembers::Sync(details)));
         let (sent, items) = (self.sent, brought.items);
         let came = items.len();
-        let totals = Totals::of(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
+        let totals = Totals::from_results(sent.iter().map(|item| &item.done), is_plan).plus(&brought.totals);
         let items = ItemList::counted(came + sent.len(), move |at| match at.checked_sub(came) {
-            None => ItemJson { shown: self.brought[at].shown(is_plan), ..items.item(at) },
+            None => ItemJson { shown: self.brought[at].to_json(is_plan), ..items.item(at) },
             Some(at) => item_json(&sent[at], is_plan),
         });
         ChangeJson { items, totals, not_planned: left.collect(), ..brought }
@@ -163,11 +163,11 @@ impl Syncing<'_> {
         self.left.iter().filter(|row| !(row.is_usual() || self.is_quiet && row.is_known))
     }
 
-    /// Names the commands for the first session whose other state can be taken here.
+    /// Names the commands for the first session for which the state of the other machine can be used here.
     fn hint(&self, env: &Env) -> Option<String> {
         let (row, state) = self.left.iter().find_map(|row| Some((row, row.left.state.as_ref()?)))?;
         let (name, dir) = (row.selector(), Archive::option(self.dir, env));
-        // The agent starts in a directory that only the archive names.
+        // The directory in which the agent starts is named only by the archive.
         let (via_agent, trust) = if row.left.is_in_database { (" --via-agent", " --trust") } else { ("", "") };
         let show = format!("rejoin show --archived {name} --state {state}{dir}");
         let delete = format!("rejoin delete {name}{via_agent}");

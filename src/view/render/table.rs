@@ -30,14 +30,14 @@ pub(crate) struct TableLayout {
     pub is_wide: bool,
     /// Set to give each project a heading.
     pub has_groups: bool,
-    /// Set to begin each line with its number, which names the session.
+    /// Set to begin each line with its number, which selects the session.
     pub has_places: bool,
     /// Set if the sessions are sorted by size, so that the sizes are shown as long as the table has room for them.
     pub is_by_size: bool,
 }
 
 impl TableLayout {
-    /// Narrower tables have a letter for each mark.
+    /// Minimum width of a table with words instead of letters for marks.
     const LEAST_FOR_WORDS: usize = 100;
 
     /// Returns whether marks are words in a table of this width.
@@ -45,7 +45,7 @@ impl TableLayout {
         self.is_wide || width >= Self::LEAST_FOR_WORDS
     }
 
-    /// Returns whether there may be letters to explain.
+    /// Returns whether the table may have letters, which are then explained.
     fn has_letters(&self, width: usize) -> bool {
         let has_marks =
             !self.is_of_running || self.fields.as_ref().is_some_and(|fields| fields.contains(&Field::Marks));
@@ -53,7 +53,7 @@ impl TableLayout {
     }
 }
 
-/// Writes a table that fits the terminal, one line per session, for any contents of the sessions.
+/// Writes a table that fits the terminal, one line per session, whatever the sessions contain.
 pub(crate) fn sessions(
     out: &mut impl Write,
     env: &Env,
@@ -117,8 +117,8 @@ pub(crate) fn title(session: &Session) -> String {
 
 /// Formats a moment as its local time and its age.
 pub(crate) fn moment(at: Timestamp, env: &Env) -> String {
-    let (shown, ago) = (env.clock.shown(at), text::ago(Some(at), env.clock.now));
-    // An old time is shown as its date, which is already there.
+    let (shown, ago) = (env.clock.local_time(at), text::ago(Some(at), env.clock.now));
+    // An old time is shown as its date only.
     if shown.starts_with(&ago) { shown } else { format!("{shown}, {ago}") }
 }
 
@@ -164,18 +164,19 @@ pub(crate) fn legend(sessions: &[Session], look: &TableLayout, env: &Env) -> Vec
     let used: BTreeSet<char> = letters.map(char::from).collect();
     let entries = marks::Mark::ALL.iter().filter(|mark| used.contains(&mark.letter()));
     let entries: Vec<String> = entries.map(|mark| format!("{} {}", mark.letter(), mark.word())).collect();
-    // A narrow table may have no room for the column.
-    let has_column = || find(&mut fitted(sessions, env, &Styles::default(), look, width), Field::Marks).is_some();
+    // A narrow table may not have the column.
+    let has_column =
+        || find_column(&mut fitted(sessions, env, &Styles::default(), look, width), Field::Marks).is_some();
     if entries.is_empty() || !has_column() { Vec::new() } else { text::flowed("Marks:", &entries, width) }
 }
 
 /// Minimum useful widths of a title and of a path, and the widths that they get before other columns are dropped.
 const NARROWEST: [usize; 2] = [14, 12];
 const COMFORTABLE: [usize; 2] = [28, 16];
-/// The width that a title and a path get before marks in words shrink, and the narrowest and the widest column of those.
+/// The width that a title and a path get before marks in words shrink, and the minimum and maximum width of such marks.
 const WANTED: [usize; 2] = [40, 16];
 const MARKS: [usize; 2] = [14, 30];
-/// A narrower table has no room for the numbers of its lines.
+/// Minimum width of a table with line numbers.
 const LEAST_FOR_PLACES: usize = 80;
 
 /// Returns the columns of a table for which there is room.
@@ -183,14 +184,14 @@ fn fitted(sessions: &[Session], env: &Env, styles: &Styles, look: &TableLayout, 
     let shown = look.fields.clone().unwrap_or_else(|| usual(sessions, env, look));
     let mut columns = Vec::with_capacity(shown.len() + 1);
     if look.has_places && width >= LEAST_FOR_PLACES {
-        // A longer number is the beginning of an id.
+        // A longer number would be parsed as the beginning of an id.
         let place = |at: usize| Some(at.to_string()).filter(|place| list_number(place).is_some()).unwrap_or_default();
         columns.push(Column::new("#", Fit::Number, (1..=sessions.len()).map(place)).styled(styles.faint));
     }
     let cells = |field: Field| sessions.iter().map(move |session| cell(field, session, env, look));
     columns.extend(shown.iter().map(|field| Column::new(&fields::heading(*field), fit(*field), cells(*field))));
     let all = needed(&columns, WANTED);
-    if let Some(marks) = find(&mut columns, Field::Marks) {
+    if let Some(marks) = find_column(&mut columns, Field::Marks) {
         let others = all - needed(std::slice::from_ref(marks), WANTED);
         let most = width.saturating_sub(others).clamp(MARKS[0], MARKS[1]);
         marks.cut(|words| text::truncated(words, most));
@@ -246,14 +247,14 @@ fn fit(field: Field) -> Fit {
     }
 }
 
-fn find(columns: &mut [Column], field: Field) -> Option<&mut Column> {
+fn find_column(columns: &mut [Column], field: Field) -> Option<&mut Column> {
     columns.iter_mut().find(|column| column.head == fields::heading(field))
 }
 
-/// Writes "20h" instead of "20 hours ago".
+/// Shortens times in columns: "20h" instead of "20 hours ago".
 fn say_times_shortly(columns: &mut [Column], sessions: &[Session], env: &Env) {
     for field in [Field::Active, Field::Created, Field::Since] {
-        let Some(column) = find(columns, field) else { continue };
+        let Some(column) = find_column(columns, field) else { continue };
         for (cell, session) in column.cells.iter_mut().zip(sessions) {
             match field.value(session) {
                 Some(FieldValue::Time(at)) => *cell = text::short_ago(Some(at), env.clock.now),

@@ -54,14 +54,14 @@ fn document(report: &UndoReport) -> ChangeJson<'_> {
     }
 }
 
-/// Returns the words for undoing a run: only what was removed is restored.
+/// Returns the verbs for undoing a run: if the run removed items, they are restored.
 fn words(verb: &str) -> ReportWords {
-    ReportWords::of(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
+    ReportWords::for_verb(if ["cleanup", "delete"].contains(&verb) { "restore" } else { "undo" })
 }
 
 /// Summarizes the restored items, or those that would be restored.
 fn summary(report: &UndoReport) -> ChangeSummary {
-    let Totals { done, refused, failed, .. } = Totals::of(&report.items, false);
+    let Totals { done, refused, failed, .. } = Totals::from_results(&report.items, false);
     let (run, verb) = (&report.run.id, &report.run.verb);
     if (done, refused, failed) == (0, 0, 0) {
         let parts = vec!["has nothing left to undo".to_owned()];
@@ -90,7 +90,7 @@ pub(crate) struct RunJson<'a> {
     pub run: &'a str,
     /// The verb that made it.
     pub verb: &'a str,
-    /// When it began.
+    /// The time of its start.
     pub at: Timestamp,
     /// `running`, `interrupted`, `done`, `undone`, or `purged`.
     pub state: &'a str,
@@ -102,7 +102,7 @@ pub(crate) struct RunJson<'a> {
     pub left: usize,
     /// Number of items that are done in part and could not be restored.
     pub stuck: usize,
-    /// True if a part of it can be undone.
+    /// The sub-agents of the session, the oldest first.
     pub undoable: bool,
 }
 

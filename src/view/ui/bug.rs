@@ -27,13 +27,13 @@ pub(crate) fn tell_of_bugs() {
     }));
 }
 
-/// Returns the error for a panic at a place in the sources.
+/// Returns the error for a panic at a location in the sources.
 fn words(why: &str, at: impl Display) -> String {
     format!(
         "error: a bug in rejoin ended it: {} ({at})\n\
          hint: no conversation is lost by that, and `rejoin doctor` names what was left half done; please report it, with what \
          you typed and the version, {}\n",
-        // It may contain foreign text.
+        // The message may contain foreign text.
         text::one_line(why),
         env!("CARGO_PKG_VERSION"),
     )
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
     use crate::system::terminal::Screen;
 
-    /// Set for the process that panics; a test of this name runs in it.
+    /// Set in the process that panics, which runs only one test.
     const HERE: &str = "REJOIN_TEST_OF_A_BUG";
 
     #[test]
     fn panic_restores_terminal_and_prints_one_error() {
         if std::env::var_os(HERE).is_some() {
             tell_of_bugs();
-            let _screen = Screen::take().expect("a terminal");
+            let _screen = Screen::enter_raw_mode().expect("a terminal");
             std::thread::spawn(|| panic!("two and \x1b[31mtwo\nare five")).join().expect("not reached");
         }
         let (mut pty, other_end) = open().expect("a terminal");
@@ -70,7 +70,7 @@ mod tests {
             .spawn(other_end)
             .expect("a running program");
         let mut shown = Vec::new();
-        // Linux reports the end of the stream as an error.
+        // Linux reports the end of a terminal's output as an error.
         let _ = pty.read_to_end(&mut shown);
         let shown = String::from_utf8_lossy(&shown);
         let status = child.wait().expect("an end");

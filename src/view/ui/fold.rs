@@ -22,7 +22,7 @@ impl<W: Write> FoldingStream<W> {
         &mut self.out
     }
 
-    /// Breaks lines at this width from now on; at none without a width.
+    /// Sets the width at which lines are wrapped from now on; `None` for no wrapping.
     pub(super) fn set_width(&mut self, width: Option<usize>) -> io::Result<()> {
         self.end_line()?;
         self.width = width;

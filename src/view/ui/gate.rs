@@ -1,4 +1,5 @@
-//! The last gate before a stream: even if a renderer forgets to escape, a terminal and the lines of a pipe get only text.
+//! The last filter before a stream: even if a renderer forgets to escape, a terminal and the lines of a pipe get only
+//! text.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -42,7 +43,7 @@ impl<W: Write> Write for OutputFilter<W> {
     }
 }
 
-/// Escapes everything that could command a terminal, except lines, tabs and, if colours are enabled, own colours.
+/// Escapes all characters that a terminal interprets, except lines, tabs and, if colours are enabled, own colours.
 pub(super) fn guarded(text: &str, has_colors: bool) -> Cow<'_, str> {
     if text.split(['\n', '\t']).all(shown::is_harmless) {
         return Cow::Borrowed(text);

@@ -53,7 +53,7 @@ pub(crate) struct Styles {
     pub strong: Style,
     /// Text that matches the words of a search.
     pub found: Style,
-    /// The row that enter takes.
+    /// The row that enter selects.
     pub chosen: Style,
     /// Less important text.
     pub faint: Style,
@@ -77,14 +77,14 @@ impl Styles {
     }
 }
 
-/// Prints an answer of one line of the program's own text, without opening a stream, which would take longer.
+/// Prints an answer of one line of the program's own text, without opening a stream, which would be slower.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that writes to the terminal")]
 pub(crate) fn answer_in_a_line(line: &'static str) {
     let mut rest = line.as_bytes();
     while !rest.is_empty() {
         match rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdout(), rest)) {
             Ok(written @ 1..) => rest = &rest[written..],
-            // The reader is gone.
+            // The reader closed the stream.
             _ => return,
         }
     }
@@ -134,18 +134,18 @@ impl Ui {
         self.styles.error != plain && self.err_styles.error != plain
     }
 
-    /// Returns whether only the answer is wanted.
+    /// Returns whether `--quiet` is set, so that only the answer is printed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Starts to show progress, if it can be watched.
+    /// Starts to show progress, if standard error is a terminal.
     pub(crate) fn progress(&self, what: &'static str, total: usize) -> Progress {
         Progress::new(what, total, self.pauses, self.is_watched(), self.err_width, &self.elsewhere)
     }
 
-    /// Starts to show the progress of threads, if it can be watched and they take long. Dropping the value removes the
-    /// line, which must happen before any other message.
+    /// Starts to show the progress of threads, if standard error is a terminal and they are slow. Dropping the value
+    /// removes the line, which must happen before any other message.
     pub(crate) fn watch(&self, what: &'static str) -> Showing {
         Showing::new(what, self.pauses, self.is_watched(), self.err_width)
     }
@@ -154,7 +154,7 @@ impl Ui {
         !self.quiet && self.streams.are_terminals()[1]
     }
 
-    /// Breaks the lines of the output until the next flush between words, if it goes to a terminal.
+    /// Wraps the lines of the output between words until the next flush, if standard output is a terminal.
     pub(crate) fn fold(&mut self, env: &Env) -> io::Result<()> {
         self.out.set_width(env.terminal.screen_width().map(usize::from))
     }
@@ -163,19 +163,19 @@ impl Ui {
         self.out.inner().inner().get_mut()
     }
 
-    /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines broken between
-    /// words.
+    /// Shows the output until the next flush in a pager, if it is longer than the screen, with its lines wrapped
+    /// between words.
     pub(crate) fn page(&mut self, env: &Env) -> io::Result<()> {
-        self.hold(env);
+        self.hold_pages(env);
         self.fold(env)
     }
 
-    /// Like [`Self::page`], with lines that stay as they are.
-    pub(crate) fn hold(&mut self, env: &Env) {
+    /// Like [`Self::page`], without wrapping.
+    pub(crate) fn hold_pages(&mut self, env: &Env) {
         let terminal = &env.terminal;
         let size = terminal.width.zip(terminal.height).filter(|_| !terminal.is_dumb);
         if let Some(((columns, rows), pager)) = size.and_then(|size| Some((size, Pager::chosen(env)?))) {
-            self.pages().hold(pager, columns.into(), rows.into());
+            self.pages().hold_text(pager, columns.into(), rows.into());
         }
     }
 
@@ -189,7 +189,7 @@ impl Ui {
         self.out.flush()
     }
 
-    /// Flushes the output; if a pager shows it, waits until that ends.
+    /// Flushes the output; if a pager shows it, waits until the pager ends.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.set_width(None)?;
         self.out.flush()?;
@@ -197,8 +197,8 @@ impl Ui {
     }
 
     /// Prints a note that helps to understand the answer.
-    pub(crate) fn note(&mut self, message: &str) {
-        self.lines_of_note(message).iter().for_each(|line| self.say(format_args!("{line}")));
+    pub(crate) fn print_note(&mut self, message: &str) {
+        self.lines_of_note(message).iter().for_each(|line| self.print_line(format_args!("{line}")));
     }
 
     /// Returns the number of lines that notes take on the terminal, if they are shown there.
@@ -211,14 +211,14 @@ impl Ui {
         if self.quiet { Vec::new() } else { self.fitted(&text::unbroken(&self.pasteable(message))) }
     }
 
-    /// Breaks a line between words if standard error is a terminal.
+    /// Wraps a line between words if standard error is a terminal.
     fn fitted(&self, line: &str) -> Vec<String> {
         let margin = line.len() - line.trim_start().len() + 2;
         self.err_width.map_or_else(|| vec![line.to_owned()], |width| wrap::broken(line, width, margin))
     }
 
     fn say_fitted(&mut self, line: &str) {
-        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.say(format_args!("{line}")));
+        self.fitted(&text::unbroken(line)).iter().for_each(|line| self.print_line(format_args!("{line}")));
     }
 
     /// Prints a message after a label in a style.
@@ -226,7 +226,7 @@ impl Ui {
         let text = format!("{label} {}", indented(&self.pasteable(message)));
         let lines: Vec<String> = text.split('\n').flat_map(|line| self.fitted(line)).collect();
         let lines = lines.join("\n");
-        self.say(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
+        self.print_line(format_args!("{style}{label}{style:#}{}", &lines[label.len()..]));
     }
 
     /// Returns a message with commands for the home and host of this run.
@@ -245,13 +245,13 @@ impl Ui {
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         if error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == RefusalCode::Declined) {
             // A declined confirmation is not an error.
-            return self.note("Nothing was changed.");
+            return self.print_note("Nothing was changed.");
         }
         self.say_labelled("error:", self.err_styles.error, &format!("{error:#}"));
         let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
         if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
-            candidates(&refusal.candidates, columns).iter().for_each(|line| self.say(format_args!("{line}")));
+            candidates(&refusal.candidates, columns).iter().for_each(|line| self.print_line(format_args!("{line}")));
         }
         for candidate in refusal.candidates.iter().filter(|_| refusal.code != RefusalCode::Ambiguous) {
             let dir = candidate.dir.as_deref().unwrap_or("directory unknown");
@@ -308,7 +308,7 @@ impl Ui {
     pub(crate) fn help(&mut self, help: &clap::builder::StyledStr) {
         let has_colors = self.styles.error != Style::new();
         let text = if has_colors { help.ansi().to_string() } else { help.to_string() };
-        // If the reader is gone, the help is not needed.
+        // If the reader closed the stream, the help is not needed.
         let _ = self.out.inner().inner().write_all(text.as_bytes()).and_then(|()| self.flush());
     }
 
@@ -317,7 +317,7 @@ impl Ui {
         let has_colors = self.err_styles.error != Style::new();
         let words = error.render();
         let words = if has_colors { words.ansi().to_string() } else { words.to_string() };
-        self.say(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
+        self.print_line(format_args!("{}", guarded(words.trim_end_matches('\n'), has_colors)));
     }
 
     /// Prints the standard error of another host.
@@ -325,16 +325,16 @@ impl Ui {
         let style = self.err_styles.faint;
         for line in words.lines() {
             let line = guarded(line, self.err_styles.error != Style::new()).into_owned();
-            self.say(format_args!("{style}{}:{style:#} {line}", text::one_line(host)));
+            self.print_line(format_args!("{style}{}:{style:#} {line}", text::one_line(host)));
         }
     }
 
     /// Prints an error as one JSON object, for scripts.
     pub(crate) fn error_json(&mut self, json: &str) {
-        self.say(format_args!("{json}"));
+        self.print_line(format_args!("{json}"));
     }
 
-    fn say(&mut self, line: fmt::Arguments<'_>) {
+    fn print_line(&mut self, line: fmt::Arguments<'_>) {
         if self.pages().is_on() {
             // A message would be lost on the screen of a pager.
             let _ = self.flush();
@@ -344,8 +344,8 @@ impl Ui {
     }
 }
 
-/// Makes text safe and begins every further line with a blank, so that a name in it cannot make a line that looks like
-/// one by rejoin itself.
+/// Makes text safe, and begins every line but the first with a blank, so that foreign text cannot imitate a line of
+/// rejoin.
 fn indented(text: &str) -> String {
     let mut lines = String::new();
     for (at, line) in text::printable(text).split('\n').enumerate() {
@@ -369,7 +369,7 @@ fn candidates(candidates: &[RefusalCandidate], width: usize) -> Vec<String> {
         Column::new("", Fit::Path, candidates.iter().map(dir)),
         Column::new("", Fit::Whole, candidates.iter().map(|one| one.row.active.as_str())),
     ];
-    // The word to type is never cut.
+    // The text to type is never cut.
     let width = width.saturating_sub(2).max(grid::needed(&columns[..2], [0; 2]));
     grid::lines(columns, width).map(|line| format!("  {line}")).collect()
 }

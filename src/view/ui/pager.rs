@@ -24,12 +24,12 @@ impl Pager {
         if wants_none { None } else { Self::installed(env, words.as_deref().unwrap_or_default()) }
     }
 
-    /// Returns the configured pager, or the default one if the pager is turned off.
+    /// Returns the configured pager, or the default one if the pager is disabled.
     pub(crate) fn in_any_case(env: &Env) -> Option<Self> {
         Self::chosen(env).or_else(|| Self::installed(env, ""))
     }
 
-    /// Finds the first program that is installed. The words of a command are not given to a shell.
+    /// Finds the first program that is installed. The words of a command are not passed to a shell.
     fn installed(env: &Env, words: &str) -> Option<Self> {
         let chosen: Vec<&str> = words.split_whitespace().collect();
         [chosen.as_slice(), &["less"], &["more"]].iter().find_map(|words| match env.find_program(words.first()?) {

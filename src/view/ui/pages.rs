@@ -49,7 +49,7 @@ impl Pages {
     }
 
     /// Starts to hold text for a screen of this size.
-    pub(super) fn hold(&mut self, pager: Pager, columns: usize, rows: usize) {
+    pub(super) fn hold_text(&mut self, pager: Pager, columns: usize, rows: usize) {
         if matches!(self.state, PagerState::Off) {
             self.state = PagerState::Holding(HeldText { pager, text: Vec::new(), columns, rows });
         }
@@ -125,7 +125,7 @@ impl Write for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // The reader is gone, and does not need the rest.
+        // The reader closed the stream and does not need the rest.
         let _ = self.end();
     }
 }

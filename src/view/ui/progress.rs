@@ -20,7 +20,7 @@ const ERASE: &str = "\r\x1b[K";
 /// Times without output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
-    /// Before the first line; most work is done by then.
+    /// Before the first line; most work ends earlier.
     first: Duration,
     /// Between two lines, so that they can be read.
     next: Duration,
@@ -69,7 +69,7 @@ fn messages() -> MutexGuard<'static, Vec<String>> {
 /// Prints the message below the progress line.
 fn report_interrupt() {
     if let Some(message) = messages().last() {
-        // The program ends here in any case, so an error is ignored.
+        // The program ends here anyway, so an error is ignored.
         let _ = terminal().write_all(format!("\n{message}\n").as_bytes());
     }
 }
@@ -91,7 +91,7 @@ impl Progress {
         width: Option<usize>,
         elsewhere: &Elsewhere,
     ) -> Self {
-        // For a change, the user waits from the beginning.
+        // For a change, show progress from the beginning.
         let pauses = Pauses { first: pauses.next, ..pauses };
         let list = in_home("rejoin undo --list", elsewhere);
         let message = match what {
@@ -105,9 +105,9 @@ impl Progress {
     }
 
     /// Shows the number of completed items.
-    pub(crate) fn at(&mut self, done: usize) {
+    pub(crate) fn show_done(&mut self, done: usize) {
         if let Some(line) = self.line.as_mut().filter(|line| line.is_due()) {
-            line.show(done, self.total, "");
+            line.draw_line(done, self.total, "");
         }
     }
 }
@@ -157,7 +157,7 @@ struct ItemCounter<W: Write> {
     total: AtomicUsize,
     done: AtomicUsize,
     found: Mutex<Option<FoundSoFar>>,
-    /// `None` once it has ended.
+    /// `None` after the end.
     line: Mutex<Option<ProgressLine<W>>>,
 }
 
@@ -167,7 +167,7 @@ impl<W: Write> ItemCounter<W> {
         Self { total, done, found: Mutex::new(None), line: Mutex::new(Some(line)) }
     }
 
-    fn show(&self) {
+    fn show_count(&self) {
         if let Ok(mut line) = self.line.try_lock()
             && let Some(line) = line.as_mut().filter(|line| line.is_due())
         {
@@ -175,7 +175,7 @@ impl<W: Write> ItemCounter<W> {
             let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
             // A thread that finds something does not wait for the terminal.
             let found = self.found_so_far().as_ref().map(|found| format!(", {} found: {}", found.count, found.title));
-            line.show(done, total, found.as_deref().unwrap_or_default());
+            line.draw_line(done, total, found.as_deref().unwrap_or_default());
         }
     }
 
@@ -208,12 +208,12 @@ impl<W: Write + Debug + Send> ProgressObserver for ItemCounter<W> {
 
     fn begin(&self, count: usize) {
         self.total.fetch_add(count, Ordering::Relaxed);
-        self.show();
+        self.show_count();
     }
 
     fn done(&self, count: usize) {
         self.done.fetch_add(count, Ordering::Relaxed);
-        self.show();
+        self.show_count();
     }
 
     fn found(&self, worth: f32, title: &dyn Fn() -> String) {
@@ -254,12 +254,12 @@ impl<W: Write> ProgressLine<W> {
         Self { what, pause, next, last: Instant::now(), is_shown: false, width, out }
     }
 
-    /// Returns whether the pause since it was last shown is over.
+    /// Returns whether the pause after the last output is over.
     fn is_due(&self) -> bool {
         self.last.elapsed() >= self.pause
     }
 
-    fn show(&mut self, done: usize, total: usize, found: &str) {
+    fn draw_line(&mut self, done: usize, total: usize, found: &str) {
         self.last = Instant::now();
         self.pause = self.next;
         self.is_shown = true;
@@ -406,7 +406,7 @@ mod tests {
         tally.begin(1);
         tally.done(1);
         for total in [3, 6] {
-            // Several rounds add up.
+            // The numbers of several rounds are added up.
             tally.turn_to("Looking closer");
             tally.begin(3);
             tally.done(3);

@@ -33,7 +33,7 @@ pub(crate) type Saved = ChangeOf<(), Option<SaveItem>>;
 pub(crate) type Sync = ChangeOf<SyncDetails, Option<ArchiveItem>>;
 pub(crate) type Undo = ChangeOf<UndoDetails, ()>;
 
-/// The totals are read as if they were fields of the answer.
+/// The totals can be read like fields of the answer.
 impl<D, I> std::ops::Deref for ChangeOf<D, I> {
     type Target = Totals;
 
@@ -119,7 +119,7 @@ impl Saved {
 }
 
 impl Cleanup {
-    /// Returns how many sessions stay for a reason.
+    /// Returns the number of sessions that are kept for a reason.
     pub(crate) fn kept(&self, reason: KeptFor) -> u64 {
         self.details.kept.iter().find(|kept| kept.reason == reason).map_or(0, |kept| kept.sessions)
     }

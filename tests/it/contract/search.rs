@@ -31,7 +31,7 @@ answer!(SearchSummary {
     missing: Vec<String>; partial: bool; deleted: Vec<Deleted>; problems: Vec<Problem>
 });
 
-/// A line of the form for streams.
+/// A line of an ndjson answer.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Line {

@@ -17,9 +17,9 @@ struct Kept {
     world: World,
     /// All messages, and files that no command was asked to change.
     bytes: Vec<Vec<u8>>,
-    /// Files that no command is concerned with.
+    /// Files that no command changes.
     others: [PathBuf; 2],
-    /// The deletion and the move.
+    /// The runs of the deletion and of the move.
     runs: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Kept {
             _ => self.led_elsewhere(&sound, path.starts_with(&dirs[0]), random),
         };
         std::fs::remove_file(&path).expect("the sound one");
-        // A manifest's name contains its digest, and a forger can compute it, too.
+        // A manifest's name contains its digest, which a forger can compute, too.
         let name = path
             .file_name()
             .and_then(OsStr::to_str)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Numbers that are the same for every run of a seed.
+/// A generator of numbers that are the same for every run of a seed.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// A replacement for a value, as JSON.
+/// Returns a replacement for a value, as JSON.
 fn odd_value(random: &mut Random) -> Vec<u8> {
     const PLAIN: [&str; 34] = [
         "null",

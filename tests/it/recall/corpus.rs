@@ -46,13 +46,13 @@ pub(crate) enum Part {
 pub(crate) struct Session {
     pub parts: Vec<Part>,
     language: usize,
-    /// Numbers of the words that it is about.
+    /// Numbers of the words that the session is about.
     about: BTreeSet<usize>,
     /// The forms of each of these words in the session.
-    said: BTreeMap<usize, BTreeSet<&'static str>>,
+    used_forms: BTreeMap<usize, BTreeSet<&'static str>>,
     /// Names in its code, as parts.
     names: Vec<[&'static str; 2]>,
-    /// Sentences of replies that have two words that it is about.
+    /// Sentences of replies that have two words that the session is about.
     sentences: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Random {
         list[self.below(list.len())]
     }
 
-    /// Picks some of a list, each once.
+    /// Picks some elements of a list, each once.
     fn some<T: Copy>(&mut self, list: &[T], count: usize) -> Vec<T> {
         let mut list = list.to_vec();
         (0..count.min(list.len())).map(|_| list.swap_remove(self.below(list.len()))).collect()
@@ -109,7 +109,7 @@ fn session(language: usize, random: &mut Random) -> Session {
         parts: Vec::new(),
         language,
         about: BTreeSet::new(),
-        said: BTreeMap::new(),
+        used_forms: BTreeMap::new(),
         names: Vec::new(),
         sentences: Vec::new(),
     };
@@ -121,7 +121,7 @@ fn session(language: usize, random: &mut Random) -> Session {
     for &word in &about {
         let all = forms(language, word);
         let count = all.len().saturating_sub(1).clamp(1, 2);
-        session.said.insert(word, random.some(&all, count).into_iter().collect());
+        session.used_forms.insert(word, random.some(&all, count).into_iter().collect());
     }
     // Code has English names.
     for _ in 0..2 {
@@ -149,7 +149,7 @@ impl Session {
         })
     }
 
-    /// Returns whether its code has a name, in any spelling.
+    /// Returns whether the code of the session has a name, in any spelling.
     fn has_name(&self, name: [&str; 2]) -> bool {
         self.texts().any(|text| text.contains(&camel(name)) || text.contains(&name.join("_")))
     }
@@ -168,8 +168,8 @@ impl Session {
                 let word = if random.below(2) == 0 {
                     let word = random.pick(&about);
                     own += 1;
-                    let said: Vec<&str> = self.said[&word].iter().copied().collect();
-                    random.pick(&said)
+                    let used: Vec<&str> = self.used_forms[&word].iter().copied().collect();
+                    random.pick(&used)
                 } else {
                     let word = random.below(language.words.len());
                     random.pick(&forms(self.language, word))
@@ -209,7 +209,7 @@ pub(crate) fn queries(sessions: &[Session], of_each: usize, random: &mut Random)
     let mut queries = Vec::new();
     for kind in Kind::ALL {
         let mut made = 0;
-        // A kind that no session has a query of would never end.
+        // If no session has a query of a kind, the loop must still end.
         for _ in 0..of_each * 1000 {
             let number = random.below(sessions.len());
             if let Some(words) = query(sessions, number, kind, random) {
@@ -240,14 +240,15 @@ fn query(sessions: &[Session], number: usize, kind: Kind, random: &mut Random) -
     }
     let mut words: Vec<String> = Vec::new();
     for word in &chosen {
-        let said: Vec<&str> = session.said[word].iter().copied().collect();
-        words.push(random.pick(&said).to_owned());
+        let used: Vec<&str> = session.used_forms[word].iter().copied().collect();
+        words.push(random.pick(&used).to_owned());
     }
     match kind {
         Kind::AsSaid => {}
         Kind::OtherForm => {
             let all = forms(0, chosen[0]);
-            let others: Vec<&str> = all.into_iter().filter(|form| !session.said[&chosen[0]].contains(form)).collect();
+            let others: Vec<&str> =
+                all.into_iter().filter(|form| !session.used_forms[&chosen[0]].contains(form)).collect();
             if others.is_empty() {
                 return None;
             }

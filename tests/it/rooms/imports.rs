@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// One line that uses another module.
 #[derive(Clone, Debug)]
 pub(super) struct Import {
-    /// The module that contains the line, from its room on.
+    /// The module that contains the line, beginning with its room.
     pub(super) from: Vec<String>,
-    /// The module that is used, from its room on.
+    /// The imported module, beginning with its room.
     pub(super) to: Vec<String>,
     /// The file, the line number and the line, for the report.
     pub(super) line: String,
@@ -34,7 +34,7 @@ type Bindings = BTreeMap<(Vec<String>, String), Vec<Vec<String>>>;
 /// The modules of a source tree, and what they import.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// Every module, from its room on; the root is `lib`.
+    /// Every module, beginning with its room; the root is `lib`.
     pub(super) modules: BTreeSet<Vec<String>>,
     pub(super) imports: Vec<Import>,
 }
@@ -283,7 +283,7 @@ fn quote_len(text: &str) -> usize {
 
 /// One leaf of a `use` tree, with the line that it is on.
 struct Name {
-    /// The name that it imports; `None` for a glob.
+    /// Codex: one rollout per session, in either format, plain or compressed, active or archived.
     name: Option<String>,
     path: Vec<String>,
     line: String,

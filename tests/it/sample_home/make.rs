@@ -45,12 +45,12 @@ impl Clock {
     }
 }
 
-/// A text as JSON.
+/// Returns a text as JSON.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string")
 }
 
-/// A time as Python writes it.
+/// Returns a time as Python writes it.
 fn python(at: Timestamp) -> String {
     format!("{at:.6}").replace('Z', "+00:00")
 }

@@ -35,14 +35,14 @@ pub struct Buffer {
 impl Buffer {
     /// Returns a buffer of this length from the cache of the thread, or allocates one.
     pub fn new(length: usize) -> Self {
-        let wanted = length + PAGE;
+        let requested = length + PAGE;
         let kept = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             // The last buffer used is most likely still in the processor's cache.
-            let fitting = kept.iter().rposition(|bytes| bytes.len() >= wanted)?;
+            let fitting = kept.iter().rposition(|bytes| bytes.len() >= requested)?;
             Some(kept.remove(fitting))
         });
-        let bytes = kept.ok().flatten().unwrap_or_else(|| vec![0; wanted.next_multiple_of(UNIT)]);
+        let bytes = kept.ok().flatten().unwrap_or_else(|| vec![0; requested.next_multiple_of(UNIT)]);
         let start = bytes.as_ptr().addr().wrapping_neg() % PAGE;
         Self { bytes, start, length }
     }

@@ -24,7 +24,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    fn of(mode: u32) -> Self {
+    fn from_mode(mode: u32) -> Self {
         use rustix::fs::FileType;
         match FileType::from_raw_mode(mode as _) {
             FileType::RegularFile => Self::File,
@@ -59,12 +59,12 @@ pub struct EntryMetadata {
 
 impl EntryMetadata {
     /// Reads the metadata of a path.
-    pub fn at(path: &Path) -> io::Result<Self> {
-        Self::of(CWD, path)
+    pub fn of_path(path: &Path) -> io::Result<Self> {
+        Self::read_at(CWD, path)
     }
 
     #[cfg(target_os = "linux")]
-    pub(crate) fn of(dir: impl AsFd, name: impl Arg) -> io::Result<Self> {
+    pub(crate) fn read_at(dir: impl AsFd, name: impl Arg) -> io::Result<Self> {
         Self::found(dir, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
@@ -79,7 +79,7 @@ impl EntryMetadata {
         use rustix::fs::{StatxAttributes, StatxFlags, makedev, statx};
         let name = name.into_c_str()?;
         let found = statx(&dir, &*name, flags | AtFlags::NO_AUTOMOUNT, StatxFlags::BASIC_STATS)?;
-        let kind = EntryKind::of(found.stx_mode.into());
+        let kind = EntryKind::from_mode(found.stx_mode.into());
         let device = makedev(found.stx_dev_major, found.stx_dev_minor);
         let is_mount_point = if found.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
             found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
@@ -99,7 +99,7 @@ impl EntryMetadata {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn of(dir: impl AsFd, name: impl Arg) -> io::Result<Self> {
+    pub(crate) fn read_at(dir: impl AsFd, name: impl Arg) -> io::Result<Self> {
         let name = name.into_c_str()?;
         let found = rustix::fs::statat(&dir, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
         Self::found(&found, dir, &name)
@@ -113,7 +113,7 @@ impl EntryMetadata {
 
     #[cfg(not(target_os = "linux"))]
     fn found(found: &rustix::fs::Stat, dir: impl AsFd, name: &CStr) -> io::Result<Self> {
-        let kind = EntryKind::of(found.st_mode.into());
+        let kind = EntryKind::from_mode(found.st_mode.into());
         let device = found.st_dev as u64;
         Ok(Self {
             kind,
@@ -149,7 +149,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("plain")).expect("a directory");
         let root = std::fs::File::open(dir.path()).expect("a directory");
-        let look = EntryMetadata::of(&root, c"plain").expect("a look");
+        let look = EntryMetadata::read_at(&root, c"plain").expect("a look");
         assert!(!look.is_mount_point);
         assert!(!EntryMetadata::open(&root).expect("a look").is_mount_point);
         for name in [c"plain", c""] {
@@ -160,7 +160,10 @@ mod tests {
         // Every system has a mount point there, but a container may lack it.
         let device = |path: &str| Path::new(path).metadata().map(|metadata| metadata.dev()).ok();
         if let Some(dev) = device("/dev") {
-            assert_eq!(EntryMetadata::at(Path::new("/dev")).expect("a look").is_mount_point, Some(dev) != device("/"));
+            assert_eq!(
+                EntryMetadata::of_path(Path::new("/dev")).expect("a look").is_mount_point,
+                Some(dev) != device("/")
+            );
         }
     }
 }

@@ -82,7 +82,7 @@ pub enum For {
 /// Errors are those of the system. Each call that changes something is a point at which a test can make it fail or be
 /// the last.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Opens a directory by its path, following links.
+    /// Opens a directory by its path; follows links.
     fn open_dir(&self, path: &Path) -> io::Result<Handle>;
     /// Opens a directory to write into, by its path; fails at a link that another user may have created.
     fn open_for_writing(&self, path: &Path) -> io::Result<Handle>;
@@ -93,7 +93,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Opens an entry of a directory.
     fn open(&self, at: NameInDir<'_>, purpose: For) -> io::Result<Handle>;
     /// Reads the metadata of an entry of a directory.
-    fn look(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata>;
+    fn read_metadata(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata>;
     /// Reads the metadata of an open file or directory.
     fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata>;
     /// Returns the names in a directory, in byte order.
@@ -158,7 +158,7 @@ pub fn real_dir(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
 
 /// Reads the metadata of an entry of a directory; `None` if it does not exist.
 pub fn look_if_present(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<EntryMetadata>> {
-    match disk.look(at) {
+    match disk.read_metadata(at) {
         Ok(look) => Ok(Some(look)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -170,14 +170,14 @@ pub fn look_if_present(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<
 pub fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let read = || {
         let (mut dir, mut name) = open_parent(disk, path)?;
-        let look = disk.look((&dir, &name))?;
+        let look = disk.read_metadata((&dir, &name))?;
         if look.kind == EntryKind::Symlink {
             let real = disk.real_path(path).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => io::Error::other("it is a link that leads nowhere"),
                 _ => error,
             })?;
             (dir, name) = open_parent(disk, &real)?;
-            if disk.look((&dir, &name))?.owner.0 != look.owner.0 {
+            if disk.read_metadata((&dir, &name))?.owner.0 != look.owner.0 {
                 return Err(io::Error::other("it is a link to a file of another user, which is not followed"));
             }
         }

@@ -56,12 +56,12 @@ impl<'d> Saving<'d> {
 
     /// Moves the file into place and syncs it.
     pub fn commit(mut self) -> Result<(), PathError> {
-        self.finish().and_then(|()| self.put(true)).map_err(|error| self.failed(error))
+        self.finish().and_then(|()| self.move_into_place(true)).map_err(|error| self.failed(error))
     }
 
     /// Moves the file into place without syncing it: a crash of the whole system may lose it.
     pub fn commit_soon(mut self) -> Result<(), PathError> {
-        self.finish().and_then(|()| self.put(false)).map_err(|error| self.failed(error))
+        self.finish().and_then(|()| self.move_into_place(false)).map_err(|error| self.failed(error))
     }
 
     /// Moves the file into place if the path is free, syncs it, and returns whether it did.
@@ -86,7 +86,7 @@ impl<'d> Saving<'d> {
             if let (Some(old), Some(temporary)) = (&self.old, &self.temporary) {
                 self.disk.set_times((&self.dir, temporary), (old.accessed, old.modified))?;
             }
-            self.put(true)?;
+            self.move_into_place(true)?;
             // The new file is in place; failing to restore the directory's times is not an error.
             let EntryMetadata { accessed, modified, .. } = self.dir_before;
             let _ = self.disk.set_times((&self.dir, ITSELF.as_ref()), (accessed, modified));
@@ -108,7 +108,7 @@ impl<'d> Saving<'d> {
         disk.set_mode((dir, temporary), old.mode)
     }
 
-    fn put(&mut self, is_synced: bool) -> io::Result<()> {
+    fn move_into_place(&mut self, is_synced: bool) -> io::Result<()> {
         if is_synced {
             self.disk.sync(&self.file)?;
         }
@@ -278,8 +278,8 @@ impl<'d> FileUpdate<'d> {
         let mut saving = Saving::begin(self.disk, &self.path, Access::Kept)?;
         let (mut buffer, mut offset) = (Buffer::new(PIECE), 0);
         while offset < *bytes {
-            let wanted = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);
-            let count = self.disk.read_at(old, &mut buffer[..wanted], offset).map_err(fail)?;
+            let requested = usize::try_from(*bytes - offset).unwrap_or(PIECE).min(PIECE);
+            let count = self.disk.read_at(old, &mut buffer[..requested], offset).map_err(fail)?;
             if count == 0 {
                 return Err(fail(io::Error::other("it became shorter in the meantime")));
             }

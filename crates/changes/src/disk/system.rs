@@ -114,7 +114,7 @@ fn open_real_dir(path: &Path, may_touch: MayTouch) -> io::Result<OwnedFd> {
     }
     let opened = rustix::fs::open(path, flags, Mode::empty())?;
     let is_real = path.canonicalize()? == path;
-    if is_real && EntryMetadata::open(&opened)?.identity == EntryMetadata::at(path)?.identity {
+    if is_real && EntryMetadata::open(&opened)?.identity == EntryMetadata::of_path(path)?.identity {
         Ok(opened)
     } else {
         Err(is_linked())
@@ -199,8 +199,8 @@ impl Disk for System {
         Ok(handle)
     }
 
-    fn look(&self, (dir, name): NameInDir<'_>) -> io::Result<EntryMetadata> {
-        EntryMetadata::of(fd(dir)?, name)
+    fn read_metadata(&self, (dir, name): NameInDir<'_>) -> io::Result<EntryMetadata> {
+        EntryMetadata::read_at(fd(dir)?, name)
     }
 
     fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {

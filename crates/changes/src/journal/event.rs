@@ -176,7 +176,7 @@ impl StepRecord {
     }
 
     /// Returns the step's name in the run.
-    pub(crate) fn kept(&self) -> &str {
+    pub(crate) fn name_in_trash(&self) -> &str {
         match self {
             Self::Trash { kept, .. }
             | Self::Write { kept, .. }

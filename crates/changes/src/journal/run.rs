@@ -118,7 +118,7 @@ impl Run {
             JournalEvent::Begin { .. } => false,
             JournalEvent::Item(record) => {
                 let is_own = |(number, step): (usize, &StepRecord)| {
-                    step.kept() == format!("{}-{number}", record.item) && step.path().is_absolute()
+                    step.name_in_trash() == format!("{}-{number}", record.item) && step.path().is_absolute()
                 };
                 record.item == self.items.len()
                     && record.needs.is_none_or(|needed| needed < record.item)
@@ -130,7 +130,7 @@ impl Run {
             JournalEvent::Made { kept, .. } => {
                 let number = kept.split_once('-').and_then(|(item, _)| item.parse().ok());
                 let record = number.and_then(|item: usize| self.items.get(item));
-                record.is_some_and(|(record, _)| record.steps.iter().any(|step| step.kept() == kept))
+                record.is_some_and(|(record, _)| record.steps.iter().any(|step| step.name_in_trash() == kept))
             }
             JournalEvent::Done { item }
             | JournalEvent::Left { item, .. }

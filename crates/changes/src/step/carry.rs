@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::disk::NameInDir;
 use crate::stamp::Stamp;
 use crate::step::StepContext;
-use crate::step::{StepError, changed, failed, in_the_way, is};
+use crate::step::{StepError, changed, failed, has_errno, in_the_way};
 use crate::tree;
 
 impl StepContext<'_> {
@@ -28,14 +28,14 @@ impl StepContext<'_> {
     ) -> Result<(), StepError> {
         let disk = self.disk;
         let fail = failed("cannot move", path);
-        let taken = |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(path) } else { fail(error) };
+        let taken = |error: io::Error| if has_errno(&error, &[Errno::EXIST]) { in_the_way(path) } else { fail(error) };
         let is_planned = |at| stamp.is_none_or(|stamp| self.is_as(at, stamp));
         note(from).map_err(&fail)?;
         match disk.rename_to_free(from, to) {
-            Err(error) if is(&error, &[Errno::XDEV]) => {}
+            Err(error) if has_errno(&error, &[Errno::XDEV]) => {}
             // A loss of power has left both names.
             Err(error)
-                if is(&error, &[Errno::EXIST])
+                if has_errno(&error, &[Errno::EXIST])
                     && self.identity(from).ok().flatten() == self.identity(to).ok().flatten() =>
             {
                 return disk.sync(to.0).and_then(|()| disk.unlink(from)).map_err(&fail);
@@ -71,7 +71,7 @@ impl StepContext<'_> {
             let _ = disk.rename_to_free(gone, from);
             return Err(changed(path));
         }
-        // From now on a part of it is useless.
+        // From now on, the old path has only a part of the original.
         let rest = (from.0, OsStr::new(rest));
         disk.rename_to_free(gone, rest).map_err(&fail)?;
         disk.sync(from.0).map_err(&fail)?;
@@ -81,7 +81,7 @@ impl StepContext<'_> {
     /// Exchanges two files; `false` if the file system cannot, and nothing was done.
     pub(super) fn exchange(&self, one: NameInDir<'_>, other: NameInDir<'_>) -> io::Result<bool> {
         match self.disk.exchange(one, other) {
-            Err(error) if is(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
+            Err(error) if has_errno(&error, &[Errno::INVAL, Errno::NOSYS, Errno::NOTSUP]) => Ok(false),
             done => done.map(|()| true),
         }
     }
@@ -90,7 +90,9 @@ impl StepContext<'_> {
     pub(super) fn link_or_copy(&self, from: NameInDir<'_>, to: NameInDir<'_>, partial: &str) -> io::Result<()> {
         match self.disk.link(from, to) {
             Ok(()) => {}
-            Err(error) if is(&error, &[Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOTSUP, Errno::ACCESS]) => {
+            Err(error)
+                if has_errno(&error, &[Errno::XDEV, Errno::PERM, Errno::MLINK, Errno::NOTSUP, Errno::ACCESS]) =>
+            {
                 let partial = (to.0, OsStr::new(partial));
                 tree::remove(self.disk, partial)?;
                 tree::copy(self.disk, from, partial)?;

@@ -27,18 +27,18 @@ pub(super) fn each_piece(
         Contents::Bytes(bytes) => add(bytes)?,
         Contents::Joined(parts) => {
             for part in parts {
-                let step_dir = StepDir::of(disk, part)?;
-                each_piece_of(disk, step_dir.at(), 0..u64::MAX, &mut add)?;
+                let step_dir = StepDir::open_parent(disk, part)?;
+                each_piece_of(disk, step_dir.name_in_dir(), 0..u64::MAX, &mut add)?;
             }
         }
         Contents::Edited { from, edits } => {
-            let (step_dir, mut kept) = (StepDir::of(disk, from)?, 0);
+            let (step_dir, mut kept) = (StepDir::open_parent(disk, from)?, 0);
             for Edit { at, removed, inserted } in edits {
-                each_piece_of(disk, step_dir.at(), kept..*at, &mut add)?;
+                each_piece_of(disk, step_dir.name_in_dir(), kept..*at, &mut add)?;
                 add(inserted)?;
                 kept = at + removed;
             }
-            each_piece_of(disk, step_dir.at(), kept..u64::MAX, &mut add)?;
+            each_piece_of(disk, step_dir.name_in_dir(), kept..u64::MAX, &mut add)?;
         }
     }
     Ok(hex(&digest.finalize()))
@@ -54,8 +54,8 @@ pub(super) fn each_piece_of(
     let file = disk.open(at, For::Reading)?;
     let (mut piece, mut offset) = (Buffer::new(PIECE), range.start);
     while offset < range.end {
-        let wanted = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
-        let count = disk.read_at(&file, &mut piece[..wanted], offset)?;
+        let requested = usize::try_from(range.end - offset).unwrap_or(PIECE).min(PIECE);
+        let count = disk.read_at(&file, &mut piece[..requested], offset)?;
         if count == 0 {
             return Ok(());
         }

@@ -44,15 +44,15 @@ pub(super) struct StepContext<'a> {
     pub(super) resolved: RefCell<HashMap<PathBuf, PathBuf>>,
 }
 
-/// Records the entry at a place as the one that a step, named by its place in the trash, is about to put in place.
+/// Records the entry that a step is about to rename into place: the step's name in the trash, and the entry.
 type NoteMade<'n> = dyn FnMut(&str, NameInDir<'_>) -> io::Result<()> + 'n;
 
-/// Records an entry that a step is about to rename into place, so that a later run recognises it.
+/// Records an entry that a step is about to rename into place, so that a later run can recognise it.
 pub(super) type Note<'n> = dyn FnMut((u64, u64)) -> io::Result<()> + 'n;
 
 impl StepContext<'_> {
     /// Returns the place of an entry in the trash.
-    fn kept<'k>(&'k self, name: &'k str) -> NameInDir<'k> {
+    fn place_in_trash<'k>(&'k self, name: &'k str) -> NameInDir<'k> {
         (&self.trash, OsStr::new(name))
     }
 
@@ -77,7 +77,7 @@ impl StepContext<'_> {
 
     /// Checks whether an entry matches its stamp, in the same directory.
     fn is_as_planned(&self, step_dir: &StepDir<'_>, stamp: &Stamp) -> bool {
-        stamp::take_on(self.disk, step_dir.at(), step_dir.path).is_ok_and(|found| found == *stamp)
+        stamp::take_on(self.disk, step_dir.name_in_dir(), step_dir.path).is_ok_and(|found| found == *stamp)
     }
 
     /// Checks whether an entry matches its stamp, in any directory.
@@ -142,6 +142,6 @@ fn in_the_way(path: &Path) -> StepError {
 }
 
 /// Checks whether a call failed for one of these reasons.
-fn is(error: &io::Error, reasons: &[Errno]) -> bool {
+fn has_errno(error: &io::Error, reasons: &[Errno]) -> bool {
     reasons.iter().any(|reason| error.raw_os_error() == Some(reason.raw_os_error()))
 }

@@ -27,11 +27,11 @@ impl StepContext<'_> {
         if !self.is_as_planned(&old, stamp) {
             return Err(changed(from));
         }
-        if self.exists(new.at()).map_err(&fail)? {
+        if self.exists(new.name_in_dir()).map_err(&fail)? {
             return Err(StepError::Changed(format!("{} exists now", path.display())));
         }
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(old.at(), new.at(), names, (from, Some(stamp)), &mut |at| note(kept, at))?;
+        self.move_to_free(old.name_in_dir(), new.name_in_dir(), names, (from, Some(stamp)), &mut |at| note(kept, at))?;
         new.settle(disk).map_err(&fail)?;
         old.settle(disk).map_err(&fail)
     }
@@ -46,13 +46,15 @@ impl StepContext<'_> {
     ) -> io::Result<StepState> {
         let (old, new) = (self.step_dir_if_present(from)?, self.step_dir_if_present(path)?);
         let found = |step_dir: &Option<StepDir<'_>>| {
-            step_dir.as_ref().map_or(Ok(None), |step_dir| self.identity(step_dir.at()))
+            step_dir.as_ref().map_or(Ok(None), |step_dir| self.identity(step_dir.name_in_dir()))
         };
         let (at_old, at_new, made) = (found(&old)?, found(&new)?, self.made(kept));
         Ok(match (made, &old, &new, at_old) {
             (Some(made), Some(old), Some(new), Some(at_old)) if at_new == Some(made) && at_old != made => {
                 // A move across file systems was interrupted before the original was removed.
-                if self.is_as(old.at(), stamp) || tree::is_same(self.disk, old.at(), new.at())? {
+                if self.is_as(old.name_in_dir(), stamp)
+                    || tree::is_same(self.disk, old.name_in_dir(), new.name_in_dir())?
+                {
                     StepState::After
                 } else {
                     StepState::Blocked(in_the_way(from).to_string())
@@ -86,8 +88,8 @@ impl StepContext<'_> {
         } else if let Some(old) = &old {
             let gone = self.temporary(kept, "gone");
             // A loss of power may have reverted the return of the original to its path.
-            if !self.exists(old.at()).map_err(&fail)? && self.exists(old.next_to(&gone)).map_err(&fail)? {
-                disk.rename_to_free(old.next_to(&gone), old.at()).map_err(&fail)?;
+            if !self.exists(old.name_in_dir()).map_err(&fail)? && self.exists(old.next_to(&gone)).map_err(&fail)? {
+                disk.rename_to_free(old.next_to(&gone), old.name_in_dir()).map_err(&fail)?;
             }
             // An entry restored by an interrupted run may not be synced yet; its copy is removed only afterwards.
             disk.sync(&old.dir).map_err(&fail)?;
@@ -103,7 +105,7 @@ impl StepContext<'_> {
         if let (Some(old), Some(new)) = (&old, &new) {
             let gone = self.temporary(kept, "gone");
             for step_dir in [old, new] {
-                let copies = [old.at(), new.at()];
+                let copies = [old.name_in_dir(), new.name_in_dir()];
                 has_removed |= self.remove_copied(step_dir.next_to(&gone), copies, step_dir.path).map_err(&fail)?;
             }
         }
@@ -117,27 +119,27 @@ impl StepContext<'_> {
     fn bring_back(&self, old: &StepDir<'_>, new: &StepDir<'_>, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot restore", old.path));
         let gone = self.temporary(kept, "gone");
-        let at_old = self.identity(old.at()).map_err(&fail)?;
+        let at_old = self.identity(old.name_in_dir()).map_err(&fail)?;
         if at_old.is_some() && at_old == self.made(kept) {
             // A loss of power has left both names.
-            return disk.unlink(new.at()).map_err(&fail);
+            return disk.unlink(new.name_in_dir()).map_err(&fail);
         }
         if at_old.is_none() && self.exists(old.next_to(&gone)).map_err(&fail)? && self.is_as(old.next_to(&gone), stamp)
         {
             // This is the original, which was about to be removed.
-            disk.rename_to_free(old.next_to(&gone), old.at()).map_err(&fail)?;
+            disk.rename_to_free(old.next_to(&gone), old.name_in_dir()).map_err(&fail)?;
             disk.sync(&old.dir).map_err(&fail)?;
         } else if at_old.is_none() {
             let names = (&*self.temporary(kept, "partial"), &*gone, &*self.temporary(kept, "rest"));
-            return self.move_to_free(new.at(), old.at(), names, (old.path, None), &mut |_| Ok(()));
+            return self.move_to_free(new.name_in_dir(), old.name_in_dir(), names, (old.path, None), &mut |_| Ok(()));
         } else {
             // It may have been restored a moment ago.
             disk.sync(&old.dir).map_err(&fail)?;
         }
         // The entry at the new path is only a copy.
-        disk.rename_to_free(new.at(), new.next_to(&gone)).map_err(&fail)?;
-        if !tree::is_same(disk, new.next_to(&gone), old.at()).map_err(&fail)? {
-            let _ = disk.rename_to_free(new.next_to(&gone), new.at());
+        disk.rename_to_free(new.name_in_dir(), new.next_to(&gone)).map_err(&fail)?;
+        if !tree::is_same(disk, new.next_to(&gone), old.name_in_dir()).map_err(&fail)? {
+            let _ = disk.rename_to_free(new.next_to(&gone), new.name_in_dir());
             return Err(StepError::Changed(changed_since(new.path)));
         }
         let rest = self.temporary(kept, "rest");

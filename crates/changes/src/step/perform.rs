@@ -12,14 +12,14 @@ use crate::stamp::Stamp;
 use crate::step::contents::each_piece;
 use crate::step::step_dir::StepDir;
 use crate::step::{Note, NoteMade, StepContext};
-use crate::step::{StepError, changed, failed, in_the_way, is};
+use crate::step::{StepError, changed, failed, has_errno, in_the_way};
 use crate::tree;
 
 impl StepContext<'_> {
     /// Carries out a step; calls `note` before a new entry is renamed into place.
     pub(crate) fn perform(&self, step: &Step, record: &StepRecord, note: &mut Note<'_>) -> Result<(), StepError> {
         let mut note = |kept: &str, at: NameInDir<'_>| {
-            let identity = self.disk.look(at)?.identity;
+            let identity = self.disk.read_metadata(at)?.identity;
             note(identity)?;
             self.made.borrow_mut().insert(kept.to_owned(), identity);
             Ok(())
@@ -29,7 +29,7 @@ impl StepContext<'_> {
             (Step::Write { contents, stamp, .. }, StepRecord::Write { path, kept, sha256, .. }) => {
                 self.write(path, contents, stamp.as_deref(), (kept, sha256), &mut note)
             }
-            (Step::Put { from, .. }, StepRecord::Put { path, kept, .. }) => self.put(from, path, kept, &mut note),
+            (Step::Put { from, .. }, StepRecord::Put { path, kept, .. }) => self.put_entry(from, path, kept, &mut note),
             (Step::MakeDir { .. }, StepRecord::MakeDir { path, kept }) => self.make_dir(path, kept, &mut note),
             (Step::Move { stamp, .. }, StepRecord::Move { from, path, kept, .. }) => {
                 self.relocate(from, path, stamp, kept, &mut note)
@@ -46,7 +46,9 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         let names = (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        self.move_to_free(step_dir.at(), self.kept(kept), names, (path, Some(stamp)), &mut |_| Ok(()))?;
+        self.move_to_free(step_dir.name_in_dir(), self.place_in_trash(kept), names, (path, Some(stamp)), &mut |_| {
+            Ok(())
+        })?;
         step_dir.settle(self.disk).map_err(&fail)
     }
 
@@ -60,7 +62,7 @@ impl StepContext<'_> {
     ) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot write", path));
         let step_dir = self.step_dir(path).map_err(&fail)?;
-        let is_free = || self.exists(step_dir.at()).map(|exists| !exists);
+        let is_free = || self.exists(step_dir.name_in_dir()).map(|exists| !exists);
         let is_planned = || stamp.map_or_else(is_free, |stamp| Ok(self.is_as_planned(&step_dir, stamp)));
         if !is_planned().map_err(&fail)? {
             return Err(changed(path));
@@ -75,12 +77,14 @@ impl StepContext<'_> {
             return Err(changed(path));
         }
         if stamp.is_some() {
-            let old = disk.look(step_dir.at()).map_err(&fail)?;
-            let source = disk.open(step_dir.at(), For::Reading).map_err(&fail)?;
+            let old = disk.read_metadata(step_dir.name_in_dir()).map_err(&fail)?;
+            let source = disk.open(step_dir.name_in_dir(), For::Reading).map_err(&fail)?;
             disk.copy_extended(&source, &file).map_err(&fail)?;
             tree::take_attributes(disk, &old, temporary).map_err(&fail)?;
         } else if let Contents::Edited { from, .. } = contents {
-            let from = StepDir::of(disk, from).and_then(|from| disk.look(from.at())).map_err(&fail)?;
+            let from = StepDir::open_parent(disk, from)
+                .and_then(|from| disk.read_metadata(from.name_in_dir()))
+                .map_err(&fail)?;
             tree::take_attributes(disk, &from, temporary).map_err(&fail)?;
         } else {
             let _ = disk.set_owner(temporary, step_dir.look.owner);
@@ -92,25 +96,26 @@ impl StepContext<'_> {
             return step_dir.settle(disk).map_err(&fail);
         };
         let partial = format!("{kept}.partial");
-        self.link_or_copy(step_dir.at(), self.kept(kept), &partial).map_err(failed("cannot keep the old", path))?;
+        self.link_or_copy(step_dir.name_in_dir(), self.place_in_trash(kept), &partial)
+            .map_err(failed("cannot keep the old", path))?;
         if !is_planned().map_err(&fail)? {
             return Err(changed(path));
         }
         let gone = self.temporary(kept, "gone");
         // Restore a file that another program created there after the check.
-        let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.kept(kept))?);
-        let old = if self.exchange(temporary, step_dir.at()).map_err(&fail)? {
+        let is_old = |at| Ok(self.is_as(at, stamp) && tree::is_same(disk, at, self.place_in_trash(kept))?);
+        let old = if self.exchange(temporary, step_dir.name_in_dir()).map_err(&fail)? {
             if !is_old(temporary).map_err(&fail)? {
-                let _ = disk.exchange(temporary, step_dir.at());
+                let _ = disk.exchange(temporary, step_dir.name_in_dir());
                 return Err(changed(path));
             }
             temporary
         } else {
             // Without an exchange, the path is free for a moment.
             let old = step_dir.next_to(&gone);
-            disk.rename_to_free(step_dir.at(), old).map_err(&fail)?;
+            disk.rename_to_free(step_dir.name_in_dir(), old).map_err(&fail)?;
             if !is_old(old).map_err(&fail)? {
-                let _ = disk.rename_to_free(old, step_dir.at());
+                let _ = disk.rename_to_free(old, step_dir.name_in_dir());
                 return Err(changed(path));
             }
             self.put_in_place(temporary, &step_dir)?;
@@ -136,27 +141,29 @@ impl StepContext<'_> {
     /// Renames a prepared entry to its path, which must be free.
     fn put_in_place(&self, temporary: NameInDir<'_>, step_dir: &StepDir<'_>) -> Result<(), StepError> {
         let taken = |error: io::Error| {
-            if is(&error, &[Errno::EXIST]) {
+            if has_errno(&error, &[Errno::EXIST]) {
                 changed(step_dir.path)
             } else {
                 failed("cannot write", step_dir.path)(error)
             }
         };
-        self.disk.rename_to_free(temporary, step_dir.at()).map_err(taken)
+        self.disk.rename_to_free(temporary, step_dir.name_in_dir()).map_err(taken)
     }
 
-    fn put(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
+    fn put_entry(&self, from: &Path, path: &Path, kept: &str, note: &mut NoteMade<'_>) -> Result<(), StepError> {
         let fail = failed("cannot restore", path);
-        let (step_dir, ready) = (self.step_dir(path).map_err(&fail)?, StepDir::of(self.disk, from).map_err(&fail)?);
+        let (step_dir, ready) =
+            (self.step_dir(path).map_err(&fail)?, StepDir::open_parent(self.disk, from).map_err(&fail)?);
         let names = (&*self.temporary(kept, "partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-        if self.exists(step_dir.at()).map_err(&fail)? {
+        if self.exists(step_dir.name_in_dir()).map_err(&fail)? {
             return Err(in_the_way(path));
         }
-        let moved = self.move_to_free(ready.at(), step_dir.at(), names, (path, None), &mut |at| note(kept, at));
+        let moved = self
+            .move_to_free(ready.name_in_dir(), step_dir.name_in_dir(), names, (path, None), &mut |at| note(kept, at));
         if matches!(moved, Err(StepError::Changed(_)))
-            && self.identity(step_dir.at()).map_err(&fail)? != self.made(kept)
+            && self.identity(step_dir.name_in_dir()).map_err(&fail)? != self.made(kept)
         {
-            // The entry of another program was in the way, and is not one in place of ours.
+            // The entry at the path belongs to another program, so no new entry of this step is in place.
             self.made.borrow_mut().remove(kept);
         }
         moved?;

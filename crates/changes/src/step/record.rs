@@ -29,8 +29,8 @@ impl StepContext<'_> {
             Step::MakeDir { .. } => StepRecord::MakeDir { path, kept },
             Step::Put { from, .. } => {
                 let fail = failed("cannot look at", from);
-                let step_dir = StepDir::of(disk, from).map_err(&fail)?;
-                let stamp = stamp::take_on(disk, step_dir.at(), from).map_err(&fail)?;
+                let step_dir = StepDir::open_parent(disk, from).map_err(&fail)?;
+                let stamp = stamp::take_on(disk, step_dir.name_in_dir(), from).map_err(&fail)?;
                 StepRecord::Put { path, from: from.clone(), kept, stamp }
             }
             Step::Move { from, stamp, .. } => {

@@ -11,17 +11,17 @@ use crate::journal::StepRecord;
 use crate::stamp::Stamp;
 use crate::step::StepContext;
 use crate::step::step_dir::StepDir;
-use crate::step::{StepError, changed_since, failed, in_the_way, is};
+use crate::step::{StepError, changed_since, failed, has_errno, in_the_way};
 use crate::tree;
 
 /// The state of the disk when a step is to be undone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
-    /// As before the step, except for leftovers elsewhere.
+    /// The path is as before the step; temporary entries may be left.
     Before,
-    /// As after the step.
+    /// The path is as after the step.
     After,
-    /// Neither: another program changed it since, or the trash lost its entry.
+    /// Neither: another program changed the path, or the entry is missing from the trash.
     Blocked(String),
 }
 
@@ -30,18 +30,19 @@ impl StepContext<'_> {
     pub(crate) fn standing(&self, record: &StepRecord) -> io::Result<StepState> {
         let step_dir = self.step_dir_if_present(record.path())?;
         let found = match &step_dir {
-            Some(step_dir) => look_if_present(self.disk, step_dir.at())?.map(|look| look.identity),
+            Some(step_dir) => look_if_present(self.disk, step_dir.name_in_dir())?.map(|look| look.identity),
             None => None,
         };
         let path = record.path();
         Ok(match record {
             StepRecord::Trash { kept, stamp, .. } => {
-                let kept = self.kept(kept);
+                let kept = self.place_in_trash(kept);
                 match (&step_dir, found.is_some(), self.exists(kept)?) {
                     (_, true, false) => StepState::Before,
                     (_, false, true) => StepState::After,
                     (Some(step_dir), true, true)
-                        if self.is_as(step_dir.at(), stamp) || tree::is_same(self.disk, step_dir.at(), kept)? =>
+                        if self.is_as(step_dir.name_in_dir(), stamp)
+                            || tree::is_same(self.disk, step_dir.name_in_dir(), kept)? =>
                     {
                         StepState::Before
                     }
@@ -52,9 +53,10 @@ impl StepContext<'_> {
                 }
             }
             StepRecord::Write { kept, stamp, sha256, .. } => {
-                let is_kept = self.exists(self.kept(kept))?;
-                let is_old =
-                    |step_dir: &StepDir<'_>| stamp.as_ref().is_some_and(|stamp| self.is_like(step_dir.at(), stamp));
+                let is_kept = self.exists(self.place_in_trash(kept))?;
+                let is_old = |step_dir: &StepDir<'_>| {
+                    stamp.as_ref().is_some_and(|stamp| self.is_like(step_dir.name_in_dir(), stamp))
+                };
                 let temporary = self.temporary(kept, "tmp");
                 let Some(step_dir) = &step_dir else {
                     let gone = || StepState::Blocked(format!("the directory of {} is gone", path.display()));
@@ -71,7 +73,7 @@ impl StepContext<'_> {
                     // The new file still has its temporary name.
                     (Some(made), _) if self.identity(step_dir.next_to(&temporary))? == Some(made) => StepState::Before,
                     (Some(made), Some(found)) if found == made => {
-                        if self.is_made(step_dir.at(), kept, sha256)? {
+                        if self.is_made(step_dir.name_in_dir(), kept, sha256)? {
                             StepState::After
                         } else {
                             StepState::Blocked(changed_since(path))
@@ -87,11 +89,11 @@ impl StepContext<'_> {
             }
             StepRecord::MakeDir { kept, .. } if found.is_some() && found == self.made(kept) => StepState::After,
             StepRecord::Put { kept, stamp, .. } if found.is_some() && found == self.made(kept) => {
-                let is_like = step_dir.is_some_and(|step_dir| self.is_like(step_dir.at(), stamp));
+                let is_like = step_dir.is_some_and(|step_dir| self.is_like(step_dir.name_in_dir(), stamp));
                 if is_like { StepState::After } else { StepState::Blocked(changed_since(path)) }
             }
             StepRecord::Put { kept, .. } if found.is_some() && self.made(kept).is_some() => {
-                let is_back = self.identity(self.kept(kept))? == self.made(kept);
+                let is_back = self.identity(self.place_in_trash(kept))? == self.made(kept);
                 if is_back { StepState::Before } else { StepState::Blocked(changed_since(path)) }
             }
             StepRecord::MakeDir { .. } | StepRecord::Put { .. } => StepState::Before,
@@ -103,8 +105,8 @@ impl StepContext<'_> {
     pub(crate) fn has_lost(&self, record: &StepRecord) -> bool {
         match record {
             StepRecord::Trash { path, kept, stamp } | StepRecord::Write { path, kept, stamp: Some(stamp), .. } => {
-                let is_back = || self.step_dir(path).is_ok_and(|step_dir| self.is_like(step_dir.at(), stamp));
-                matches!(self.exists(self.kept(kept)), Ok(false)) && !is_back()
+                let is_back = || self.step_dir(path).is_ok_and(|step_dir| self.is_like(step_dir.name_in_dir(), stamp));
+                matches!(self.exists(self.place_in_trash(kept)), Ok(false)) && !is_back()
             }
             _ => false,
         }
@@ -141,7 +143,7 @@ impl StepContext<'_> {
             StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&step_dir, kept, stamp)?,
             StepRecord::Trash { kept, stamp, .. } => {
                 // The original is in its place; an entry in the trash that is only a copy is removed.
-                let kept = self.kept(kept);
+                let kept = self.place_in_trash(kept);
                 if self.exists(kept).map_err(&fail)? && !self.is_as(kept, stamp) {
                     tree::remove(self.disk, kept).map_err(&fail)?;
                 }
@@ -152,28 +154,30 @@ impl StepContext<'_> {
             }
             StepRecord::Write { kept, sha256, .. } if is_after => {
                 let name = self.temporary(kept, "tmp");
-                self.disk.rename_to_free(step_dir.at(), step_dir.next_to(&name)).map_err(&fail)?;
+                self.disk.rename_to_free(step_dir.name_in_dir(), step_dir.next_to(&name)).map_err(&fail)?;
                 if !self.is_made(step_dir.next_to(&name), kept, sha256).map_err(&fail)? {
-                    let _ = self.disk.rename_to_free(step_dir.next_to(&name), step_dir.at());
+                    let _ = self.disk.rename_to_free(step_dir.next_to(&name), step_dir.name_in_dir());
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
             StepRecord::Write { kept, sha256, .. } => {
                 self.clear_aside(&step_dir, kept, sha256).map_err(&fail)?;
                 self.remove_temporary(&step_dir, kept).map_err(&fail)?;
-                tree::remove(self.disk, self.kept(kept)).map_err(&fail)?;
+                tree::remove(self.disk, self.place_in_trash(kept)).map_err(&fail)?;
             }
-            StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(step_dir.at()) {
+            StepRecord::MakeDir { .. } if is_after => match self.disk.remove_dir(step_dir.name_in_dir()) {
                 // Another process uses it now.
-                Err(error) if is(&error, &[Errno::NOTEMPTY, Errno::EXIST]) => {}
+                Err(error) if has_errno(&error, &[Errno::NOTEMPTY, Errno::EXIST]) => {}
                 done => done.map_err(&fail)?,
             },
             StepRecord::Put { kept, stamp, .. } if is_after => {
                 let names =
                     (&*format!("{kept}.partial"), &*self.temporary(kept, "gone"), &*self.temporary(kept, "rest"));
-                self.move_to_free(step_dir.at(), self.kept(kept), names, (path, None), &mut |_| Ok(()))?;
-                if !self.is_like(self.kept(kept), stamp) {
-                    let _ = self.disk.rename_to_free(self.kept(kept), step_dir.at());
+                self.move_to_free(step_dir.name_in_dir(), self.place_in_trash(kept), names, (path, None), &mut |_| {
+                    Ok(())
+                })?;
+                if !self.is_like(self.place_in_trash(kept), stamp) {
+                    let _ = self.disk.rename_to_free(self.place_in_trash(kept), step_dir.name_in_dir());
                     return Err(StepError::Changed(changed_since(path)));
                 }
             }
@@ -189,14 +193,17 @@ impl StepContext<'_> {
         let gone = self.temporary(kept, "gone");
         // This is the original, which was about to be removed.
         if self.exists(step_dir.next_to(&gone)).map_err(&fail)? && self.is_as(step_dir.next_to(&gone), stamp) {
-            let taken =
-                |error: io::Error| if is(&error, &[Errno::EXIST]) { in_the_way(step_dir.path) } else { fail(error) };
-            self.disk.rename_to_free(step_dir.next_to(&gone), step_dir.at()).map_err(taken)?;
+            let taken = |error: io::Error| {
+                if has_errno(&error, &[Errno::EXIST]) { in_the_way(step_dir.path) } else { fail(error) }
+            };
+            self.disk.rename_to_free(step_dir.next_to(&gone), step_dir.name_in_dir()).map_err(taken)?;
             self.disk.sync(&step_dir.dir).map_err(&fail)?;
-            return tree::remove(self.disk, self.kept(kept)).map_err(&fail);
+            return tree::remove(self.disk, self.place_in_trash(kept)).map_err(&fail);
         }
         let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
-        self.move_to_free(self.kept(kept), step_dir.at(), names, (step_dir.path, None), &mut |_| Ok(()))
+        self.move_to_free(self.place_in_trash(kept), step_dir.name_in_dir(), names, (step_dir.path, None), &mut |_| {
+            Ok(())
+        })
     }
 
     /// Restores a new file that an interrupted undo took out of its place before checking it, if another program had
@@ -205,14 +212,14 @@ impl StepContext<'_> {
         let Some(step_dir) = self.step_dir_if_present(path)? else { return Ok(()) };
         let name = self.temporary(kept, "tmp");
         let temporary = step_dir.next_to(&name);
-        // It was complete when it was recorded, so any difference was written by another program.
+        // The entry was complete when it was recorded, so another program wrote any difference.
         let is_its = self.made(kept).is_some() && self.identity(temporary)? == self.made(kept);
         if !is_its || self.is_made(temporary, kept, sha256)? {
             return Ok(());
         }
-        if !self.exists(step_dir.at())? {
-            self.disk.rename_to_free(temporary, step_dir.at())?;
-        } else if !self.exchange(temporary, step_dir.at())? {
+        if !self.exists(step_dir.name_in_dir())? {
+            self.disk.rename_to_free(temporary, step_dir.name_in_dir())?;
+        } else if !self.exchange(temporary, step_dir.name_in_dir())? {
             return Err(newer(temporary, path));
         }
         self.disk.sync(&step_dir.dir)
@@ -225,35 +232,35 @@ impl StepContext<'_> {
         let (name, partial) = (self.temporary(kept, "tmp"), self.temporary(kept, "partial"));
         let temporary = step_dir.next_to(&name);
         if !self.exists(temporary).map_err(&fail)? {
-            self.link_or_copy(self.kept(kept), temporary, &partial).map_err(&fail)?;
-        } else if !tree::is_same(disk, temporary, self.kept(kept)).map_err(&fail)? {
+            self.link_or_copy(self.place_in_trash(kept), temporary, &partial).map_err(&fail)?;
+        } else if !tree::is_same(disk, temporary, self.place_in_trash(kept)).map_err(&fail)? {
             return Err(changed());
         }
         let gone = self.temporary(kept, "gone");
-        let new = if !self.exists(step_dir.at()).map_err(&fail)? {
-            disk.rename_to_free(temporary, step_dir.at()).map_err(&fail)?;
+        let new = if !self.exists(step_dir.name_in_dir()).map_err(&fail)? {
+            disk.rename_to_free(temporary, step_dir.name_in_dir()).map_err(&fail)?;
             None
-        } else if self.exchange(temporary, step_dir.at()).map_err(&fail)? {
+        } else if self.exchange(temporary, step_dir.name_in_dir()).map_err(&fail)? {
             if !self.is_made(temporary, kept, sha256).map_err(&fail)? {
-                let _ = disk.exchange(temporary, step_dir.at());
+                let _ = disk.exchange(temporary, step_dir.name_in_dir());
                 return Err(changed());
             }
             Some(temporary)
         } else {
             let new = step_dir.next_to(&gone);
-            disk.rename_to_free(step_dir.at(), new).map_err(&fail)?;
+            disk.rename_to_free(step_dir.name_in_dir(), new).map_err(&fail)?;
             if !self.is_made(new, kept, sha256).map_err(&fail)? {
-                let _ = disk.rename_to_free(new, step_dir.at());
+                let _ = disk.rename_to_free(new, step_dir.name_in_dir());
                 return Err(changed());
             }
-            disk.rename_to_free(temporary, step_dir.at()).map_err(&fail)?;
+            disk.rename_to_free(temporary, step_dir.name_in_dir()).map_err(&fail)?;
             Some(new)
         };
         disk.sync(&step_dir.dir).map_err(&fail)?;
         if let Some(new) = new {
             disk.unlink(new).map_err(&fail)?;
         }
-        tree::remove(disk, self.kept(kept)).map_err(&fail)
+        tree::remove(disk, self.place_in_trash(kept)).map_err(&fail)
     }
 
     /// Without an exchange, one file is named `gone` for a moment: renames it back, or removes it if it is not needed.
@@ -263,22 +270,22 @@ impl StepContext<'_> {
         if !self.exists(gone)? {
             return Ok(());
         }
-        if !self.exists(step_dir.at())? {
-            self.disk.rename_to_free(gone, step_dir.at())?;
+        if !self.exists(step_dir.name_in_dir())? {
+            self.disk.rename_to_free(gone, step_dir.name_in_dir())?;
             return self.disk.sync(&step_dir.dir);
         }
         self.disk.sync(&step_dir.dir)?;
         if self.is_made(gone, kept, sha256)? {
             return self.disk.unlink(gone);
         }
-        self.remove_copied(gone, [self.kept(kept), step_dir.at()], step_dir.path).map(drop)
+        self.remove_copied(gone, [self.place_in_trash(kept), step_dir.name_in_dir()], step_dir.path).map(drop)
     }
 
     /// Checks whether anything shows that a step was begun.
     pub(crate) fn is_touched(&self, record: &StepRecord) -> io::Result<bool> {
-        let kept = record.kept();
+        let kept = record.name_in_trash();
         for ending in ["partial", "gone", "rest"] {
-            if self.exists(self.kept(&format!("{kept}.{ending}")))? {
+            if self.exists(self.place_in_trash(&format!("{kept}.{ending}")))? {
                 return Ok(true);
             }
         }
@@ -298,26 +305,34 @@ impl StepContext<'_> {
     fn remove_half_done(&self, record: &StepRecord, step_dir: Option<&StepDir<'_>>) -> io::Result<()> {
         match step_dir {
             Some(step_dir) => self.remove_half_done_at(record, step_dir).map(drop),
-            None => tree::remove(self.disk, self.kept(&format!("{}.partial", record.kept()))),
+            None => tree::remove(self.disk, self.place_in_trash(&format!("{}.partial", record.name_in_trash()))),
         }
     }
 
     /// Like [`Self::remove_half_done`], with the directory open; returns whether there was anything next to the step's
     /// path.
     fn remove_half_done_at(&self, record: &StepRecord, step_dir: &StepDir<'_>) -> io::Result<bool> {
-        let kept = record.kept();
+        let kept = record.name_in_trash();
         let mut has_removed = false;
         // An unfinished entry is a copy of an entry still in its place, and so is the rest of a finished one.
         for ending in ["partial", "rest"] {
-            tree::remove(self.disk, self.kept(&format!("{kept}.{ending}")))?;
+            tree::remove(self.disk, self.place_in_trash(&format!("{kept}.{ending}")))?;
             let name = self.temporary(kept, ending);
             has_removed |= self.exists(step_dir.next_to(&name))?;
             tree::remove(self.disk, step_dir.next_to(&name))?;
         }
         has_removed |= self.remove_temporary(step_dir, kept)?;
         let (gone, gone_from_trash) = (self.temporary(kept, "gone"), format!("{kept}.gone"));
-        has_removed |= self.remove_copied(step_dir.next_to(&gone), [self.kept(kept), step_dir.at()], step_dir.path)?;
-        self.remove_copied(self.kept(&gone_from_trash), [step_dir.at(), self.kept(kept)], step_dir.path)?;
+        has_removed |= self.remove_copied(
+            step_dir.next_to(&gone),
+            [self.place_in_trash(kept), step_dir.name_in_dir()],
+            step_dir.path,
+        )?;
+        self.remove_copied(
+            self.place_in_trash(&gone_from_trash),
+            [step_dir.name_in_dir(), self.place_in_trash(kept)],
+            step_dir.path,
+        )?;
         Ok(has_removed)
     }
 
@@ -330,7 +345,7 @@ impl StepContext<'_> {
             tree::remove(self.disk, temporary)?;
             return Ok(true);
         }
-        self.remove_copied(temporary, [self.kept(kept), step_dir.at()], step_dir.path)
+        self.remove_copied(temporary, [self.place_in_trash(kept), step_dir.name_in_dir()], step_dir.path)
     }
 
     /// Removes a `gone` entry. Renames it to `rest` first, because a part of it would no longer match its copy.

@@ -20,13 +20,13 @@ pub(super) struct StepDir<'p> {
 }
 
 impl<'p> StepDir<'p> {
-    pub(super) fn of(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
+    pub(super) fn open_parent(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
         let (dir, name) = disk::open_parent(disk, path)?;
         let look = disk.look_at(&dir)?;
         Ok(Self { dir, look, name, path })
     }
 
-    pub(super) fn at(&self) -> NameInDir<'_> {
+    pub(super) fn name_in_dir(&self) -> NameInDir<'_> {
         (&self.dir, &self.name)
     }
 

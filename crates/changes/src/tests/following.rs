@@ -35,8 +35,8 @@ fn remove_both(memory: &Memory, look: &dyn Fn(usize) -> Option<String>) -> (Stat
 
 fn with_files() -> Memory {
     let memory = Memory::new();
-    memory.actor().put("/home/a", "one");
-    memory.actor().put("/home/b", "two");
+    memory.actor().save_file("/home/a", "one");
+    memory.actor().save_file("/home/b", "two");
     memory.settle();
     memory
 }
@@ -54,7 +54,7 @@ fn item_is_undone_without_the_one_after_it() {
     let memory = with_files();
     let (state_dir, done) = remove_both(&memory, &|_| None);
     assert_eq!(done, [ItemResult::Done, ItemResult::Done]);
-    memory.actor().put("/home/b", "three");
+    memory.actor().save_file("/home/b", "three");
     let report = undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |_| None).expect("a report");
     assert_eq!(report.items[0], ItemResult::Done);
     assert!(matches!(report.items[1], ItemResult::Refused(_)), "{:?}", report.items);

@@ -52,7 +52,7 @@ impl ScenarioDirs {
             ("store/b/deep/d.txt", "eight"),
             ("store/far/c.jsonl", "nine\n"),
         ] {
-            place.put(path, text);
+            place.save_file(path, text);
         }
         place
     }
@@ -76,7 +76,7 @@ impl ScenarioDirs {
         }
     }
 
-    fn put(&self, path: &str, text: &str) {
+    fn save_file(&self, path: &str, text: &str) {
         let path = self.base.join(path);
         let dir =
             disk::make_dirs(&*self.disk, path.parent().expect("a directory"), Access::Private).expect("a directory");
@@ -176,7 +176,7 @@ impl ScenarioDirs {
 
     fn hindrance(&self, record: &ItemRecord) -> Option<Hindrance> {
         let paths: Vec<&Path> = record.steps.iter().map(StepRecord::path).collect();
-        (self.is_held)(&paths).then(|| Hindrance::held(HELD))
+        (self.is_held)(&paths).then(|| Hindrance::held_by_process(HELD))
     }
 
     /// Recovers interrupted runs, and undoes the newest run; `None` if that fails.
@@ -195,11 +195,11 @@ impl ScenarioDirs {
     /// Recovers interrupted runs, and undoes every run; returns the messages.
     pub(super) fn undo_all(&self) -> Vec<String> {
         let state_dir = self.state("undo").expect("a state directory");
-        let mut said = undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
+        let mut messages = undo::recover(&state_dir, now(), &mut |record| self.hindrance(record)).expect("a recovery");
         while let Ok(report) =
             undo::undo(&state_dir, &Which::Newest, |_| true, false, now(), &mut |record| self.hindrance(record))
         {
-            said.extend(report.items.iter().filter_map(|item| match item {
+            messages.extend(report.items.iter().filter_map(|item| match item {
                 ItemResult::Refused(why) => Some(why.clone()),
                 _ => None,
             }));
@@ -207,7 +207,7 @@ impl ScenarioDirs {
                 break;
             }
         }
-        said
+        messages
     }
 }
 
@@ -263,7 +263,7 @@ fn run_skips_items_changed_by_other_programs() {
     ScenarioDirs::on_both(|place| {
         let change = place.change();
         for path in ["store/a/deep/er/d.txt", "store/new.json", "store/made/y", "store/far/new/y"] {
-            place.put(path, "mine");
+            place.save_file(path, "mine");
         }
         let before = place.files("store");
         let outcome = place.run(&change).expect("a run");
@@ -284,8 +284,8 @@ fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
         let (base, _) = disk::open_parent(disk, &place.base.join("store")).expect("a directory");
         disk.rename_to_free((&base, "store".as_ref()), (&base, "aside".as_ref())).expect("a move");
         disk.make_link((&base, "store".as_ref()), &place.base.join("outside")).expect("a link");
-        let said = place.undo_all();
-        assert!(said.len() == 4 && said.iter().all(|why| why.contains("link")), "{said:?}");
+        let messages = place.undo_all();
+        assert!(messages.len() == 4 && messages.iter().all(|why| why.contains("link")), "{messages:?}");
         assert_eq!((disk.list(&outside).expect("names").len(), place.files("aside")), (0, after));
         disk.unlink((&base, "store".as_ref())).expect("no link");
         disk.rename_to_free((&base, "aside".as_ref()), (&base, "store".as_ref())).expect("a move");
@@ -327,7 +327,7 @@ fn concurrent_writes_at_any_call_are_kept() {
                 if call.number == at {
                     match act {
                         0 => actor.add("/home/store/a.jsonl", "mine\n"),
-                        1 => actor.put("/home/store/info.json", "mine\n"),
+                        1 => actor.save_file("/home/store/info.json", "mine\n"),
                         2 => actor.add("/home/store/a/subagents/b.jsonl", "mine\n"),
                         _ => {
                             actor.rename("/home/store", "/home/away");
@@ -358,7 +358,7 @@ fn concurrent_writes_at_any_call_are_kept() {
 fn actor_changes_memory_disk_like_another_process() {
     let memory = Memory::new();
     let actor = memory.actor();
-    actor.put("/a/b/f", "one");
+    actor.save_file("/a/b/f", "one");
     actor.add("/a/b/f", "two");
     actor.age("/a/b/f", 5);
     actor.symlink("/a/l", "/a/b");

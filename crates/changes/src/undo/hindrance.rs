@@ -14,7 +14,7 @@ pub struct Hindrance {
 #[cfg(test)]
 impl Hindrance {
     /// Makes the reason for a item whose data a process holds.
-    pub(crate) fn held(why: &str) -> Self {
+    pub(crate) fn held_by_process(why: &str) -> Self {
         Self { why: why.to_owned(), is_held: true }
     }
 }

@@ -11,9 +11,9 @@ use crate::state_dir::order;
 
 /// The changes of later runs that are not undone, each with the newest run that made it.
 pub(super) struct Later<'h> {
-    /// The entries that they changed.
+    /// The entries that later runs changed.
     entries: BTreeMap<&'h Path, &'h Run>,
-    /// The data that they moved or restored to another path, by program and id.
+    /// The data that later runs moved or restored to another path, by program and id.
     put: HashMap<(&'h str, &'h str), &'h Run>,
 }
 
@@ -41,9 +41,9 @@ impl<'h> Later<'h> {
     /// Returns the reason to leave an item alone, if a later run changed its data.
     pub(super) fn why(&self, record: &ItemRecord) -> Option<String> {
         let later = record.steps.iter().find_map(|step| match step {
-            // A removed entry is restored even if its surroundings have changed, but not a second time.
+            // A removed entry is restored even if its directory has changed, unless a later run restored it.
             StepRecord::Trash { .. } => self.put.get(&(record.agent.as_deref()?, record.id.as_deref()?)),
-            // Other items use a directory that an item made.
+            // Other items may use a directory that this item made.
             StepRecord::MakeDir { .. } => None,
             StepRecord::Write { path, .. } | StepRecord::Put { path, .. } | StepRecord::Move { path, .. } => {
                 let around = path.ancestors().find_map(|above| self.entries.get(above));

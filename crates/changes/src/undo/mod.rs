@@ -53,7 +53,7 @@ pub fn undo(
     look: &mut LookAgain<'_>,
 ) -> Result<UndoReport, Error> {
     let mut history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
-    let run = match find(&history, which) {
+    let run = match find_run(&history, which) {
         Ok(run) => run.clone(),
         Err(refusal) if is_dry_run => return Err(refusal),
         Err(refusal) => {
@@ -69,7 +69,7 @@ pub fn undo(
         }
     }
     if !recovered.is_empty() {
-        // An item that was just recovered does not hinder the others.
+        // An item that was just recovered does not block the others.
         history = History::read(state_dir.disk(), state_dir.path(), now, state_dir.bounds.is_known)?;
     }
     let context = context(state_dir, &run)?;
@@ -77,7 +77,7 @@ pub fn undo(
     let mut items = vec![ItemResult::Unchanged; run.items.len()];
     let later = Later::than(&run, &history);
     let mut judge = Judge { context: &context, later: &later, look };
-    let (groups, mut held) = (run.groups(), judge.held(&run, &wanted));
+    let (groups, mut held) = (run.groups(), judge.group_obstacles(&run, &wanted));
     let mut doubt = None;
     // Later items are undone first, because one may block another.
     for (at, (record, state)) in run.items.iter().enumerate().rev() {
@@ -133,9 +133,9 @@ struct Judge<'j, 'l> {
 
 impl Judge<'_, '_> {
     /// Checks whether an item is selected and has steps left to undo.
-    fn is_pending(&self, record: &ItemRecord, state: &ItemState, wanted: impl Fn(&ItemRecord) -> bool) -> bool {
+    fn is_pending(&self, record: &ItemRecord, state: &ItemState, requested: impl Fn(&ItemRecord) -> bool) -> bool {
         let is_settled = matches!(state, ItemState::Undone | ItemState::Left(_));
-        !is_settled && wanted(record) && (*state != ItemState::Planned || is_touched(self.context, record))
+        !is_settled && requested(record) && (*state != ItemState::Planned || is_touched(self.context, record))
     }
 
     /// Returns the reason to leave an item alone, apart from entries in the way.
@@ -146,9 +146,9 @@ impl Judge<'_, '_> {
         self.later.why(record).or_else(|| (self.look)(record).map(|hindrance| hindrance.why))
     }
 
-    /// Returns the reason to leave each item alone, if another one in its group stays: for a move, data must not be
-    /// taken back without the record of the move, nor the record without the data.
-    fn held(&mut self, run: &Run, wanted: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
+    /// Returns the reason to leave each item alone because another item of its group stays. The data of a move and the
+    /// record of it are undone together.
+    fn group_obstacles(&mut self, run: &Run, requested: &impl Fn(&ItemRecord) -> bool) -> Vec<Option<String>> {
         let groups = run.groups();
         let mut obstacles: BTreeMap<usize, (usize, String)> = BTreeMap::new();
         let shared: BTreeSet<usize> =
@@ -158,7 +158,7 @@ impl Judge<'_, '_> {
                 continue;
             }
             let alone = || format!("`rejoin undo {}` undoes both", run.id);
-            let why = (!wanted(record)).then(alone).or_else(|| self.hindrance(record, state));
+            let why = (!requested(record)).then(alone).or_else(|| self.hindrance(record, state));
             if let Some(why) = why.or_else(|| is_free(self.context, record).err()) {
                 obstacles.insert(*group, (record.item, why));
             }
@@ -171,7 +171,7 @@ impl Judge<'_, '_> {
     }
 }
 
-/// Returns the reason to leave an item alone with another one of its group.
+/// Returns the reason to leave an item alone because another item of its group stays.
 fn together_with(record: &ItemRecord, why: &str) -> String {
     format!("it is undone only together with {}: {why}", record.label)
 }
@@ -186,7 +186,7 @@ pub enum Which {
 }
 
 /// Returns the run to undo.
-pub fn find<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Error> {
+pub fn find_run<'a>(history: &'a History, which: &Which) -> Result<&'a Run, Error> {
     let unreadable =
         |problem: &Problem| Error::UnreadableRun(format!("cannot read {}: {}", problem.path.display(), problem.reason));
     match which {

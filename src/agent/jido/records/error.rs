@@ -48,17 +48,17 @@ pub enum LoadError {
     /// A message of the conversation is invalid.
     #[error("JidoCode refuses it: message {}: {reason} (invalid_message)", .index + 1)]
     InvalidMessage {
-        /// Its index, from 0.
+        /// The index of the message, counted from 0.
         index: usize,
-        /// The problem with it.
+        /// The problem with the message.
         reason: Reason,
     },
     /// A task is invalid.
     #[error("JidoCode refuses it: todo {}: {reason} (invalid_todo)", .index + 1)]
     InvalidTodo {
-        /// Its index, from 0.
+        /// The index of the message, counted from 0.
         index: usize,
-        /// The problem with it.
+        /// The problem with the message.
         reason: Reason,
     },
     /// `created_at` or `updated_at` is not a time.
@@ -66,7 +66,7 @@ pub enum LoadError {
     InvalidTimestamp {
         /// The key.
         field: &'static str,
-        /// JidoCode's word for the problem; there is a separate one for `null`.
+        /// JidoCode's word for the problem; `null` has its own word.
         reason: &'static str,
     },
 }

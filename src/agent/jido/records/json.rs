@@ -91,7 +91,7 @@ pub(in crate::agent::jido) fn string(json: &str) -> Result<Option<Cow<'_, str>>,
     }
 }
 
-/// The only possible error in JSON that was found well-formed before.
+/// Returns the only possible error in JSON that was already found well-formed.
 fn unpaired_surrogate() -> LoadError {
     LoadError::InvalidJson("a string holds half of a surrogate pair".to_owned())
 }

@@ -29,7 +29,7 @@ const DEFAULT_MODEL: &str = "claude-3-5-sonnet-20241022";
 pub(crate) struct JidoSession {
     /// The id in the file. JidoCode deletes by this id, so it matters if the file name contains another one.
     pub id: String,
-    /// The name that the user gave.
+    /// The name that the user set.
     pub name: String,
     /// The directory of the project, as written: it may not exist, and may be relative.
     pub project_path: String,

@@ -38,7 +38,7 @@ fn changed(pointer: &str, value: Option<Value>) -> Result<JidoSession, LoadError
     parse(session.to_string().as_bytes())
 }
 
-fn at(text: &str) -> Timestamp {
+fn timestamp(text: &str) -> Timestamp {
     text.parse().expect("a time")
 }
 
@@ -52,7 +52,7 @@ fn parser_reads_every_field_of_valid_session() {
     assert_eq!(session.messages.len(), 2);
     assert_eq!(session.messages[0].text, "hi é\n");
     assert_eq!(session.messages[1].role, Role::Tool);
-    assert_eq!(session.messages[1].at, Some(at("2026-01-02T03:04:07Z")));
+    assert_eq!(session.messages[1].at, Some(timestamp("2026-01-02T03:04:07Z")));
     assert!(session.is_signed);
 }
 
@@ -205,7 +205,7 @@ fn timestamps_parse_like_elixir() {
         ("2026-01-02T03:04:05-0000", "2026-01-02T03:04:05Z"),
     ];
     for (text, utc) in table {
-        assert_eq!(instant(text), Some(at(utc)), "{text}");
+        assert_eq!(instant(text), Some(timestamp(utc)), "{text}");
     }
     for text in [
         "",

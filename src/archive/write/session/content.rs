@@ -53,7 +53,7 @@ impl SessionWriter<'_> {
             return Ok(EntryContent::Rows { size: *size, sha256: String::new(), chunks: Vec::new() });
         }
         let mut chunks = Vec::new();
-        let captured = rows::of(place, agent, &mut |chunk, is_first| {
+        let captured = rows::read_chunks(place, agent, &mut |chunk, is_first| {
             if is_first {
                 chunks.clear();
             }
@@ -68,7 +68,7 @@ impl SessionWriter<'_> {
         }
     }
 
-    /// Stores a chunk unless the archive has it undamaged; returns its name.
+    /// Stores a chunk unless the archive already has it undamaged; returns its name.
     fn chunk(&mut self, chunk: &[u8]) -> io::Result<String> {
         if !self.reads {
             self.stored += chunk.len() as u64;
@@ -167,7 +167,7 @@ impl SessionWriter<'_> {
             && state.files().flat_map(|(_, _, chunks)| chunks).all(is_there)
     }
 
-    /// Returns the archived node of a file if its size and time show no change since, and its chunks are there.
+    /// Returns the archived entry of a file if its size and time show no change since, and its chunks exist.
     pub(super) fn unchanged<'k>(
         &self,
         path: &Path,
@@ -177,14 +177,14 @@ impl SessionWriter<'_> {
         let node = known.get(path).filter(|known| known.modified == piece.state.modified)?.node;
         let EntryContent::File { size, chunks, .. } = node else { return None };
         let is_there = |name: &String| {
-            let blob = self.own.look(&self.own.blob(name));
+            let blob = self.own.metadata_of(&self.own.blob(name));
             matches!(blob, Ok(Some(blob)) if blob.kind == EntryKind::File && blob.size > 0)
         };
         (*size == piece.state.size && chunks.iter().all(is_there)).then_some(node)
     }
 }
 
-/// Checks whether a newer state has everything of an older one: each file is the same or continues the older file.
+/// Checks whether a newer state has all data of an older one: each file is equal or continues the older file.
 pub(super) fn is_within(old: &Manifest, new: &Manifest, dir: &MachineDir, agent: &dyn Agent) -> bool {
     old.entries.iter().all(|entry| {
         let Some((size, sha256, chunks)) = entry.node.content() else { return true };
@@ -203,7 +203,7 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, dir: &MachineDir, agent:
     })
 }
 
-/// Checks whether a file begins with all content of its older state, by comparing chunks.
+/// Checks whether a file begins with the whole content of its older state, by comparing chunks.
 pub(super) fn goes_on(old: &[String], new: &[String], dir: &MachineDir) -> bool {
     let Some((last, full)) = old.split_last() else { return true };
     let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
@@ -238,7 +238,7 @@ mod tests {
         ) {
             let dir = tempfile::tempdir().expect("a directory");
             let env = crate::system::env::tests::fixed();
-            let archive = Archive::of(&env, Some(dir.path()));
+            let archive = Archive::open(&env, Some(dir.path()));
             archive.set_own("laptop-1a2b3c4d".to_owned());
             let notes = MachineNotes::read(archive.root(), &env).expect("notes");
             let mut writer = SessionWriter::new(&archive, &notes, ArchiveOptions::default());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::agent::{self, Agent, Unable};
-use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, look, settled};
+use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, list_entries, settled};
 use crate::archive::machine::MachineNotes;
 use crate::archive::manifest::{EntryContent, ManifestEntry};
 use crate::archive::rows::Sizes;
@@ -39,7 +39,7 @@ pub(super) struct SessionWriter<'a> {
 
 impl<'a> SessionWriter<'a> {
     pub(super) fn new(archive: &'a Archive, notes: &'a MachineNotes, options: ArchiveOptions) -> Self {
-        // A plan of the first run reads a directory that does not exist.
+        // The plan of a first run refers to a directory that does not exist.
         let own = archive.own().unwrap_or_else(|| archive.machine_dir(".none"));
         Self { archive, own, notes, options, stored: 0, unsynced: BTreeSet::new(), reads: true, sizes: None }
     }
@@ -90,18 +90,18 @@ impl<'a> SessionWriter<'a> {
         (item, warnings)
     }
 
-    /// Removes the manifests of older states if the newest state holds everything that they hold.
+    /// Removes the manifests of older states if the newest state has all their data.
     fn remove_held(&self, session: &Session, newest: &Manifest, known: &Holdings) {
         let Some(agent) = agent::by_kind(session.agent).filter(|_| !self.options.is_dry_run) else { return };
         let older = known.snapshots().filter(|snapshot| snapshot.manifest.number < newest.number);
         for snapshot in older.filter(|snapshot| is_within(&snapshot.manifest, newest, &self.own, agent)) {
-            // The newer manifest holds everything, so a failure loses nothing.
+            // The newer manifest has all data, so a failure loses nothing.
             let disk = self.own.disk();
             let _ = disk::open_parent(disk, &snapshot.path).and_then(|(dir, name)| tree::remove(disk, (&dir, &name)));
         }
     }
 
-    /// Copies a session until it is the same before and after. Returns its manifest, and whether that is new.
+    /// Copies a session until it is equal before and after. Returns its manifest, and whether the manifest is new.
     fn capture(
         &mut self,
         session: &Session,
@@ -111,7 +111,7 @@ impl<'a> SessionWriter<'a> {
     ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
-        let mut manifest = Manifest::of(session, &env.home, &env.hostname, env.clock.now);
+        let mut manifest = Manifest::from_session(session, &env.home, &env.hostname, env.clock.now);
         let previous = before.map(|snapshot| &snapshot.manifest);
         if let Some(previous) = previous.filter(|previous| self.has_rows_of(session, agent, previous)) {
             return Ok((previous.clone(), false));
@@ -119,30 +119,33 @@ impl<'a> SessionWriter<'a> {
         let known = previous.filter(|_| !self.options.is_full).map(known_files).unwrap_or_default();
         if self.options.is_dry_run {
             self.reads = previous.is_some();
-            let planned =
-                look(session, agent, find).and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
+            let planned = list_entries(session, agent, find)
+                .and_then(|seen| self.copy(session, agent, (&seen, &known), &mut manifest));
             if matches!(planned, Err(InventoryError::Changed)) {
-                // Belongings listed before all sessions were planned may be gone by now.
+                // Belongings that were listed for the plan may be gone by now.
                 self.stored = 0;
-                let seen = look(session, agent, |place| agent.belongings(place))?;
+                let seen = list_entries(session, agent, |place| agent.belongings(place))?;
                 self.copy(session, agent, (&seen, &known), &mut manifest)?;
             } else {
                 planned?;
             }
         } else {
-            settled(|| look(session, agent, find), |seen| self.copy(session, agent, (seen, &known), &mut manifest))?;
+            settled(
+                || list_entries(session, agent, find),
+                |seen| self.copy(session, agent, (seen, &known), &mut manifest),
+            )?;
         }
         if let Some(previous) = previous.filter(|previous| manifest.is_same(previous)) {
             return Ok((previous.clone(), false));
         }
-        // A state that is brought to another machine and continued there gets a larger number.
+        // A state that another machine restored and continued gets a larger number.
         let noted = self.notes.get(session.agent, session.id()).map_or(0, |noted| noted.number);
         manifest.number = self.archive.last_number(session.agent, session.id()).max(noted) + 1;
         if self.options.is_dry_run {
             return Ok((manifest, true));
         }
         let mut copy = session.copy().clone();
-        // A session that cannot be counted is archived all the same.
+        // A session that cannot be counted is archived anyway.
         if agent::count(agent, &mut copy).is_ok() {
             manifest.facts.count(&copy);
         }

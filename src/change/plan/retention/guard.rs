@@ -27,15 +27,14 @@ pub(crate) enum Guard {
 }
 
 impl Guard {
-    /// Checks whether it depends on numbers of sessions, which leave out sessions that are safe elsewhere.
+    /// Checks whether the sign depends on numbers of sessions, which leave out sessions that are safe elsewhere.
     pub(crate) fn counts_sessions(&self) -> bool {
         !matches!(self, Self::Clock { .. })
     }
 }
 
 /// Returns the signs that a plan is a mistake; `archived` sessions are safe elsewhere, so they count as kept.
-///
-/// Sub-agents and sessions without a prompt and a reply do not count: they would not be missed.
+/// Sub-agents, and sessions without a prompt and a reply, do not count.
 pub(crate) fn guards(
     families: &[Family],
     candidates: &[RetentionCandidate<'_>],
@@ -51,13 +50,13 @@ pub(crate) fn guards(
         }
         let is_archived = !archived.is_empty() && archived.contains(&(root.agent, root.id.to_owned()));
         let (going, all) = by_agent.entry(root.agent).or_default();
-        *going += usize::from(family.goes() && !is_archived);
+        *going += usize::from(family.is_removed() && !is_archived);
         *all += 1;
     }
     let newest = candidates.iter().filter_map(|one| one.active_at).filter(|at| *at <= policy.now).max();
     let is_overdue = newest.zip(policy.cutoff).is_some_and(|(newest, cutoff)| newest < cutoff);
     let (going, all) = by_agent.values().fold((0, 0), |(going, all), of| (going + of.0, all + of.1));
-    if policy.is_relative && is_overdue && families.iter().any(Family::goes) {
+    if policy.is_relative && is_overdue && families.iter().any(Family::is_removed) {
         guards.extend(newest.map(|newest| Guard::Clock { newest }));
     }
     let whole = by_agent.iter().filter(|(_, (going, all))| *going > 0 && going == all);

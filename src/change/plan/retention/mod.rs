@@ -19,7 +19,7 @@ mod rules;
 mod tests;
 mod verdict;
 
-/// A session changed more recently may still be in use, even if nothing else shows that.
+/// A session that changed more recently counts as in use, even without other evidence.
 pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(1);
 
 /// Options of a cleanup.
@@ -54,7 +54,7 @@ pub(crate) struct RetentionCandidate<'a> {
     pub id: &'a str,
     /// Kind of session.
     pub kind: SessionKind,
-    /// Id of the session that it came from.
+    /// Id of the session from which this one was started or forked.
     pub parent_id: Option<&'a str>,
     /// The agent's name of the project, shared by its sessions.
     pub project: Option<&'a str>,
@@ -67,32 +67,32 @@ pub(crate) struct RetentionCandidate<'a> {
     pub undated_at: Option<Timestamp>,
     /// Size of all copies with their belongings, in bytes.
     pub size_bytes: u64,
-    /// Use by a process.
+    /// The evidence that a process uses the session.
     pub liveness: &'a Liveness,
     /// Set if nothing in any copy was written by the user or a model.
     pub is_empty: bool,
-    /// Set if a part of it could not be read or parsed.
+    /// Set if a part of the session could not be read or parsed.
     pub is_unparsable: bool,
-    /// Set if its records are in an unknown format.
+    /// Set if the session's records are in an unknown format.
     pub is_unknown_format: bool,
-    /// Set if the user pinned it.
+    /// Set if the user pinned the session.
     pub is_pinned: bool,
-    /// Set if the user excluded it from this cleanup.
+    /// Set if the user excluded the session from this cleanup.
     pub is_excluded: bool,
-    /// Indexes of the rules that match it.
+    /// Indexes of the rules that match the session.
     pub rules: Cow<'a, [u16]>,
-    /// Set if it matches the requested agents and directories.
+    /// Set if the session matches the requested agents and directories.
     pub is_asked_for: bool,
-    /// Set if only its agent can remove it.
+    /// Set if only the agent can remove the session.
     pub is_its_agents: bool,
-    /// Set if the files of its agent were never measured.
+    /// Set if the files of the agent were never measured.
     pub is_only_read: bool,
 }
 
 /// A session with its sub-agents, by their indexes among the candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    /// The session itself first; nearly all have no sub-agents.
+    /// The session itself, then its sub-agents; nearly all sessions have none.
     pub members: SmallVec<[usize; 2]>,
     /// Newest time inside any of them.
     pub active_at: Option<Timestamp>,
@@ -113,7 +113,7 @@ impl Family {
     }
 
     /// Checks whether the family is removed.
-    pub(crate) fn goes(&self) -> bool {
+    pub(crate) fn is_removed(&self) -> bool {
         matches!(self.verdict, FamilyVerdict::Goes(_))
     }
 }
@@ -124,9 +124,9 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     let mut by_id: Vec<usize> = (0..candidates.len()).collect();
     by_id.sort_by_key(|at| key(*at));
     let parent = |at: usize| -> Option<usize> {
-        let wanted = (candidates[at].agent, candidates[at].parent_id?);
-        let parent = by_id[by_id.partition_point(|at| key(*at) <= wanted).checked_sub(1)?];
-        Some(parent).filter(|parent| key(*parent) == wanted && *parent != at)
+        let requested = (candidates[at].agent, candidates[at].parent_id?);
+        let parent = by_id[by_id.partition_point(|at| key(*at) <= requested).checked_sub(1)?];
+        Some(parent).filter(|parent| key(*parent) == requested && *parent != at)
     };
     let roots = roots(candidates, parent);
     let mut families = families(candidates, &roots);
@@ -135,14 +135,14 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
         let reasons = family.members.iter().filter_map(|at| own_reason(&candidates[*at], policy));
         let not_empty = policy.only_empty && family.members.iter().any(|at| !candidates[*at].is_empty);
         let reason = reasons.chain(not_empty.then_some(Keep::NotEmpty)).chain(not_asked_for).min();
-        // A record may be newer than the time in a list.
+        // A record may have a newer time than a list of sessions shows.
         let newest = |time: fn(&RetentionCandidate<'_>) -> Option<Timestamp>| {
             family.members.iter().filter_map(|at| time(&candidates[*at])).max()
         };
         let recorded_at = family.active_at.max(newest(|one| one.recorded_at));
         let undated_at = newest(|one| one.undated_at);
         family.verdict = match (reason, policy.cutoff, recorded_at) {
-            // Sessions that rejoin cannot remove may also be too new.
+            // Sessions that rejoin cannot remove may be too new anyway.
             (Some(Keep::ItsAgents | Keep::OnlyRead), Some(cutoff), Some(at)) if !policy.all && at >= cutoff => {
                 FamilyVerdict::Stays(Keep::Newer)
             }
@@ -162,7 +162,7 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     families
 }
 
-/// Returns for each candidate the index of the session that it is a sub-agent of, directly or not, or its own.
+/// Returns the index of each candidate's session: of the one that it is a sub-agent of, directly or not, or its own.
 fn roots(candidates: &[RetentionCandidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
     let mut roots: Vec<usize> = (0..candidates.len()).collect();
@@ -179,7 +179,7 @@ fn roots(candidates: &[RetentionCandidate<'_>], parent: impl Fn(usize) -> Option
                 break roots[at];
             }
             if !seen.insert(at) {
-                // A cycle of parents; each of them is an equally good root.
+                // The parents form a cycle, so any of them can be the root.
                 break at;
             }
             walked.push(at);
@@ -205,7 +205,7 @@ fn families(candidates: &[RetentionCandidate<'_>], roots: &[usize]) -> Vec<Famil
     families
 }
 
-/// Returns the strongest reason for keeping a session, regardless of other sessions.
+/// Returns the strongest reason for keeping a session that does not depend on other sessions.
 fn own_reason(one: &RetentionCandidate<'_>, policy: &Policy) -> Option<Keep> {
     let times = || [one.active_at, one.recorded_at, one.undated_at].into_iter().flatten();
     let is_recent = |at: Timestamp| policy.now.duration_since(at) < RECENT;
@@ -256,11 +256,11 @@ fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usiz
     for (at, family) in families.iter().enumerate() {
         family.members.iter().for_each(|member| family_of[*member] = at);
     }
-    let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].goes()).collect();
+    let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].is_removed()).collect();
     while let Some(at) = staying.pop() {
         for member in families[at].members.clone() {
             let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
-            if families[above].goes() {
+            if families[above].is_removed() {
                 families[above].verdict = FamilyVerdict::Stays(Keep::Parent);
                 staying.push(above);
             }

@@ -11,14 +11,15 @@ use crate::session::{AgentKind, CLOCK_SKEW, SessionKind};
 /// Selects sessions to keep.
 #[derive(Clone, Debug)]
 pub(crate) struct RetentionRule {
-    /// Keeps those active at this time or later.
+    /// Keeps the sessions that were active at this time or later.
     pub since: Option<Timestamp>,
     /// Keeps this number of the newest sessions per project.
     pub last: Option<usize>,
 }
 
 impl RetentionRule {
-    /// Checks whether it keeps a session by its time; without any condition it keeps every session that it matches.
+    /// Checks whether the rule keeps a session by its time. A rule without conditions keeps every session that it
+    /// matches.
     fn keeps_by_time(&self, active_at: Option<Timestamp>) -> bool {
         match self.since {
             Some(since) => active_at.is_none_or(|at| at >= since),
@@ -30,7 +31,7 @@ impl RetentionRule {
 /// Keeps the newest sessions of each project.
 pub(super) fn keep_last(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy: &Policy) {
     for at in newest(families, candidates, policy, policy.keep_last, |_| true) {
-        keep(&mut families[at], Keep::AmongNewest);
+        keep_for(&mut families[at], Keep::AmongNewest);
     }
 }
 
@@ -41,21 +42,22 @@ pub(super) fn keep_by_rules(families: &mut [Family], candidates: &[RetentionCand
             family.members.iter().any(|member| candidates[*member].rules.iter().any(|at| usize::from(*at) == place))
         };
         for at in newest(families, candidates, policy, rule.last.unwrap_or_default(), is_meant) {
-            keep(&mut families[at], Keep::Rule);
+            keep_for(&mut families[at], Keep::Rule);
         }
         for family in families.iter_mut().filter(|family| is_meant(family) && rule.keeps_by_time(family.active_at)) {
-            keep(family, Keep::Rule);
+            keep_for(family, Keep::Rule);
         }
     }
 }
 
-fn keep(family: &mut Family, why: Keep) {
-    if family.goes() || family.verdict.is_for_age() {
+fn keep_for(family: &mut Family, why: Keep) {
+    if family.is_removed() || family.verdict.is_for_age() {
         family.verdict = FamilyVerdict::Stays(why);
     }
 }
 
-/// Returns the newest families of each project, including those that stay anyway, but no empty ones.
+/// Returns the newest families of each project. Families that are kept for other reasons are included, empty ones are
+/// not.
 fn newest(
     families: &[Family],
     candidates: &[RetentionCandidate<'_>],
@@ -66,14 +68,14 @@ fn newest(
     let mut by_project: HashMap<(AgentKind, Option<&str>), Vec<usize>> = HashMap::new();
     for (at, family) in families.iter().enumerate().filter(|(_, family)| count > 0 && is_meant(family)) {
         let root = &candidates[family.root()];
-        // Empty sessions would displace sessions that the user wants to continue.
+        // Empty sessions would use up places of sessions that the user wants to continue.
         if root.kind != SessionKind::Empty {
             by_project.entry((root.agent, root.project)).or_default().push(at);
         }
     }
     let mut kept = Vec::new();
     for mut of_project in by_project.into_values() {
-        // A session with a time in the future displaces no other.
+        // A session with a time in the future does not use up a place.
         let is_to_come =
             |at: usize| families[at].active_at.is_some_and(|time| time.duration_since(policy.now) > CLOCK_SKEW);
         of_project.sort_by_key(|at| (is_to_come(*at), Reverse(families[*at].active_at), *at));

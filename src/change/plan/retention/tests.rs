@@ -67,9 +67,9 @@ fn recent_sub_agent_keeps_its_session() {
     };
     let families = decide(&[candidate("a"), subagent(1000)], &policy());
     assert_eq!((families.len(), families[0].members.as_slice()), (1, &[0, 1][..]));
-    assert!(families[0].goes());
+    assert!(families[0].is_removed());
     assert_eq!(verdicts(&[candidate("a"), subagent(700)], &policy()), [FamilyVerdict::Stays(Keep::Newer)]);
-    // Without its session it is judged alone.
+    // A sub-agent without its session is decided alone.
     assert_eq!(verdicts(&[subagent(1000)], &policy()), [FamilyVerdict::Goes(Go::Old)]);
 }
 
@@ -110,7 +110,7 @@ fn size_limit_removes_oldest_sessions_first() {
     let ids = [aged("a", 10), aged("b", 40), aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, goes, goes, stays]);
     assert_eq!(verdicts(&ids, &Policy { max_total: Some(40), ..policy.clone() }), [stays; 4]);
-    // A session kept for another reason is not too old, but counts towards the total.
+    // A session that is kept for another reason is not counted as too new, but counts towards the total size.
     let pinned = RetentionCandidate { is_pinned: true, ..aged("b", 40) };
     let ids = [aged("a", 10), pinned, aged("c", 30), aged("d", 20)];
     assert_eq!(verdicts(&ids, &policy), [stays, FamilyVerdict::Stays(Keep::Pinned), goes, goes]);
@@ -199,7 +199,7 @@ fn any_session() -> impl Strategy<Value = Any> {
         SessionKind::Empty,
     ];
     let seldom = || prop::bool::weighted(0.1);
-    // Minutes before now: up to four months, and some in the future.
+    // Minutes before now: up to four months, and a few in the future.
     let minutes = || prop_oneof![4 => 0..172_800_i64, 1 => -3000..120_i64];
     let flags = (seldom(), seldom(), seldom(), prop::bool::weighted(0.9), seldom(), seldom());
     (
@@ -276,7 +276,7 @@ fn any_policy() -> impl Strategy<Value = AnyPolicy> {
 }
 
 impl AnyPolicy {
-    fn at(&self, now: Timestamp) -> Policy {
+    fn policy_at(&self, now: Timestamp) -> Policy {
         let all = self.all && self.days.is_none() && self.max_total.is_none();
         Policy {
             now,
@@ -300,9 +300,9 @@ proptest! {
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
-        let (candidates, policy) = (candidates(&all, now()), policy.at(now()));
+        let (candidates, policy) = (candidates(&all, now()), policy.policy_at(now()));
         let families = decide(&candidates, &policy);
-        for family in families.iter().filter(|family| family.goes()) {
+        for family in families.iter().filter(|family| family.is_removed()) {
             prop_assert!(candidates[family.root()].is_asked_for);
             for one in family.members.iter().map(|at| &candidates[*at]) {
                 prop_assert!(!one.is_unparsable && !one.is_pinned && !one.is_excluded);
@@ -330,7 +330,7 @@ proptest! {
         policy in any_policy(),
     ) {
         let candidates = candidates(&all, now());
-        let families = decide(&candidates, &policy.at(now()));
+        let families = decide(&candidates, &policy.policy_at(now()));
         let family_of = |at: usize| families.iter().filter(|family| family.members.contains(&at)).collect::<Vec<_>>();
         for (at, one) in candidates.iter().enumerate() {
             let own = family_of(at);
@@ -339,7 +339,7 @@ proptest! {
             let Some(parent) = candidates.iter().position(is_parent).filter(|parent| *parent != at) else { continue };
             let above = family_of(parent)[0];
             prop_assert!(one.kind != SessionKind::Subagent || own[0] == above);
-            prop_assert!(own[0].goes() || !above.goes());
+            prop_assert!(own[0].is_removed() || !above.is_removed());
         }
     }
 
@@ -349,7 +349,7 @@ proptest! {
         policy in any_policy(),
     ) {
         let candidates = candidates(&all, now());
-        let families = decide(&candidates, &policy.at(now()));
+        let families = decide(&candidates, &policy.policy_at(now()));
         let is_kept_or_older = |family: &&Family| {
             let root = &candidates[family.root()];
             let is_newer = |other: &&Family| {
@@ -359,7 +359,7 @@ proptest! {
             };
             // The comparison includes the family itself.
             let newer = families.iter().filter(is_newer).count();
-            !family.goes() || root.kind == SessionKind::Empty || newer > policy.keep_last
+            !family.is_removed() || root.kind == SessionKind::Empty || newer > policy.keep_last
         };
         prop_assert!(families.iter().all(|family| is_kept_or_older(&family)));
     }
@@ -371,7 +371,7 @@ proptest! {
         rules in prop::collection::vec((prop::option::of(0..100_i64), prop::option::of(0..4_usize)), 2),
     ) {
         // Under a limit on the size, a kept session takes space that others must free.
-        let policy = AnyPolicy { max_total: None, ..policy }.at(now());
+        let policy = AnyPolicy { max_total: None, ..policy }.policy_at(now());
         let since = |days: i64| now() - SignedDuration::from_hours(24 * days);
         let rules: Vec<RetentionRule> =
             rules.into_iter().map(|(days, last)| RetentionRule { since: days.map(since), last }).collect();
@@ -379,9 +379,9 @@ proptest! {
         let without = decide(&candidates, &policy);
         let with = decide(&candidates, &Policy { rules: rules.clone(), ..policy });
         for (with, without) in with.iter().zip(&without) {
-            prop_assert!(!with.goes() || without.goes(), "{with:?} {without:?}");
+            prop_assert!(!with.is_removed() || without.is_removed(), "{with:?} {without:?}");
             let places = with.members.iter().flat_map(|member| candidates[*member].rules.iter());
-            for rule in places.map(|place| &rules[usize::from(*place)]).filter(|_| with.goes()) {
+            for rule in places.map(|place| &rules[usize::from(*place)]).filter(|_| with.is_removed()) {
                 let is_since = rule.since.is_some_and(|since| with.active_at >= Some(since));
                 prop_assert!(!is_since && (rule.since.is_some() || rule.last.is_some()), "{with:?} {rule:?}");
             }
@@ -412,14 +412,14 @@ proptest! {
         all in prop::collection::vec(any_session(), 0..16),
         policy in any_policy(),
     ) {
-        let (candidates, policy) = (candidates(&all, now()), policy.at(now()));
+        let (candidates, policy) = (candidates(&all, now()), policy.policy_at(now()));
         let families = decide(&candidates, &policy);
         prop_assume!(guards(&families, &candidates, &policy, &BTreeSet::new()).is_empty());
         let counts = |family: &&Family| {
             !matches!(candidates[family.root()].kind, SessionKind::Empty | SessionKind::Subagent)
         };
         let all: Vec<&Family> = families.iter().filter(counts).collect();
-        let left: Vec<&&Family> = all.iter().filter(|family| !family.goes()).collect();
+        let left: Vec<&&Family> = all.iter().filter(|family| !family.is_removed()).collect();
         prop_assert!(left.len() * 2 >= all.len());
         for family in &all {
             let agent = candidates[family.root()].agent;
@@ -440,7 +440,7 @@ proptest! {
         let families = decide(&candidates, &policy);
         let guards = guards(&families, &candidates, &policy, &BTreeSet::new());
         let is_stopped = matches!(guards.first(), Some(Guard::Clock { .. }));
-        prop_assert_eq!(is_stopped, families.iter().any(Family::goes));
+        prop_assert_eq!(is_stopped, families.iter().any(Family::is_removed));
     }
 
     #[test]
@@ -452,11 +452,11 @@ proptest! {
         // A limit on the size does not depend on the time.
         let policy = AnyPolicy { max_total: None, all: false, ..policy };
         let candidates = candidates(&all, now());
-        let right = decide(&candidates, &policy.at(now()));
-        let wrong = decide(&candidates, &policy.at(now() - SignedDuration::from_hours(hours)));
+        let right = decide(&candidates, &policy.policy_at(now()));
+        let wrong = decide(&candidates, &policy.policy_at(now() - SignedDuration::from_hours(hours)));
         for (wrong, right) in wrong.iter().zip(&right) {
-            // A time in the future may be past later, but not for a clock that is slow.
-            prop_assert!(!wrong.goes() || right.goes(), "{wrong:?} {right:?}");
+            // With a slow clock, a time in the future may become a time in the past.
+            prop_assert!(!wrong.is_removed() || right.is_removed(), "{wrong:?} {right:?}");
         }
     }
 
@@ -468,8 +468,8 @@ proptest! {
     ) {
         // The same home at another time: over leap days, and over hours that some zones have twice or never.
         let then = now() + SignedDuration::from_mins(minutes);
-        let here = decide(&candidates(&all, now()), &policy.at(now()));
-        let there = decide(&candidates(&all, then), &policy.at(then));
+        let here = decide(&candidates(&all, now()), &policy.policy_at(now()));
+        let there = decide(&candidates(&all, then), &policy.policy_at(then));
         let verdicts = |families: Vec<Family>| families.into_iter().map(|it| it.verdict).collect::<Vec<_>>();
         prop_assert_eq!(verdicts(here), verdicts(there));
     }

@@ -6,43 +6,43 @@ use crate::format::text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Keep {
-    /// It belongs to another agent or directory.
+    /// The session belongs to another agent or directory.
     NotAskedFor,
-    /// A process uses it.
+    /// A process uses the session.
     Live,
-    /// A process may be using it.
+    /// A process may be using the session.
     MaybeLive,
-    /// A part of it could not be read or parsed.
+    /// A part of the session could not be read or parsed.
     Unparsable,
-    /// Its records are in an unknown format.
+    /// The records are in an unknown format.
     UnknownFormat,
-    /// It has a time in the future, so some clock was wrong.
+    /// The session has a time in the future, so a clock was wrong.
     Future,
-    /// The user pinned it.
+    /// The user pinned the session.
     Pinned,
-    /// The user excluded it.
+    /// The user excluded the session.
     Excluded,
-    /// Its last activity is unknown, so it has no age.
+    /// The last activity is unknown, so the session has no age.
     Undated,
-    /// It has a record, or a file without times that was changed, within the last hour.
+    /// A record is of the last hour, or a file without times was changed in it.
     Recent,
-    /// It has a prompt or a reply.
+    /// The session has a prompt or a reply.
     NotEmpty,
-    /// It is among the newest of its project.
+    /// The session is among the newest ones of its project.
     #[strum(serialize = "keep-last")]
     AmongNewest,
-    /// A rule of the config file keeps it.
+    /// A rule of the config file keeps the session.
     #[strum(serialize = "keep-rule")]
     Rule,
-    /// It is not old enough, or fits into the size limit.
+    /// The session is newer than the cutoff, or fits into the size limit.
     Newer,
-    /// Its records are old enough, but a file without times, or with a last record without one, changed later.
+    /// The records are old enough, but a file without times, or whose last record has none, changed later.
     NewerFile,
-    /// A session that was forked from it is kept.
+    /// A fork of the session is kept.
     Parent,
-    /// Only its agent can remove it.
+    /// Only the agent can remove the session.
     ItsAgents,
-    /// The files of its agent were never measured.
+    /// The files of the agent were never measured.
     OnlyRead,
 }
 
@@ -52,7 +52,8 @@ impl Keep {
         self.into()
     }
 
-    /// Returns the number of sessions that stay for this reason, for display; `filters` are the options that chose others.
+    /// Returns a clause with the number of sessions that are kept for this reason; `filters` are the options that
+    /// select other sessions.
     pub(crate) fn words(self, count: usize, filters: &[&str]) -> String {
         let what = match self {
             Self::Live => "in use",
@@ -88,9 +89,9 @@ impl Keep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Go {
-    /// It was last active before the cutoff.
+    /// The session was last active before the cutoff.
     Old,
-    /// The total size exceeds the limit, and it is among the oldest.
+    /// The total size exceeds the limit, and the session is among the oldest ones.
     OverTotal,
     /// The policy removes sessions of any age.
     All,

@@ -20,9 +20,9 @@ pub(crate) struct Owned {
 /// The result of capturing the rows of a session.
 #[derive(Debug)]
 pub(crate) enum CapturedRows {
-    /// All rows were shown.
+    /// All rows were passed on.
     Whole,
-    /// There is no such session.
+    /// The database has no such session.
     Missing,
     /// The receiver of the rows failed.
     Refused(io::Error),
@@ -44,7 +44,7 @@ pub(crate) struct SessionTables<'a>(Vec<(RowTable, PreparedQuery<'a>)>);
 
 impl<'a> SessionTables<'a> {
     /// Finds the tables and prepares their queries.
-    pub(crate) fn of(db: &'a Db, owned: &Owned) -> Result<Self, QueryError> {
+    pub(crate) fn find_in(db: &'a Db, owned: &Owned) -> Result<Self, QueryError> {
         let mut sources = sources(db, owned)?;
         sources.retain(|source| source.condition.is_some());
         sources.sort_by_key(|source| source.table.part as u8);
@@ -106,7 +106,7 @@ fn row_line(row: &DbRow<'_>, columns: usize, line: &mut Vec<u8>) -> io::Result<(
 }
 
 impl SourceTable {
-    fn has(&self, column: &str) -> bool {
+    fn has_column(&self, column: &str) -> bool {
         self.table.columns.iter().any(|known| known == column)
     }
 
@@ -131,12 +131,12 @@ impl SourceTable {
 fn sources(db: &Db, owned: &Owned) -> Result<Vec<SourceTable>, QueryError> {
     let mut sources = tables(db)?;
     for source in &mut sources {
-        if owned.sessions.contains(&source.table.table.as_str()) && source.has("id") {
+        if owned.sessions.contains(&source.table.table.as_str()) && source.has_column("id") {
             source.table.part = RowOwnership::Session;
             source.condition = Some("\"id\" = ?1".to_owned());
             continue;
         }
-        let names = owned.names.iter().filter(|name| source.has(name));
+        let names = owned.names.iter().filter(|name| source.has_column(name));
         let names: Vec<String> = names.map(|name| format!("{} = ?1", quoted(name))).collect();
         source.condition = (!names.is_empty()).then(|| names.join(" OR "));
     }
@@ -147,7 +147,7 @@ fn sources(db: &Db, owned: &Owned) -> Result<Vec<SourceTable>, QueryError> {
                 return None;
             }
             let name = source.table.table.as_str();
-            let through = owned.through.iter().filter(|(of, column, _)| *of == name && source.has(column));
+            let through = owned.through.iter().filter(|(of, column, _)| *of == name && source.has_column(column));
             let through = through.map(|(_, column, table)| (*column, *table, "id"));
             let links = source.links.iter().map(|(from, table, to)| (from.as_str(), table.as_str(), to.as_str()));
             let mut links = through.chain(links);

@@ -22,7 +22,7 @@ pub(crate) struct ArchivedList<'a> {
     pub archive: &'a Archive,
     /// The newest state of each session, in the requested order.
     pub sessions: &'a [Session],
-    /// The states of each, the oldest first, and the newest of them.
+    /// All states of each session, the oldest first, and the newest of them.
     pub states: Vec<(&'a [ArchivedState], &'a Manifest)>,
     /// Its layout.
     pub layout: ListLayout,
@@ -39,7 +39,7 @@ pub(crate) struct ArchivedList<'a> {
 pub(crate) struct ArchiveListJson<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
-    /// The sessions in the order that was asked for.
+    /// The sessions in the requested order.
     pub sessions: ItemList<'a, ArchivedJson<'a>>,
     /// Number of sessions that passed the filters, but are shown only with `--all`.
     pub hidden: usize,
@@ -67,17 +67,17 @@ pub(crate) struct StateJson<'a> {
     pub state: u64,
     /// The name of the machine that archived it, for `restore --state N@MACHINE`.
     pub machine: &'a str,
-    /// When it was archived.
+    /// The time of archiving.
     pub archived_at: Timestamp,
-    /// On which machine.
+    /// The host name of that machine.
     pub hostname: &'a str,
-    /// By which version of this program.
+    /// The version of rejoin that archived it.
     pub rejoin_version: &'a str,
-    /// Its state of use at that time: `live`, `maybe` or `idle`.
+    /// The use of the session at that time: `live`, `maybe` or `idle`.
     pub liveness: &'a str,
     /// Number of files.
     pub files: usize,
-    /// Their bytes.
+    /// Their size in bytes.
     pub size_bytes: u64,
     /// Its manifest.
     pub manifest: PathJson<'a>,

@@ -1,4 +1,4 @@
-//! The results of archiving, the content of the archive, and its soundness.
+//! The results of archiving, the contents of the archive, and its verification.
 
 mod list;
 mod show;
@@ -43,7 +43,7 @@ pub(crate) fn answer<'a>(report: &'a ArchiveReport<'_>, env: &Env) -> ChangeText
 
 fn document<'a>(report: &'a ArchiveReport<'_>) -> ChangeJson<'a> {
     let is_dry_run = report.is_dry_run;
-    let items = ItemList::of(&report.items, move |item| item_json(item, is_dry_run));
+    let items = ItemList::from_items(&report.items, move |item| item_json(item, is_dry_run));
     let details = ArchiveDetails {
         archive: PathJson::from(report.dir.as_path()),
         size_bytes: report.items.iter().map(|item| item.size_bytes).sum(),
@@ -77,7 +77,7 @@ pub(crate) fn item_json<'a>(item: &'a ArchivedItem<'_>, is_dry_run: bool) -> Ite
         shown: ShownItem {
             note: Some(note),
             below: in_use.iter().map(|why| format!("{why}; it is archived as it is now")).collect(),
-            word: Some(ReportWords::of("archive").word(is_dry_run)),
+            word: Some(ReportWords::for_verb("archive").word(is_dry_run)),
             title: Some(table::title(session).into()),
             ..ShownItem::default()
         },
@@ -89,7 +89,7 @@ pub(crate) fn item_json<'a>(item: &'a ArchivedItem<'_>, is_dry_run: bool) -> Ite
 fn summary(env: &Env, report: &ArchiveReport<'_>) -> ChangeSummary {
     let is_plan = report.is_dry_run;
     let results = report.items.iter().map(|item| &item.done);
-    let Totals { done, unchanged, refused, failed, .. } = Totals::of(results, false);
+    let Totals { done, unchanged, refused, failed, .. } = Totals::from_results(results, false);
     let would = if is_plan { "would be " } else { "" };
     let parts = vec![format!("{would}archived, {unchanged} unchanged")];
     let mut summary = ChangeSummary { subject: text::count(done, "session"), parts, ..ChangeSummary::default() };

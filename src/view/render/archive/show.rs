@@ -29,7 +29,7 @@ pub(crate) struct ArchivedSession<'a> {
     pub session: &'a Session,
     /// Every state of the session, the oldest first.
     pub states: &'a [ArchivedState],
-    /// The one that is shown.
+    /// The shown state.
     pub state: &'a Manifest,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ArchivedSessionJson<'a, M> {
     pub session: ArchivedJson<'a>,
     /// Everything in that state.
     pub entries: Vec<EntryJson<'a>>,
-    /// The messages that were asked for, in order; `null` when none were.
+    /// The requested messages, in order; `null` if none were requested.
     pub messages: M,
 }
 
@@ -51,18 +51,18 @@ pub(crate) struct ArchivedSessionJson<'a, M> {
 pub(crate) struct EntryJson<'a> {
     /// The original path.
     pub path: String,
-    /// `own`, `shared` (by all copies of the session) or `companion` (there for other sessions too).
+    /// `own`, `shared` (by all copies of the session) or `companion` (used by other sessions too).
     pub role: &'a str,
     /// `file`, `dir`, `link`, or `rows` of a database.
     #[serde(rename = "type")]
     pub node: &'a str,
-    /// Its bytes; `null` unless it is a file.
+    /// The size in bytes; `null` unless it is a file.
     pub size_bytes: Option<u64>,
     /// The SHA-256 of its content; `null` unless it is a file.
     pub sha256: Option<&'a str>,
     /// Its permissions.
     pub mode: u32,
-    /// When it was modified.
+    /// The time of modification.
     pub modified_at: Option<Timestamp>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn show_text(
     }
     let is_that = |state: &Manifest| (state.number, &state.machine) == (shown.state.number, &shown.state.machine);
     for ArchivedState { manifest, .. } in *states {
-        let at = env.clock.shown(manifest.archived_at);
+        let at = env.clock.local_time(manifest.archived_at);
         let (files, size) = (text::count(manifest.files().count(), "file"), text::size(manifest.size_bytes()));
         let (hostname, is_shown) = (&manifest.hostname, states.len() > 1 && is_that(manifest));
         let state = shown.archive.state_name(manifest);

@@ -59,9 +59,9 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         writeln!(self.out, "<details class=tool><summary>{summary}</summary><pre>{body}</pre></details>")
     }
 
-    fn said(&mut self, message: &Message) -> io::Result<()> {
+    fn write_message(&mut self, message: &Message) -> io::Result<()> {
         let name = speaker(message);
-        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.shown(at)));
+        let at = message.at.map(|at| format!(" <time datetime=\"{at}\">{}</time>", self.env.clock.local_time(at)));
         let id = match message.role {
             Role::User => {
                 self.prompts += 1;
@@ -71,12 +71,12 @@ impl<'e, W: Write> HtmlPage<'e, W> {
         };
         let class = message.role.name();
         writeln!(self.out, "<section class={class}{id}><h2>{name}{}</h2>", at.unwrap_or_default())?;
-        let said = visible(message.text.trim_end());
+        let visible_text = visible(message.text.trim_end());
         // A prompt is shown as it was typed.
-        if message.role == Role::Assistant && said.len() <= MAX_MARKDOWN_BYTES {
-            markdown(&mut self.out, &said)?;
+        if message.role == Role::Assistant && visible_text.len() <= MAX_MARKDOWN_BYTES {
+            markdown(&mut self.out, &visible_text)?;
         } else {
-            writeln!(self.out, "<pre class=said>{}</pre>", escaped(&said))?;
+            writeln!(self.out, "<pre class=said>{}</pre>", escaped(&visible_text))?;
         }
         writeln!(self.out, "</section>")
     }
@@ -109,9 +109,9 @@ impl<W: Write> ExportPage for HtmlPage<'_, W> {
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
-        let call = self.calls.take(message);
+        let call = self.calls.take_call(message);
         self.call(call)?;
-        if message.role == Role::Tool { Ok(()) } else { self.said(message) }
+        if message.role == Role::Tool { Ok(()) } else { self.write_message(message) }
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -153,15 +153,15 @@ fn markdown(out: &mut impl Write, reply: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn html(said: &str) -> String {
+    fn html(reply_text: &str) -> String {
         let mut out = Vec::new();
-        markdown(&mut out, said).expect("a page");
+        markdown(&mut out, reply_text).expect("a page");
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn markdown_is_rendered_and_html_is_escaped() {
-        for (said, expected) in [
+        for (reply_text, expected) in [
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Head", "<h3>Head</h3>\n"),
             (
@@ -182,7 +182,7 @@ mod tests {
             ),
             ("<javascript:alert(1)>", "<p>javascript:alert(1) (javascript:alert(1))</p>\n"),
         ] {
-            assert_eq!(html(said), expected, "{said}");
+            assert_eq!(html(reply_text), expected, "{reply_text}");
         }
     }
 }

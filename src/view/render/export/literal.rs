@@ -44,7 +44,7 @@ pub(super) fn fenced(text: &str, language: &str) -> Vec<String> {
 pub(super) fn typed(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let (mut out, mut at) = (Vec::with_capacity(lines.len()), 0);
-    // A fence that is never closed is text, and so is every longer one after it.
+    // An unclosed fence is text, and so is every longer one after it.
     let mut unclosed = usize::MAX;
     while let Some(line) = lines.get(at) {
         at += 1;

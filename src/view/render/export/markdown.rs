@@ -55,20 +55,20 @@ impl<W: Write> ExportPage for MarkdownPage<'_, W> {
     }
 
     fn message(&mut self, message: &Message) -> io::Result<()> {
-        let call = self.calls.take(message);
+        let call = self.calls.take_call(message);
         self.call(call)?;
         if message.role == Role::Tool {
             return Ok(());
         }
-        let at = message.at.map(|at| format!(" · {}", self.env.clock.shown(at))).unwrap_or_default();
+        let at = message.at.map(|at| format!(" · {}", self.env.clock.local_time(at))).unwrap_or_default();
         writeln!(self.out, "## {}{at}\n", speaker(message))?;
-        let said = visible(message.text.trim_end());
+        let visible_text = visible(message.text.trim_end());
         if message.role != Role::Assistant {
-            // A prompt may look like Markdown by accident.
-            return writeln!(self.out, "{}\n", typed(&said).join("\n"));
+            // A prompt may contain Markdown by accident.
+            return writeln!(self.out, "{}\n", typed(&visible_text).join("\n"));
         }
-        let reply = if said.len() <= MAX_MARKDOWN_BYTES { rewrite(&said) } else { None };
-        writeln!(self.out, "{}\n", reply.unwrap_or_else(|| fenced(&said, "text").join("\n")))
+        let reply = if visible_text.len() <= MAX_MARKDOWN_BYTES { rewrite(&visible_text) } else { None };
+        writeln!(self.out, "{}\n", reply.unwrap_or_else(|| fenced(&visible_text, "text").join("\n")))
     }
 
     fn end(&mut self) -> io::Result<()> {

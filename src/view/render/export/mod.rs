@@ -28,7 +28,7 @@ use crate::view::render::fields;
 pub(crate) use html::HtmlPage;
 pub(crate) use markdown::MarkdownPage;
 
-/// Maximum bytes of text that is parsed as Markdown: longer text was not written for a reader.
+/// Maximum bytes of text that is parsed as Markdown; a longer text is output, not prose.
 const MAX_MARKDOWN_BYTES: usize = 1 << 20;
 
 /// An unfinished conversation: its head, then its messages in order, then those of the sub-agents, then its end.
@@ -68,11 +68,11 @@ struct Calls {
 
 impl Calls {
     /// Consumes a message of a tool, and returns the call that it ends; ignores other messages.
-    fn take(&mut self, message: &Message) -> Option<CallWithAnswer> {
+    fn take_call(&mut self, message: &Message) -> Option<CallWithAnswer> {
         if message.role != Role::Tool {
             return self.open.take();
         }
-        // As every agent's reader writes messages: an answer begins with an arrow.
+        // Every agent's reader begins the answer of a tool with an arrow.
         match &mut self.open {
             Some(call) if message.text.starts_with('→') => {
                 call.text.push('\n');
@@ -89,8 +89,8 @@ impl Calls {
 }
 
 /// Returns text without hidden or reordering characters; lines and tabs stay.
-pub(super) fn visible(said: &str) -> String {
-    said.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
+pub(super) fn visible(foreign_text: &str) -> String {
+    foreign_text.replace("\r\n", "\n").split('\t').map(text::printable).collect::<Vec<_>>().join("\t")
 }
 
 /// The facts about a session for a reader, each with its name.
@@ -120,7 +120,7 @@ fn speaker(message: &Message) -> Cow<'static, str> {
     message.branch.map_or(name.into(), |number| format!("{name} (branch {number})").into())
 }
 
-/// Returns whether an address leads to a page or to a mailbox, and does not run anything.
+/// Returns whether an address is that of a page or a mailbox, which runs nothing.
 fn is_safe_link(address: &str) -> bool {
     let is = |scheme: &str| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     is("https://") || is("http://") || is("mailto:")
@@ -186,7 +186,7 @@ mod tests {
     fn tool_results_follow_their_tool_call() {
         let mut calls = Calls::default();
         let mut ended = Vec::new();
-        let said = [
+        let messages = [
             (Role::User, "hi"),
             (Role::Tool, "ls"),
             (Role::Tool, "→ a"),
@@ -194,8 +194,8 @@ mod tests {
             (Role::Tool, "pwd"),
             (Role::Assistant, "done"),
         ];
-        for (role, text) in said {
-            ended.extend(calls.take(&message(role, text)).map(|call| call.text));
+        for (role, text) in messages {
+            ended.extend(calls.take_call(&message(role, text)).map(|call| call.text));
         }
         ended.extend(calls.end().map(|call| call.text));
         assert_eq!(ended, ["ls\n→ a\n→ b", "pwd"]);

@@ -8,10 +8,9 @@ use crate::view::render::export::is_safe_link;
 /// Extensions of Markdown that models write. Footnotes and reference definitions would affect other messages.
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// Reads a reply as events without HTML, without pictures, and with links to pages and mailboxes only.
-///
-/// HTML is text. A picture, which a renderer would load, is a link; an address that runs something is text. Headings are
-/// below that of the speaker, so that a reply cannot begin the message of another.
+/// Reads a reply as events without HTML, without pictures, and with links to pages and mailboxes only. HTML becomes
+/// text. A picture, which a renderer would load, becomes a link; an address that runs something becomes text. Headings
+/// are below that of the speaker, so that a reply cannot imitate the message of another one.
 pub(super) fn events(reply: &str) -> Vec<Event<'_>> {
     let mut links = Vec::new();
     let mut headings = Headings::default();
@@ -74,7 +73,7 @@ fn link<'a>(address: String) -> Tag<'a> {
 #[derive(Default)]
 struct Events<'a> {
     done: Vec<Event<'a>>,
-    /// The text after them: the parser splits text at every possible start of markup.
+    /// The text so far: the parser splits text at every possible start of markup.
     text: String,
 }
 

@@ -11,9 +11,9 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, Tag};
 use crate::view::render::export::literal::{code_span, destination, fenced, literal};
 use crate::view::render::export::reply;
 
-/// Maximum nesting of blocks and marks; replies that are meant to be read have less.
+/// Maximum nesting of blocks and marks, more than replies for readers have.
 const MAX_DEPTH: usize = 32;
-/// Maximum bytes of a word in which an address is searched for; one that is longer counts as an address.
+/// Maximum bytes of a word in which an address is searched for; a longer word counts as an address.
 const MAX_WORD_BYTES: usize = 128;
 /// Maximum bytes of the name of a code block's language.
 const MAX_LANGUAGE_BYTES: usize = 32;
@@ -98,7 +98,7 @@ impl Rewriter<'_> {
                     self.events.next();
                     vec!["***".to_owned()]
                 }
-                // Text of a list item without paragraphs.
+                // The text of a list item without paragraphs.
                 _ => self.inlines(LinesBlock::Paragraph),
             };
             if !lines.iter().all(String::is_empty) {
@@ -234,7 +234,7 @@ impl Rewriter<'_> {
                 Some(Event::End(_)) => line.push_str(&open.pop().unwrap_or_default()),
                 Some(Event::Text(text)) => {
                     let mut text = if line.is_empty() { text.trim_start() } else { &text };
-                    // A mark with a blank after it opens nothing, or an item of a list.
+                    // A mark followed by a blank is either text or an item of a list.
                     if let Some(rest) = text.strip_prefix(' ').filter(|_| follows_mark) {
                         line.push_str("&#32;");
                         text = rest;
@@ -242,8 +242,8 @@ impl Rewriter<'_> {
                     line.push_str(&literal(text, line.is_empty()));
                 }
                 Some(Event::Code(code)) => {
-                    // Three marks may open a fence. A line of a table is split before it is parsed. Some parsers find
-                    // an address in text, and include a mark after it.
+                    // Three marks may open a fence. A row of a table is split before it is parsed. Some parsers include
+                    // a mark after an address in the address.
                     let is_fence = line.is_empty() && code.contains("``");
                     let is_cut = within == LinesBlock::Cell && code.contains("\\|");
                     let end = &line[line.ceil_char_boundary(line.len().saturating_sub(MAX_WORD_BYTES))..];
@@ -265,7 +265,7 @@ impl Rewriter<'_> {
                 }
                 Some(Event::TaskListMarker(is_done)) => {
                     line.push_str(if is_done { "[x] " } else { "[ ] " });
-                    // Without text after it, it does not open anything.
+                    // Without text after it, the mark opens nothing.
                     is_opened = true;
                 }
                 _ => {}

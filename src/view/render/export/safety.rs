@@ -34,12 +34,12 @@ fn rendered(page: &str) -> [String; 2] {
     [pulldown, markdown::to_html_with_options(page, &options).expect("Markdown has no errors")]
 }
 
-/// Returns the parts of a page of these messages that no page may have.
-pub(crate) fn fault(said: &[(Role, String)], env: &Env) -> Option<String> {
+/// Returns the parts of a page of these messages that no page may contain.
+pub(crate) fn fault(messages: &[(Role, String)], env: &Env) -> Option<String> {
     let mut out = Vec::new();
     let mut page = MarkdownPage::new(&mut out, env);
     let mut speakers = Vec::new();
-    for (role, text) in said {
+    for (role, text) in messages {
         page.message(&Message::new(*role, text.clone(), None)).expect("a page in memory");
         match role {
             Role::User => speakers.push("<h2>User</h2>"),
@@ -217,7 +217,7 @@ mod tests {
         #[test]
         fn export_keeps_every_letter_of_prompt(said in conversation()) {
             for (_, said) in said {
-                // The language of a fence is not among the letters.
+                // The language of a fence is not compared.
                 let mut prompt = visible(&said);
                 while prompt.contains("```") {
                     prompt = prompt.replace("```", "``");

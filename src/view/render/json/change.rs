@@ -21,7 +21,7 @@ pub(crate) struct ChangeJson<'a> {
     pub verb: &'a str,
     /// Every item, in order.
     pub items: ItemList<'a, ItemJson<'a>>,
-    /// Items that could not be planned and stay as they are, each with the reason.
+    /// Items that could not be planned and are not changed, each with the reason.
     pub not_planned: Vec<Unplanned>,
     /// Number of items per result.
     pub totals: Totals,
@@ -38,25 +38,26 @@ pub(crate) struct ChangeJson<'a> {
 /// Number of items per result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Totals {
-    /// Would be done; 0 in an outcome.
+    /// Number of items that would be done; 0 in an outcome.
     pub planned: usize,
-    /// Done; 0 in a plan.
+    /// Number of items that are done; 0 in a plan.
     pub done: usize,
-    /// As they should be already.
+    /// Number of items that are already as requested.
     pub unchanged: usize,
-    /// Left alone, because they changed after the plan was made.
+    /// Number of items that were skipped, because they changed after the plan was made.
     pub skipped: usize,
-    /// Cannot be done.
+    /// Number of items that cannot be done.
     pub refused: usize,
-    /// Failed.
+    /// Number of items that failed.
     pub failed: usize,
-    /// The bytes that went to the trash, or would; with `--permanent` and in `undo --purge`, those that were deleted permanently.
+    /// The bytes that were moved to the trash, or would be; with `--permanent` and in `undo --purge`, those that were
+    /// deleted permanently.
     pub freed_bytes: u64,
 }
 
 impl Totals {
     /// Counts results.
-    pub(crate) fn of<'r>(results: impl IntoIterator<Item = &'r ItemResult>, is_plan: bool) -> Self {
+    pub(crate) fn from_results<'r>(results: impl IntoIterator<Item = &'r ItemResult>, is_plan: bool) -> Self {
         let mut totals = Self::default();
         for result in results {
             *match result {
@@ -92,7 +93,7 @@ impl Totals {
 pub(crate) struct ItemJson<'a> {
     /// The agent that the session belongs to; `null` if it is about no session.
     pub agent: Option<AgentKind>,
-    /// The session's full id; `null` if it is about no session.
+    /// The full id of the session; `null` if the item is about no session.
     pub id: Option<&'a str>,
     /// The stable name of the reason.
     pub code: &'a str,
@@ -100,15 +101,15 @@ pub(crate) struct ItemJson<'a> {
     pub reason: Option<&'a str>,
     /// The steps for each path, in order.
     pub steps: Vec<StepJson>,
-    /// The agent's command that does it; `null` if rejoin does it.
+    /// The command of the agent that carries it out; `null` if rejoin does.
     pub command: Option<&'a [String]>,
-    /// The bytes that go to the trash; for a session that its agent removes, what its rows hold; for one that is archived,
-    /// its files.
+    /// The bytes that are moved to the trash; the size of its rows for a session that its agent removes, and of its
+    /// files for an archived one.
     pub size_bytes: u64,
-    /// `planned` in a plan, `done` in an outcome; `unchanged`: already as it should be; `skipped`: not as it was
-    /// planned for; `refused`: not possible; `failed`.
+    /// `planned` in a plan, `done` in an outcome; `unchanged`: already as requested; `skipped`: changed since the plan;
+    /// `refused`: not possible; `failed`.
     pub result: &'static str,
-    /// Why it was skipped or refused or failed; `null` if it was not.
+    /// The reason why the item was skipped, refused or failed; `null` if it was not.
     pub error: Option<&'a str>,
     /// Members that only items of this command have; `null` for most.
     pub details: Option<ItemDetails<'a>>,
@@ -130,7 +131,7 @@ pub(crate) struct ShownItem<'a> {
     pub note: Option<String>,
     /// The steps.
     pub steps: &'a [Step],
-    /// Set if removed files are deleted, and not moved to the trash.
+    /// Set if removed files are deleted instead of moved to the trash.
     pub is_permanent: bool,
     /// Further lines.
     pub below: Vec<String>,
@@ -171,7 +172,7 @@ impl<'a> ItemJson<'a> {
     }
 }
 
-/// Returns the reason of an item if it is what the user typed, which is shown in place of the title.
+/// Returns the reason of an item if the user typed it; it is then shown in place of the title.
 pub(crate) fn typed<'a>(code: &str, reason: &'a str) -> Option<&'a str> {
     ["title", "tag"].contains(&code).then_some(reason)
 }
@@ -188,7 +189,7 @@ impl<'a> ChangeJson<'a> {
             verb,
             items,
             not_planned: Vec::new(),
-            totals: Totals::of(results, is_plan),
+            totals: Totals::from_results(results, is_plan),
             fingerprint: None,
             run: None,
             warnings: Vec::new(),
@@ -204,13 +205,13 @@ pub(crate) struct ReportExtras<'a> {
     pub overview: &'a [String],
     /// Set to show every item with its paths on a terminal, too.
     pub is_whole: bool,
-    /// The time that removed sessions stay in the trash; `None` for that of the config file.
+    /// The time for which the trash is kept; `None` for that of the config file.
     pub trash_keep: Option<When>,
 }
 
 impl ReportExtras<'_> {
-    /// Shows as much as the options ask for.
-    pub(crate) fn of(args: &ChangeArgs) -> Self {
+    /// Creates the parts that the options request.
+    pub(crate) fn from_args(args: &ChangeArgs) -> Self {
         Self { is_whole: args.detail.all_items, ..Self::default() }
     }
 }
@@ -222,7 +223,7 @@ pub(crate) struct ChangeReport<'a> {
     pub change: &'a Change,
     /// The outcome; `None` for a plan.
     pub outcome: Option<&'a ChangeOutcome>,
-    /// Set if files are deleted, and not moved to the trash.
+    /// Set if files are deleted instead of moved to the trash.
     pub is_permanent: bool,
     /// The later run in which restored sessions got their directories; it is undone before the run of the outcome.
     pub followed: Option<&'a str>,
@@ -262,7 +263,7 @@ impl<'a> ChangeReport<'a> {
     /// Counts the items and the sessions that agents remove.
     pub(crate) fn totals(&self) -> Totals {
         let results = self.items().map(|(_, done)| done).chain(self.handed().map(|(_, done)| done));
-        let totals = Totals::of(results.flatten(), false);
+        let totals = Totals::from_results(results.flatten(), false);
         let goes = |done: Option<&ItemResult>| matches!(done, None | Some(ItemResult::Done));
         let steps = self.items().filter(|(_, done)| goes(*done)).flat_map(|(item, _)| &item.steps);
         let can_be_done = self.items().filter(|(_, done)| done.is_none()).count();
@@ -294,7 +295,7 @@ impl<'a> ChangeReport<'a> {
     }
 
     fn shown_item(&self, item: &'a ChangeItem) -> ShownItem<'a> {
-        // Data of the agent, and rejoin's record, follow the sessions of a move.
+        // The agent's data and rejoin's record are changed after the sessions of a move.
         let follows = self.change.verb == "move" && item.code != MOVED;
         let word = if self.outcome.is_none() { "would prepare" } else { "prepared" };
         let typed = typed(item.code, &item.reason);

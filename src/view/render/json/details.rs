@@ -39,9 +39,9 @@ pub(crate) struct ArchiveDetails<'a> {
     pub archive: PathJson<'a>,
     /// The bytes of the files that were archived, or would be.
     pub size_bytes: u64,
-    /// The bytes that the archive grew by; in a plan, the most that it can be.
+    /// The growth of the archive in bytes; in a plan, the maximum.
     pub stored_bytes: u64,
-    /// The bytes that were removed, because nothing needs them any more.
+    /// The bytes that were removed because nothing needs them any more.
     pub removed_bytes: u64,
 }
 
@@ -52,23 +52,24 @@ pub(crate) struct CleanupDetails<'a> {
     pub cutoff: Option<Timestamp>,
     /// Number of sub-agents that are removed with their sessions.
     pub subagents: usize,
-    /// True if they are deleted permanently.
+    /// True if the sessions are deleted permanently.
     pub permanent: bool,
     /// The archive that gets the sessions before they are removed; `null` without `--archive`.
     pub archive: Option<PathJson<'a>>,
     /// Number of sessions that were archived, including sub-agents with separate files; 0 in a plan.
     pub archived: usize,
-    /// The bytes that it grew by.
+    /// The growth of the archive in bytes.
     pub archived_bytes: u64,
     /// Sessions to remove that only their agent can remove.
     pub left_to_agent: &'a [LeftToAgent],
-    /// Number of sessions that stay, by reason.
+    /// Number of kept sessions, by reason.
     pub kept: Vec<KeptJson<'a>>,
     /// The runs whose trash was purged, or would be.
     pub purged_runs: &'a [String],
-    /// The bytes that became free by that.
+    /// The bytes that the purge freed.
     pub purged_bytes: u64,
-    /// Why it is refused without `--allow-all`: `clock`, `whole-agent` or `more-than-half`; `null` when it is not.
+    /// The reason why it is refused without `--allow-all`: `clock`, `whole-agent` or `more-than-half`; `null` if it is
+    /// not.
     pub refused: Option<&'a str>,
     /// True if nothing was done because another rejoin was changing something.
     pub locked: bool,
@@ -81,9 +82,9 @@ pub(crate) struct LeftToAgent {
     pub agent: AgentKind,
     /// The full id.
     pub id: Box<str>,
-    /// When it was last active.
+    /// The time of its last activity.
     pub active_at: Option<Timestamp>,
-    /// Why, with the command that removes it.
+    /// The reason, with the command that removes it.
     pub reason: Arc<str>,
     /// The database.
     #[serde(skip)]
@@ -93,7 +94,7 @@ pub(crate) struct LeftToAgent {
     pub removes_unasked: bool,
 }
 
-/// Number of sessions that stay for one reason.
+/// Number of sessions that are kept for one reason.
 #[derive(Debug, Serialize)]
 pub(crate) struct KeptJson<'a> {
     /// The reason: `not-asked-for`, `live`, `maybe-live`, `unparsable`, `future`, `pinned`, `excluded`, `undated`,
@@ -114,7 +115,7 @@ pub(crate) struct FixDetails<'a> {
 /// Details of `hook install` and `hook uninstall`.
 #[derive(Debug, Serialize)]
 pub(crate) struct HookDetails<'a> {
-    /// Whose settings: `user`, `project` or `local`.
+    /// The scope of the settings: `user`, `project` or `local`.
     pub scope: &'static str,
     /// The settings.json.
     pub path: String,
@@ -127,7 +128,7 @@ pub(crate) struct HookDetails<'a> {
 /// Details of `move`.
 #[derive(Debug, Serialize)]
 pub(crate) struct MoveDetails {
-    /// From where to where, the deepest first.
+    /// The old and the new directories, the deepest first.
     pub directories: Vec<DirectoryJson>,
 }
 
@@ -143,8 +144,7 @@ pub(crate) struct DirectoryJson {
 /// Details of `restore`; `null` if the session kept its directory.
 #[derive(Debug, Serialize)]
 pub(crate) struct RestoreDetails<'a> {
-    /// The run in which the session got the directory that it has here, for `rejoin undo`; it is undone before the other
-    /// one.
+    /// The run that gave the session its directory here, for `rejoin undo`; it is undone before the other one.
     pub followed: &'a str,
 }
 
@@ -153,16 +153,16 @@ pub(crate) struct RestoreDetails<'a> {
 pub(crate) struct SyncDetails<'a> {
     /// The archive's directory.
     pub archive: PathJson<'a>,
-    /// The bytes that the archive grew by; in a plan, the most that it can be.
+    /// The growth of the archive in bytes; in a plan, the maximum.
     pub stored_bytes: u64,
     /// The number of sessions that are the same as in the archive.
     pub unchanged: usize,
-    /// The number of sessions of other machines that were deleted here and stay away.
+    /// The number of sessions of other machines that were deleted here and are not restored.
     pub deleted: usize,
-    /// The run in which the sessions that came here got the directories that they have here, for `rejoin undo`; it is
-    /// undone before the other one.
+    /// The run that gave received sessions their directories here, for `rejoin undo`; it is undone before the other
+    /// one.
     pub followed: Option<&'a str>,
-    /// The number of sessions that stay as they are, although another machine has another state of them.
+    /// The number of sessions that are not changed, although another machine has another state of them.
     pub left: usize,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct UndoDetails<'a> {
     pub run: &'a str,
     /// The command that made it.
     pub verb: &'a str,
-    /// When it began.
+    /// The time of its start.
     pub at: Timestamp,
     /// Unfinished changes of other runs that were recovered, one per element.
     pub mended: &'a [String],
@@ -196,13 +196,13 @@ pub(crate) enum ItemDetails<'a> {
 /// Details of a session that is archived.
 #[derive(Debug, Serialize)]
 pub(crate) struct ArchiveItem {
-    /// Why it may have been in use while it was copied; `null` when it was not.
+    /// The reason why it may have been in use during the copy; `null` if it was not.
     pub in_use: Option<String>,
     /// The number of its newest state in the archive; `null` if there is none.
     pub state: Option<u64>,
     /// Number of files.
     pub files: usize,
-    /// The bytes that were written for it; in a plan, the most that it can be.
+    /// The bytes that were written for it; in a plan, the maximum.
     pub stored_bytes: u64,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct DoctorCountsJson {
     pub errors: usize,
     /// Number of warnings.
     pub warnings: usize,
-    /// Number of findings that are only worth knowing.
+    /// Number of findings that are only notes.
     pub notes: usize,
     /// Number of findings that `doctor --fix` repairs.
     pub repairable: usize,
@@ -39,16 +39,16 @@ pub(crate) struct DoctorCountsJson {
     pub read_at_both_ends: usize,
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Serialize)]
 pub(crate) struct FindingJson<'a> {
-    /// A stable name for it; docs/doctor.md lists them.
+    /// A stable name; docs/doctor.md lists them.
     pub code: &'a str,
     /// `error`, `warning` or `info`.
     pub severity: Severity,
-    /// The agents that it is about.
+    /// The agents of the finding.
     pub agents: Vec<AgentKind>,
-    /// The sessions that it is about.
+    /// The sessions of the finding.
     pub sessions: Vec<SessionIdJson<'a>>,
     /// The affected files and directories; for a duplicate the copy to use and the other one.
     pub paths: Vec<PathJson<'a>>,
@@ -69,7 +69,8 @@ pub(crate) struct FindingJson<'a> {
 /// A session's name.
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionIdJson<'a> {
-    /// The agent that it belongs to.
+    /// Returns the words in the messages of copies that are similar to a word that none of them has, the most similar
+    /// first. Forms of one word are counted together.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
@@ -129,9 +130,9 @@ pub(crate) struct ChecksJson {
 /// One check.
 #[derive(Debug, Serialize)]
 pub(crate) struct CheckJson {
-    /// The stable name of what it finds.
+    /// The stable name of its findings.
     pub code: &'static str,
-    /// The severities that a finding of it can have, the worst first.
+    /// The possible severities of its findings, the worst first.
     pub severities: &'static [Severity],
     /// The meaning.
     pub meaning: &'static str,

@@ -58,11 +58,11 @@ pub(crate) struct CopyJson<'a> {
     pub path: Cow<'a, str>,
     /// The exact bytes of a path that is not UTF-8, in base64; else `null`.
     pub path_bytes_base64: Option<String>,
-    /// The project's name on disk; `null` where the agent has no projects.
+    /// The project's name on disk; `null` if the agent has no projects.
     pub project: Option<&'a str>,
     /// True if `resume` uses this copy.
     pub chosen: bool,
-    /// Why it is the chosen one; `null` for the others.
+    /// The reason for choosing it; `null` for the other copies.
     pub why: Option<&'a str>,
     /// The comparison with the first copy: `identical`, `longer`, `shorter` or `diverged`; `null` for that copy, or if
     /// they were not compared.
@@ -71,9 +71,9 @@ pub(crate) struct CopyJson<'a> {
     pub diverged_at_record: Option<u64>,
     /// Prompts and replies together; `null` unless the whole file was read.
     pub messages: Option<u64>,
-    /// When this copy was last active.
+    /// The time of the last activity of this copy.
     pub active_at: Option<Timestamp>,
-    /// The copy with all that belongs to it, in bytes; `null` if that was not counted.
+    /// The size of the copy with its belongings, in bytes; `null` if that was not counted.
     pub size_bytes: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct CopyJson<'a> {
 pub(crate) struct ResumeJson<'a> {
     /// The program and its arguments.
     pub argv: &'a [String],
-    /// The directory to start it in; `null` when it is not known.
+    /// The directory in which to start it; `null` if it is not known.
     pub dir: Option<Cow<'a, str>>,
     /// The exact bytes of a directory that is not UTF-8, in base64; else `null`.
     pub dir_bytes_base64: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) struct ResumeJson<'a> {
     pub unset: &'a [&'static str],
     /// Variables to set in the environment.
     pub set: BTreeMap<&'a str, Cow<'a, str>>,
-    /// The text to type once the agent runs, for an agent that takes no id on its command line.
+    /// The text to type in the running agent, if it accepts no id on its command line.
     pub then_type: Option<&'a str>,
 }
 
@@ -99,17 +99,18 @@ pub(crate) struct ResumeJson<'a> {
 pub(crate) struct SessionJson<'a> {
     #[serde(flatten)]
     pub facts: FactsJson<'a>,
-    /// The session that it continues, because another agent began it with `resume --with`, or `rewind` made it; `null` if rejoin does not know one.
+    /// The session that it continues, because it began with `resume --with`, or `rewind` made it; `null` if rejoin does
+    /// not know one.
     pub continues: Option<SessionIdJson<'a>>,
     /// `live`, `maybe` or `idle`.
     pub liveness: &'a str,
-    /// The process that uses it, or may; `null` if it is idle. Only `list` and `show` look.
+    /// The process that uses it, or may; `null` if it is idle. Set only by `list` and `show`.
     pub process: Option<Process>,
     /// True if the user pinned it, so that no cleanup removes it; checked only by `list` and `show`.
     pub pinned: bool,
-    /// The tags that the user gave it, in the order of the alphabet; only `list`, `search` and `show` look.
+    /// The tags that the user assigned, in alphabetical order; set only by `list`, `search` and `show`.
     pub tags: Vec<&'a str>,
-    /// The time from which its agent deletes it, if that is within seven days; only `list`, `search` and `show` look.
+    /// The time from which its agent deletes it, if that is within seven days; set only by `list`, `search` and `show`.
     pub expires_at: Option<Timestamp>,
     /// Its problems, as codes of findings.
     pub health: Vec<Health>,
@@ -119,12 +120,12 @@ pub(crate) struct SessionJson<'a> {
     pub pointers: &'a [Pointer],
     /// Set if `resume` would start it now.
     pub resumable: bool,
-    /// The way that its agent resumes it; `null` if it cannot, wherever it is started.
+    /// The command with which its agent resumes it; `null` if the agent cannot, in any directory.
     pub resume: Option<ResumeJson<'a>>,
 }
 
 impl<'a> SessionJson<'a> {
-    /// Puts a session and its resume plan into the contract's form.
+    /// Converts a session and its resume plan to the JSON contract.
     pub(crate) fn new(session: &'a Session, plan: Option<&'a LaunchPlan>) -> Self {
         let compared = |at: usize| session.choice.comparisons.get(at).copied().flatten();
         Self {
@@ -160,7 +161,7 @@ impl<'a> SessionJson<'a> {
     }
 }
 
-/// Puts a resume plan into the contract's form.
+/// Converts a resume plan to the JSON contract.
 pub(crate) fn resume(plan: &LaunchPlan) -> ResumeJson<'_> {
     ResumeJson {
         argv: &plan.argv,
@@ -181,15 +182,15 @@ pub(crate) struct SessionDetailsJson<'a, M> {
     pub sources: BTreeMap<&'a str, &'a str>,
     /// The evidence for each launch directory, strongest first.
     pub evidence: &'a [Evidence],
-    /// Further words on the session, a line each.
+    /// Further notes on the session, one line each.
     pub notes: &'a [String],
-    /// The branches of the conversation, the one that a resume continues first; `null` without `--branches`.
+    /// The branches of the conversation, the active one first; `null` without `--branches`.
     pub branches: Option<&'a [Branch]>,
-    /// The messages that were asked for, in order; `null` when none were.
+    /// The requested messages, in order; `null` if none were requested.
     pub messages: M,
 }
 
-/// The answer of `resume --json`: what would be done; nothing is.
+/// The answer of `resume --json`: the plan, of which nothing is carried out.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResumePlanJson<'a> {
     /// The agent that the session belongs to.
@@ -198,25 +199,25 @@ pub(crate) struct ResumePlanJson<'a> {
     pub id: Option<&'a str>,
     /// The path of the chosen copy; `null` for a new session.
     pub path: Option<Cow<'a, str>>,
-    /// Why that copy was chosen.
+    /// The reason for choosing that copy.
     pub why: Option<&'a str>,
     /// The directory in which the agent would be started; `null` if there is no evidence.
     pub launch_dir: Option<LaunchDirJson<'a>>,
     /// The command.
     pub resume: ResumeJson<'a>,
-    /// The agent's program as it was found; `null` when it is not on the path.
+    /// The path of the agent's program; `null` if it is not on PATH.
     pub program: Option<Cow<'a, str>>,
-    /// The git worktree that `--recreate-worktree` would make first; `null` for none.
+    /// The git worktree that `--recreate-worktree` would recreate first; `null` for none.
     pub worktree: Option<WorktreeJson<'a>>,
     /// The session-info.json that would be written first, so that the next resume is stable; `null` for none.
     pub backfill: Option<Cow<'a, str>>,
     /// The file with the whole conversation, which the briefing of `--with` names; `null` without one.
     pub briefing: Option<Cow<'a, str>>,
-    /// The reasons for which `resume` refuses; empty if it does not.
+    /// The reasons why `resume` refuses; empty if it does not.
     pub refusals: Vec<RefusalJson<'a>>,
 }
 
-/// A git worktree that is gone and would be made again.
+/// A deleted git worktree that would be recreated.
 #[derive(Debug, Serialize)]
 pub(crate) struct WorktreeJson<'a> {
     /// Its directory.
@@ -242,13 +243,13 @@ impl<'a> From<&'a Lost> for WorktreeJson<'a> {
 /// The answer of `resume --last-launch`.
 #[derive(Debug, Serialize)]
 pub(crate) struct LastLaunchJson<'a> {
-    /// When.
+    /// The time of the launch.
     pub at: Timestamp,
     /// The agent.
     pub agent: AgentKind,
     /// The session; `null` for a new one.
     pub id: Option<&'a str>,
-    /// The copy that was meant; `null` for a new session.
+    /// The requested copy; `null` for a new session.
     pub path: Option<Cow<'a, str>>,
     /// The directory in which the agent was started.
     pub dir: Cow<'a, str>,
@@ -269,14 +270,14 @@ impl<'a> From<&'a Launch> for LastLaunchJson<'a> {
     }
 }
 
-/// Why a resume would be refused.
+/// The reason why a resume would be refused.
 #[derive(Debug, Serialize)]
 pub(crate) struct RefusalJson<'a> {
     /// A stable name.
     pub code: &'a str,
-    /// The exit code that it would end with.
+    /// The exit code of the refusal.
     pub exit: u8,
-    /// What, where and why.
+    /// The message: what failed, where and why.
     pub message: &'a str,
     /// The next command to type.
     pub hint: Option<Cow<'a, str>>,
@@ -298,7 +299,7 @@ pub(crate) struct ErrorJson<'a> {
     pub code: &'a str,
     /// The exit code.
     pub exit: u8,
-    /// What, where and why.
+    /// The message: what failed, where and why.
     pub message: &'a str,
     /// The next command to type.
     pub hint: Option<Cow<'a, str>>,

@@ -8,7 +8,7 @@ use crate::disk::Handle;
 use crate::disk::memory::Memory;
 use crate::disk::memory::state::{DiskState, Inode, InodeBody, ROOT, no_dir};
 
-/// Another process, which uses whole paths and bypasses the hook.
+/// Acts as another process, by paths and without calling the hook.
 #[derive(Debug)]
 pub struct Actor<'m>(pub(super) &'m Memory);
 
@@ -59,7 +59,7 @@ impl Actor<'_> {
     }
 
     /// Saves a file as most programs do: written under a temporary name, synced, and renamed over the old one.
-    pub fn put(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+    pub fn save_file(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
         if let Some(dir) = path.as_ref().parent() {
             self.make_dirs(dir);
         }
@@ -77,7 +77,7 @@ impl Actor<'_> {
         let mut state = self.0.state();
         let Ok(number) = state.resolve(path.as_ref(), true, 0) else {
             drop(state);
-            return self.put(path, bytes);
+            return self.save_file(path, bytes);
         };
         let now = state.tick();
         if let Some(Inode { body: InodeBody::File { bytes: all, .. }, modified, .. }) = state.get_mut(number) {
@@ -99,7 +99,7 @@ impl Actor<'_> {
         let mut state = self.0.state();
         let places = Self::parent(&state, from.as_ref()).zip(Self::parent(&state, to.as_ref()));
         if let Some((from, to)) = places
-            && let Ok(Some(moved)) = state.find(from.0, &from.1)
+            && let Ok(Some(moved)) = state.find_inode(from.0, &from.1)
         {
             state.change(vec![(from, None), (to, Some(moved))]);
         }

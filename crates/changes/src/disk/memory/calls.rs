@@ -42,7 +42,7 @@ impl Disk for Memory {
         let makes = matches!(purpose, For::New(_) | For::Locking);
         let mut state = self.begin("open", makes, at.1)?;
         let dir = self.inode(&state, at.0)?;
-        let found = match state.find(dir, at.1)? {
+        let found = match state.find_inode(dir, at.1)? {
             Some(_) if matches!(purpose, For::New(_)) => return fail(Errno::EXIST),
             None if makes => self.put_new(&mut state, at, 0o600, no_file())?,
             found => found.ok_or(Errno::NOENT)?,
@@ -57,14 +57,14 @@ impl Disk for Memory {
         Ok(self.handle(&mut state, found))
     }
 
-    fn look(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata> {
+    fn read_metadata(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata> {
         let state = self.begin("look", false, at.1)?;
-        state.look(state.get(self.inode(&state, at.0)?, at.1)?)
+        state.metadata_of(state.get(self.inode(&state, at.0)?, at.1)?)
     }
 
     fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {
         let state = self.begin("look_at", false, OsStr::new(""))?;
-        state.look(self.inode(&state, open)?)
+        state.metadata_of(self.inode(&state, open)?)
     }
 
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>> {
@@ -138,7 +138,7 @@ impl Disk for Memory {
         if state.inode(linked)?.device != state.inode(to_dir)?.device {
             return fail(Errno::XDEV);
         }
-        if state.find(to_dir, to.1)?.is_some() {
+        if state.find_inode(to_dir, to.1)?.is_some() {
             return fail(Errno::EXIST);
         }
         state.change(vec![((to_dir, to.1.to_owned()), Some(linked))]);
@@ -245,7 +245,7 @@ impl Memory {
         let (from_dir, to_dir) = (self.inode(state, from.0)?, self.inode(state, to.0)?);
         let moved = state.get(from_dir, from.1)?;
         state.check_free_way(moved, to_dir)?;
-        if let Some(there) = state.find(to_dir, to.1)? {
+        if let Some(there) = state.find_inode(to_dir, to.1)? {
             if !replaces {
                 return fail(Errno::EXIST);
             }
@@ -264,7 +264,7 @@ impl Memory {
 
     fn put_new(&self, state: &mut DiskState, at: NameInDir<'_>, mode: u32, body: InodeBody) -> io::Result<u64> {
         let dir = self.inode(state, at.0)?;
-        if state.find(dir, at.1)?.is_some() {
+        if state.find_inode(dir, at.1)?.is_some() {
             return fail(Errno::EXIST);
         }
         let device = state.inode(dir)?.device;

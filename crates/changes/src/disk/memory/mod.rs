@@ -151,7 +151,7 @@ impl Memory {
         Arc::new(self.clone())
     }
 
-    /// Returns another process.
+    /// Returns an actor that acts as another process on this disk.
     pub fn actor(&self) -> Actor<'_> {
         Actor(self)
     }

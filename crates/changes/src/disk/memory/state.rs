@@ -113,7 +113,7 @@ impl DiskState {
         }
     }
 
-    pub(super) fn find(&self, dir: u64, name: &OsStr) -> io::Result<Option<u64>> {
+    pub(super) fn find_inode(&self, dir: u64, name: &OsStr) -> io::Result<Option<u64>> {
         let names = self.names(dir)?;
         Ok(match name.to_str() {
             Some("..") => Some(self.parent(dir)),
@@ -123,7 +123,7 @@ impl DiskState {
     }
 
     pub(super) fn get(&self, dir: u64, name: &OsStr) -> io::Result<u64> {
-        self.find(dir, name)?.ok_or_else(|| Errno::NOENT.into())
+        self.find_inode(dir, name)?.ok_or_else(|| Errno::NOENT.into())
     }
 
     pub(super) fn tick(&mut self) -> (i64, i64) {
@@ -159,7 +159,7 @@ impl DiskState {
     }
 
     /// Syncs some of the pending changes of names and removes them from the list.
-    pub(super) fn keep(&mut self, kept: &BTreeSet<usize>) {
+    pub(super) fn sync_changes(&mut self, kept: &BTreeSet<usize>) {
         for (at, change) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             if !kept.contains(&at) {
                 self.pending.push(change);
@@ -198,7 +198,7 @@ impl DiskState {
         let touches = |change: &NameChange| change.iter().any(|((dir, _), _)| *dir == number);
         let whole = |at: &usize| touches(&self.pending[*at]) && self.is_of_dir(&self.pending[*at]);
         let whole = self.needed((0..self.pending.len()).filter(whole).collect());
-        self.keep(&whole);
+        self.sync_changes(&whole);
         match self.get_mut(number).map(|inode| &mut inode.body) {
             Some(InodeBody::File { bytes, synced }) => synced.clone_from(bytes),
             Some(InodeBody::Dir { names, synced, .. }) => {
@@ -215,7 +215,7 @@ impl DiskState {
         }
     }
 
-    pub(super) fn look(&self, number: u64) -> io::Result<EntryMetadata> {
+    pub(super) fn metadata_of(&self, number: u64) -> io::Result<EntryMetadata> {
         let Inode { body, device, mode, owner, accessed, modified, .. } = self.inode(number)?;
         let (kind, size) = match body {
             InodeBody::File { bytes, .. } => (EntryKind::File, bytes.len() as u64),
@@ -285,7 +285,7 @@ impl DiskState {
 
     /// Syncs everything.
     pub(super) fn settle(&mut self) {
-        self.keep(&(0..self.pending.len()).collect());
+        self.sync_changes(&(0..self.pending.len()).collect());
         self.numbers().for_each(|number| self.sync(number));
     }
 
@@ -318,7 +318,7 @@ impl DiskState {
                 kept.insert(at);
             }
         }
-        self.keep(&kept);
+        self.sync_changes(&kept);
         self.pending.clear();
         let mut dirs = vec![ROOT];
         let mut reached = BTreeSet::new();

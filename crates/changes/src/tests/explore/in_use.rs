@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::disk::memory::{Actor, Memory};
-use crate::tests::explore::setup::{at, place};
+use crate::tests::explore::setup::{files_at, place};
 use crate::tests::scenarios::{FileContents, ScenarioDirs};
 
 /// Exists while a process uses the data.
@@ -18,7 +18,7 @@ pub(super) struct DataInUse(Rc<RefCell<Vec<(PathBuf, FileContents)>>>);
 impl DataInUse {
     /// Makes a process use the data from now on.
     pub(super) fn begin(actor: &Actor<'_>) {
-        actor.put(HELD, "9");
+        actor.save_file(HELD, "9");
     }
 
     /// Returns a place on a disk that records each check for use.
@@ -27,7 +27,7 @@ impl DataInUse {
         let is_held = move |paths: &[&Path]| {
             let is_held = disk.actor().read(HELD).is_some();
             if is_held {
-                looked.borrow_mut().extend(paths.iter().map(|path| ((*path).to_owned(), at(&disk, path))));
+                looked.borrow_mut().extend(paths.iter().map(|path| ((*path).to_owned(), files_at(&disk, path))));
             }
             is_held
         };
@@ -37,6 +37,6 @@ impl DataInUse {
     /// Returns the first path that changed after it was found in use.
     pub(super) fn touched(&self, memory: &Memory) -> Option<PathBuf> {
         let looked = self.0.borrow();
-        looked.iter().find(|(path, was)| at(memory, path) != *was).map(|(path, _)| path.clone())
+        looked.iter().find(|(path, was)| files_at(memory, path) != *was).map(|(path, _)| path.clone())
     }
 }

@@ -31,11 +31,12 @@ const DEFAULT_SCHEDULES: u64 = 3_000;
 
 #[test]
 fn nothing_is_lost_in_any_schedule_of_faults() {
-    let wanted = std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
+    let requested =
+        std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
     let (began, all) = (Instant::now(), ScheduleCounts::default());
     let mut starts = StartDisk::small();
     starts.extend(StartDisk::large());
-    let share = wanted / starts.len() as u64;
+    let share = requested / starts.len() as u64;
     let failed: Option<String> = starts.par_iter().find_map_first(|start| {
         let walk = ScheduleWalk::new(start);
         let explored = walk.explore(share);
@@ -45,7 +46,7 @@ fn nothing_is_lost_in_any_schedule_of_faults() {
     });
     println!("{} schedules in {} s: {all:?}", all.schedules(), began.elapsed().as_secs());
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
-    assert!(all.schedules() >= wanted * 9 / 10, "only {} schedules", all.schedules());
+    assert!(all.schedules() >= requested * 9 / 10, "only {} schedules", all.schedules());
 }
 
 #[test]

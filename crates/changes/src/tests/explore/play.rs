@@ -14,7 +14,7 @@ pub(super) struct PlayedStage {
     pub(super) memory: Memory,
     pub(super) answer: VerbAnswer,
     pub(super) past: Past,
-    /// For each call, true if it changes something.
+    /// Set for each call that changes something.
     pub(super) calls: Vec<bool>,
     /// The disk before each changing call after the last event, and at the end, each with the number of the call.
     pub(super) moments: Vec<(u64, Memory, Past)>,
@@ -104,7 +104,7 @@ fn act(act: OtherAct, actor: &Actor<'_>) {
         OtherAct::ReplaceInfo => {
             let mut bytes = actor.read(INFO).unwrap_or_default();
             bytes.extend_from_slice(MINE[2].1.as_bytes());
-            actor.put(INFO, bytes);
+            actor.save_file(INFO, bytes);
         }
         // Do not overwrite a file that was renamed before.
         OtherAct::TakeInfo if actor.read(AWAY).is_some() => {}

@@ -52,7 +52,7 @@ pub(super) const MINE: [(&str, &str); 7] = [
 ];
 
 impl OtherAct {
-    /// Returns the indexes in [`MINE`] that it writes.
+    /// Returns the indexes in [`MINE`] that this action writes.
     pub(super) fn written(self) -> &'static [usize] {
         match self {
             Self::Append => &[0],
@@ -65,7 +65,7 @@ impl OtherAct {
         }
     }
 
-    /// Checks whether it acts on the files of an item of the change.
+    /// Checks whether this action changes the files of an item.
     pub(super) fn concerns(self, item: usize) -> bool {
         match self {
             Self::Append | Self::AppendBelow | Self::AppendBoth | Self::Swap => item == 0,
@@ -76,7 +76,7 @@ impl OtherAct {
         }
     }
 
-    /// Checks whether it only appends.
+    /// Checks whether this action only appends.
     pub(super) fn only_adds(self) -> bool {
         !matches!(self, Self::TakeInfo | Self::Swap)
     }
@@ -99,7 +99,7 @@ pub(super) enum ScheduledEvent {
 
 impl ScheduledEvent {
     /// Returns all events at a call during a change of these items, except those that end the process.
-    pub(super) fn at(changes: bool, items: &[usize]) -> Vec<Self> {
+    pub(super) fn all_at_call(changes: bool, items: &[usize]) -> Vec<Self> {
         let errors: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0, 2] };
         // An error that only changes can return is injected at the next change.
         let lasting: &[usize] = if changes { &[0, 1, 2, 3] } else { &[0] };

@@ -28,7 +28,7 @@ pub(super) struct StartDisk {
     /// The selected items of the scenario.
     pub(super) items: Vec<usize>,
     before: FileContents,
-    /// The files of the store before the change, and after it if nothing fails.
+    /// The files of the store before the change, and those after a change without faults.
     store: FileContents,
     changed: FileContents,
 }
@@ -48,7 +48,7 @@ impl VerbAnswer {
     pub(super) fn done(&self) -> Option<u8> {
         let mask = |done: &mut dyn Iterator<Item = bool>| done.enumerate().map(|(at, is)| u8::from(is) << at).sum();
         match self {
-            // An outcome that may not be on the disk is reported as in doubt.
+            // If the journal reports doubt, the result may not be on the disk.
             Self::Run(outcome) if outcome.doubt.is_some() => None,
             Self::Run(outcome) => Some(mask(&mut outcome.done.iter().map(|done| *done == ItemResult::Done))),
             Self::Undo(report) if report.doubt.is_some() => None,
@@ -74,9 +74,9 @@ pub(super) enum DiskLayout {
 pub(super) struct Past {
     /// Set if another process acted.
     pub(super) has_actor: bool,
-    /// Set if it did more than append.
+    /// Set if another process did more than append.
     pub(super) has_taken: bool,
-    /// Bit mask of the paths that it wrote, by their index in [`MINE`].
+    /// Bit mask of the paths that another process wrote, by their index in [`MINE`].
     pub(super) written: u8,
     /// Set if the power failed.
     pub(super) has_lost_power: bool,
@@ -103,7 +103,7 @@ pub(super) fn place(memory: &Memory) -> ScenarioDirs {
 }
 
 /// Returns the files of the store that are at a path or below it.
-pub(super) fn at(memory: &Memory, path: &Path) -> FileContents {
+pub(super) fn files_at(memory: &Memory, path: &Path) -> FileContents {
     below(&store(memory), path.strip_prefix("/home/store").unwrap_or(path))
 }
 
@@ -134,7 +134,7 @@ impl StartDisk {
         if kind == DiskLayout::Plain {
             memory.make_plain();
         }
-        memory.actor().put("/outside/secret", "not yours");
+        memory.actor().save_file("/outside/secret", "not yours");
         memory.settle();
         let mut change = place.change();
         let mut number = 0;
@@ -150,7 +150,7 @@ impl StartDisk {
             place.run(&change).expect("a run");
             memory.settle();
         }
-        // Undoing may lose content that the change wrote, and purging may lose purged content.
+        // Undoing may drop content that the change wrote, and purging may drop content that was to be purged.
         let mut before = unchanged.clone();
         if verb == VerbToTry::Purge {
             before.retain(|path, bytes| changed.get(path) == Some(bytes));
@@ -159,7 +159,8 @@ impl StartDisk {
         Self { name, verb, memory, change, items: items.to_vec(), before, store: unchanged, changed }
     }
 
-    /// Small changes: each kind of step, done, undone and purged, on one file system, on two, and on a plain one.
+    /// Returns small changes: each kind of step, done, undone and purged, on one file system, on two, and on one
+    /// without exchange and hard links.
     pub(super) fn small() -> Vec<Self> {
         let mut starts = Vec::new();
         for verb in [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge] {
@@ -172,7 +173,7 @@ impl StartDisk {
         starts
     }
 
-    /// Larger changes, with all of these kinds of step.
+    /// Returns larger changes, with the kinds of step of [`Self::small`].
     pub(super) fn large() -> Vec<Self> {
         let verbs = [VerbToTry::Run, VerbToTry::Undo, VerbToTry::Purge];
         let kinds = [DiskLayout::One, DiskLayout::Apart];
@@ -202,7 +203,7 @@ impl StartDisk {
                 _ => None,
             })
             .collect();
-        // The first content at or after a text in sorted order begins with it, if any does.
+        // In sorted order, the first content at or after a text begins with that text if any content does.
         let is_there = |was: &[u8]| contents.range(was..).next().is_some_and(|is| is.starts_with(was));
         for (path, bytes) in &self.before {
             if !is_there(bytes) {
@@ -247,7 +248,7 @@ impl StartDisk {
         for (number, (item, done)) in self.change.iter().zip(&outcome.done).enumerate() {
             let why = match done {
                 ItemResult::Done | ItemResult::Unchanged => {
-                    // Data that was written to at the last moment stays in its place.
+                    // Data that was written right before the check stays in its place.
                     let kept = Path::new("/home/state/trash").join(outcome.run.as_deref().unwrap_or_default());
                     let is_mine = |(path, node): (&PathBuf, &ActorNode)| {
                         let of_item = path.strip_prefix(&kept).is_ok_and(|name| {
@@ -265,7 +266,7 @@ impl StartDisk {
                 }
                 ItemResult::Failed(why) | ItemResult::Skipped(why) | ItemResult::Refused(why) => why,
             };
-            // An item that could not be restored is in the trash, according to its message.
+            // The message of an item that could not be restored says that its data is in the trash.
             if why.contains("could not be undone") {
                 has_stuck = true;
                 continue;
@@ -285,9 +286,9 @@ impl StartDisk {
         }
         if has_stuck {
             let run = outcome.run.as_deref().unwrap_or("which is none");
-            let said = place(&memory.fork()).recover();
-            if !said.iter().any(|line| line.contains(run) && line.matches("tries again").count() < 2) {
-                return Err(format!("run {run} is stuck, and the next verb does not say so once: {said:?}"));
+            let messages = place(&memory.fork()).recover();
+            if !messages.iter().any(|line| line.contains(run) && line.matches("tries again").count() < 2) {
+                return Err(format!("run {run} is stuck, and the next verb does not say so once: {messages:?}"));
             }
         }
         Ok(())
@@ -296,7 +297,8 @@ impl StartDisk {
     /// Checks that items reported as done, or as undone, are.
     fn check_done(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let Some(done) = past.done.filter(|_| !past.has_actor) else { return Ok(()) };
-        let (wanted, mut now) = (if self.verb == VerbToTry::Undo { &self.store } else { &self.changed }, store(memory));
+        let (requested, mut now) =
+            (if self.verb == VerbToTry::Undo { &self.store } else { &self.changed }, store(memory));
         if past.has_lost_power {
             drop_temporary(&mut now);
         }
@@ -309,7 +311,7 @@ impl StartDisk {
                 };
                 for path in [step.path()].into_iter().chain(from) {
                     let path = path.strip_prefix("/home/store").unwrap_or(path);
-                    if below(&now, path) != below(wanted, path) {
+                    if below(&now, path) != below(requested, path) {
                         return Err(format!("{} was reported as done, and is not", path.display()));
                     }
                 }
@@ -332,7 +334,7 @@ impl StartDisk {
     /// it was before the change.
     pub(super) fn check_recovered(&self, memory: &Memory, past: Past) -> Result<(), String> {
         let memory = memory.fork();
-        let said = place(&memory).undo_all();
+        let messages = place(&memory).undo_all();
         self.check_bytes(&memory, past)?;
         let mut now = store(&memory);
         if past.has_lost_power {
@@ -343,7 +345,7 @@ impl StartDisk {
         }
         let differs = now.iter().find(|(path, bytes)| self.store.get(*path) != Some(bytes));
         let missing = self.store.keys().find(|path| !now.contains_key(*path));
-        Err(format!("the store is not as it was: {differs:?}, {missing:?}; what is said: {said:?}"))
+        Err(format!("the store is not as it was: {differs:?}, {missing:?}; what is said: {messages:?}"))
     }
 }
 

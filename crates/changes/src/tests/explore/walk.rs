@@ -34,11 +34,11 @@ pub(super) struct ScheduleCounts {
     pub(super) pairs: AtomicU64,
     /// Deaths and losses of power after a fault.
     pub(super) faulted: AtomicU64,
-    /// Deaths and losses of power in the recovery from any of these.
+    /// Deaths and losses of power in the recovery from these.
     pub(super) recoveries: AtomicU64,
     /// Several random faults and actions, in the verb and in the recovery, drawn by a seed.
     pub(super) drawn: AtomicU64,
-    /// Number of different disks that these left, which were recovered and checked.
+    /// Number of different disks that the schedules left, each recovered and checked once.
     pub(super) states: AtomicU64,
 }
 
@@ -94,48 +94,50 @@ impl<'s> ScheduleWalk<'s> {
 
     /// Tries every single fault, every death and every loss of power; also those after a fault, those in a recovery,
     /// and random ones, up to about `wanted` schedules in total.
-    pub(super) fn explore(&self, wanted: u64) -> FoundNodes<()> {
+    pub(super) fn explore(&self, requested: u64) -> FoundNodes<()> {
         let (root, counts) = (self.root(), &self.counts);
         let whole = self.play(&root, 0, &[], true);
         let mut nodes = self.end(&root, 0, &[], &whole, &counts.singles)?;
-        let is_quick = (1..QUICK.0).contains(&wanted);
+        let is_quick = (1..QUICK.0).contains(&requested);
         let losses = if is_quick { QUICK.1 } else { LOSSES[0] };
         nodes.extend(self.deaths(&root, 0, &[], whole.moments, losses, &counts.crashes)?);
-        let (is_thorough, (_, share)) = (wanted >= THOROUGH.0, THOROUGH);
+        let (is_thorough, (_, share)) = (requested >= THOROUGH.0, THOROUGH);
         let calls = whole.calls.iter().zip(1..).filter(|(changes, at)| **changes || is_thorough || at % share == 0);
         let events = |(changes, at): (&bool, u64)| {
-            ScheduledEvent::at(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
+            ScheduledEvent::all_at_call(*changes, &self.start.items).into_iter().map(move |event| vec![(0, at, event)])
         };
         let mut singles: Vec<Vec<EventTime>> = calls.flat_map(events).collect();
         if is_quick {
             singles = singles.into_iter().step_by(QUICK.2).collect();
         }
         // Each of these disks leads to hundreds of schedules.
-        let most = usize::try_from(wanted / 100).unwrap_or(usize::MAX);
-        nodes.extend(self.each(&singles, None, most, |events| {
+        let most = usize::try_from(requested / 100).unwrap_or(usize::MAX);
+        nodes.extend(self.each_element(&singles, None, most, |events| {
             let played = self.play(&root, 0, events, false);
             self.end(&root, 0, events, &played, &counts.singles)
         })?);
-        let rest = wanted.saturating_sub(counts.schedules());
+        let rest = requested.saturating_sub(counts.schedules());
         let until = counts.schedules() + rest / 4;
         self.pairs(&root, &whole.calls, until)?;
         singles.sort_by_cached_key(|events| Draw(events[0].1).below(u64::MAX));
         let until = counts.schedules().max(until) + rest / 4;
-        nodes.extend(self.each(&singles, Some(until), most, |events| {
+        nodes.extend(self.each_element(&singles, Some(until), most, |events| {
             let played = self.play(&root, 0, events, true);
             self.deaths(&root, 0, events, played.moments, LOSSES[1], &counts.faulted)
         })?);
-        // A call that fails once leaves the most work.
+        // A call that fails once leaves the most work to recover.
         let is_plain = |node: &WalkNode| matches!(node.schedule[..], [(_, _, ScheduledEvent::Fail(0))]);
         nodes.sort_by_key(|node| (!is_plain(node), node.key));
-        self.each(&nodes, Some(until + rest / 4), 0, |node| {
+        self.each_element(&nodes, Some(until + rest / 4), 0, |node| {
             let played = self.play(node, 1, &[], true);
             self.deaths(node, 1, &[], played.moments, LOSSES[2], &counts.recoveries)
         })?;
         // Draw a few random schedules even if the limit is reached.
         let seeds: Vec<u64> = (0..if is_quick { 8 } else { rest.max(64) }).collect();
-        let until = wanted.max(counts.schedules() + 1);
-        self.each(&seeds, Some(until), 0, |seed| self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick))?;
+        let until = requested.max(counts.schedules() + 1);
+        self.each_element(&seeds, Some(until), 0, |seed| {
+            self.draw(&root, whole.calls.len() as u64, Draw(*seed), !is_quick)
+        })?;
         Ok(())
     }
 
@@ -148,7 +150,7 @@ impl<'s> ScheduleWalk<'s> {
         let mut firsts: Vec<EventTime> =
             changing.iter().flat_map(|at| firsts.iter().map(move |event| (0, *at, *event))).collect();
         firsts.sort_by_cached_key(|(_, at, _)| Draw(*at).below(u64::MAX));
-        self.each(&firsts, Some(until), 0, |first| {
+        self.each_element(&firsts, Some(until), 0, |first| {
             let whole = self.play(root, 0, &[*first], true);
             for (at, memory, past) in whole.moments {
                 self.arrive(self.node(root, &[*first, (0, at, ScheduledEvent::Die)], memory, past), count)?;
@@ -212,7 +214,7 @@ impl<'s> ScheduleWalk<'s> {
 
     /// Calls `what` for each element, on every core, until this number of schedules is reached; keeps at most `2 *
     /// most` nodes.
-    fn each<T: Sync>(
+    fn each_element<T: Sync>(
         &self,
         all: &[T],
         until: Option<u64>,
