@@ -21,7 +21,7 @@ pub(crate) struct Manner {
     pub silence: Duration,
     /// Set if the host may ask the user at this terminal.
     pub is_asked: bool,
-    /// The width of the screen that the answer is for; `None` for a pipe.
+    /// The width of the screen that shows the answer; `None` for a pipe.
     pub columns: Option<u16>,
     /// Set if that screen shows colours.
     pub has_colors: bool,

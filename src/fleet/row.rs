@@ -20,7 +20,7 @@ use crate::session::{
 
 /// Evidence source for facts reported by a remote host.
 const SOURCE: &str = "host";
-/// The sources of a time that tables describe in different words.
+/// The evidence sources for which tables have their own words.
 const CLOSED_AT: &str = "closed_at";
 
 /// The fields that a listing needs of a session on another host.
@@ -78,7 +78,7 @@ struct RowProcess<'a> {
 
 impl RowProcess<'_> {
     fn process(&self) -> Process {
-        // A newer rejoin may report other states.
+        // Ignores states of a newer rejoin.
         let state = self.state.as_deref().and_then(|state| state.parse().ok()).unwrap_or_default();
         Process { pid: self.pid, started_at: self.started_at, state }
     }

@@ -7,7 +7,7 @@ use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, parse}
 use crate::agent::jido::signature::{EncodeError, SignatureCheck, SigningKey, check, sign};
 use crate::format::json_text::{self, members};
 
-/// The schema that is written.
+/// The schema version that is written.
 const VERSION: u64 = 1;
 /// JidoCode loads a longer name and then refuses to resume the session.
 const MAX_NAME: usize = 50;

@@ -27,7 +27,7 @@ use macos::native;
 use start_time::Sighting;
 pub(crate) use start_time::{Presence, StartTime};
 
-/// The system's information about processes; the defaults provide none.
+/// The system's information about processes; the default methods provide none.
 trait ProcessTable {
     /// Returns when a process started.
     fn start_time(&self, _pid: u32) -> Option<StartTime> {
@@ -95,7 +95,7 @@ fn native() -> NoProcessTable {
 struct LockTable {
     /// Every lock, with device and inode of its file.
     locks: Vec<((u64, u64), HeldLock)>,
-    /// Set if a lock that is missing here is certainly not held.
+    /// Set if the list is complete, so that a lock that is missing in it is not held.
     is_whole: bool,
 }
 
@@ -117,11 +117,11 @@ struct OpenFile {
 /// A process that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningProcess {
-    /// Its id.
+    /// Process id.
     pub pid: u32,
-    /// Its command line, or its program only if the system shows no more.
+    /// Command line, or only the program if the system shows no more.
     pub words: Vec<String>,
-    /// Its environment, such as `HOME=/home/ana`, and its current directory; `None` for a process of another user.
+    /// Environment, such as `HOME=/home/ana`, and current directory; `None` for a process of another user.
     pub own: Option<(Vec<String>, PathBuf)>,
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
 fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
     let requested = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
-    // This process only reads.
+    // Skips this process, which only reads.
     let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
     let found = others.filter_map(|open| {
         let path = requested.get(&open.identity)?;
@@ -214,7 +214,8 @@ impl OpenFiles {
     }
 
     fn from_table(table: &impl ProcessTable) -> Self {
-        // This process only reads: the picker may show a session at the moment in which it is to be removed.
+        // Skips this process, which only reads: the picker may show a session at the moment in which it is to be
+        // removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
         let identities = |files: Vec<OpenFile>| files.into_iter().filter(is_other).map(|open| open.identity).collect();
         Self(table.open_files(None).map(identities))
@@ -354,11 +355,11 @@ mod tests {
         rustix::process::test_kill_process(pid).is_ok()
     }
 
-    /// A system with only this information.
+    /// A system that provides only this information.
     #[derive(Debug, Default)]
     struct Fake {
         started: BTreeMap<u32, StartTime>,
-        /// Each with whether it is open for writing.
+        /// Each open file, with whether it is open for writing.
         open: Option<Vec<(OpenFile, bool)>>,
     }
 
