@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_joined_across_chunks() {
+    fn reader_joins_lines_across_chunks() {
         let mut lines = answering(&[b"on", b"e\ntwo\n\nthr", b"ee"]);
         let all: Vec<String> = std::iter::from_fn(|| lines.line(4)).collect();
         assert_eq!(all, ["one", "two", ""], "the last one is too long");

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn host_and_format_options_are_not_forwarded() {
+    fn command_omits_host_and_format_options() {
         let typed = ["list", "--host", "a", "--hosts=b,c", "--json", "-r", "--since", "7d", "--", "--host"];
         let typed: Vec<String> = typed.map(str::to_owned).to_vec();
         let with = ["--format=ndjson".to_owned()];

@@ -203,7 +203,7 @@ mod tests {
     use crate::session::process::State;
 
     #[test]
-    fn a_row_cannot_override_the_host_name() {
+    fn row_cannot_override_the_host_name() {
         for line in
             [r#"{"host":"evil","id":"a"}"#, r#"{"\u0068ost":"evil","id":"a"}"#, r#"{"id":"a","h\u006fst":"evil"}"#]
         {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn row_with_out_of_range_number_is_refused() {
+    fn parser_refuses_row_with_out_of_range_number() {
         let line = r#"{"id":"a","more":1e99999}"#;
         assert!(!is_object(line));
         assert!(is_object(r#"{"id":"a","more":1e99}"#));

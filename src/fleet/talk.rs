@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_host_is_explained_in_one_line() {
+    fn error_explains_failed_host_in_one_line() {
         let why = |heard, status, stderr| fault(heard, true, status, stderr).unwrap_or_default();
         let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
         assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");

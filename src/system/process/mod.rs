@@ -333,7 +333,7 @@ mod tests {
     /// Zombies remain in a container without an init process.
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_zombie_has_ended() {
+    fn zombie_counts_as_ended_process() {
         let mut child = std::process::Command::new("true").spawn().expect("a process");
         let (pid, started) = (child.id(), native().start_time(child.id()));
         let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn macos_process_is_identified_by_start_time() {
+    fn start_time_identifies_macos_process() {
         let own = std::process::id();
         let started = StartTime::parse("Sun Nov 22 15:08:03 2026");
         let mac = Fake { started: BTreeMap::from([(own, started.expect("a start"))]), ..Fake::default() };
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_identified_by_device_and_inode() {
+    fn device_and_inode_identify_files() {
         let dir = tempfile::tempdir().expect("a directory");
         let [read, written, other] = ["read", "written", "other"].map(|name| dir.path().join(name));
         let open = [&read, &written].map(|path| {
