@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_compared_by_number() {
+    fn comparison_orders_versions_by_number() {
         let is_at_least = |version: &str, major, minor| {
             let version = version.to_owned();
             Package { registry: PackageRegistry::Npm, name: "x".to_owned(), version }.is_at_least(major, minor)

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incompressible_chunk_fits_in_the_largest_blob() {
+    fn incompressible_chunk_fits_in_the_largest_blob() {
         let mut state = 1_u64;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn executable_files_are_recognized_by_path() {
+    fn path_identifies_executable_files() {
         for (agent, path, expected) in [
             (AgentKind::Claude, "session-env/ID/hook-0.sh", true),
             (AgentKind::Claude, "Session-Env", true),

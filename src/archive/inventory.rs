@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copy_is_retried_if_session_changes() {
+    fn inventory_repeats_copy_if_session_changes() {
         let (state, copies) = (Cell::new(0), Cell::new(0));
         let look = || Ok::<_, InventoryError>(state.get());
         let copied = settled(look, |seen| {

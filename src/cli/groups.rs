@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_registry_has_every_command() {
+    fn registry_has_every_command() {
         let command = Cli::command();
         let visible: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
         assert_eq!(Verb::ALL.iter().map(|verb| verb.name()).collect::<BTreeSet<_>>(), visible);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn help_lists_the_usual_commands_and_names_the_others() {
+    fn help_lists_usual_commands_and_names_others() {
         let help = command().render_help().to_string();
         let usual: Vec<&str> = VerbGroup::ALL
             .iter()
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_long_help_has_an_example_of_its_command() {
+    fn every_long_help_has_example_of_its_command() {
         let mut command = command();
         command.build();
         let mut left: Vec<Command> = command.get_subcommands().cloned().collect();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_help_has_the_global_options_on_one_line() {
+    fn every_help_has_global_options_on_one_line() {
         let mut command = command();
         command.build();
         let mut left = vec![command];

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hyphen_before_a_word_removes_a_tag() {
+    fn hyphen_before_a_word_removes_a_tag() {
         for (line, expected) in [
             ("rejoin tag a -old +new", "rejoin tag a \u{2212}old +new"),
             ("rejoin --home /tag tag a -agent -q", "rejoin --home /tag tag a \u{2212}agent -q"),

@@ -230,7 +230,7 @@ fn page_of_options_is_fresh() {
 }
 
 #[test]
-fn doctor_reports_and_list_marks_deletions_of_the_same_days() {
+fn doctor_and_list_report_deletions_of_same_days() {
     let doctor = Cli::command();
     let doctor = doctor.find_subcommand("doctor").expect("doctor");
     let expiring = doctor.get_arguments().find(|arg| arg.get_id() == "expiring").expect("--expiring");

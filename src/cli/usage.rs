@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn json_option_is_detected_in_invalid_command_line() {
+    fn parser_detects_json_option_in_invalid_command_line() {
         for line in ["list --since nope --json", "list --format json -n x", "list --format=ndjson -n x"] {
             assert!(asks_for_json(&words(line)), "{line}");
         }

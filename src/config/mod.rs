@@ -49,13 +49,13 @@ pub(crate) struct Config {
 pub(crate) struct ListConfig {
     /// The agents; all if empty.
     pub agents: Vec<AgentKind>,
-    /// The earliest activity.
+    /// The earliest time of activity.
     pub since: Option<When>,
     /// Maximum number of sessions; 0 for all.
     pub limit: Option<usize>,
     /// The columns; the usual ones if empty.
     pub fields: Vec<Field>,
-    /// The order.
+    /// The sort order.
     pub sort: Option<SortKey>,
     /// Set to show marks as words in narrow tables, too.
     pub is_wide: bool,

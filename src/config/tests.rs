@@ -70,7 +70,7 @@ fn config_error_names_line_and_nearest_key() {
 }
 
 #[test]
-fn config_of_other_home_is_limited() {
+fn config_of_other_home_has_fewer_keys() {
     let config = parse(&example()).expect("a sound file").of_another_home();
     assert!(config.pager.is_none() && config.archive_dir.is_none());
     assert!(config.hosts.is_empty() && config.stores.is_empty());

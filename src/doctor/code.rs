@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_sorted_and_unique() {
+    fn registry_sorts_codes_and_has_no_duplicate() {
         assert!(Code::ALL.is_sorted());
         let names: std::collections::BTreeSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), Code::ALL.len());
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn severities_of_each_code_are_sorted() {
+    fn each_code_sorts_its_severities() {
         for code in Code::ALL {
             assert!(!code.severities().is_empty() && code.severities().is_sorted(), "{}", code.name());
         }

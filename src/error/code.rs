@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_explained_in_docs_json_md() {
+    fn docs_json_md_explains_every_code() {
         let page = include_str!("../../docs/json.md");
         let missing: Vec<_> =
             RefusalCode::VARIANTS.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();

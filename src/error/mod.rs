@@ -10,27 +10,27 @@ pub(crate) use code::RefusalCode;
 /// The exit status of a run. The numbers are part of the interface (`rejoin help exit-codes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done; an empty list is success.
+    /// Success, also for an empty list.
     Ok,
     /// Failed.
     Failure,
     /// Wrong usage.
     Usage,
-    /// Some items failed, the rest were done.
+    /// Some items failed, the others succeeded.
     Partial,
     /// `doctor` has findings.
     Findings,
-    /// No session matches.
+    /// No session matches the selector.
     NotFound,
-    /// Several sessions, or several copies that evidence cannot rank.
+    /// The selector matches several sessions, or several copies that evidence cannot rank.
     Ambiguous,
     /// Refused: the launch directory is gone, the session is live elsewhere, …
     Refused,
     /// A bug in rejoin ended the run.
     Bug,
-    /// The agent's program cannot be run.
+    /// The agent's program cannot be executed.
     CannotRun,
-    /// The agent's program is not found.
+    /// The agent's program does not exist.
     ProgramNotFound,
     /// The user left a prompt without an answer.
     Interrupted,

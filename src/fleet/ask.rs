@@ -18,7 +18,7 @@ use crate::system::own_program;
 
 /// Maximum concurrent connections.
 const AT_ONCE: usize = 16;
-/// Time after connecting in which a host must begin: a shell starts, and perhaps its home is mounted.
+/// Time limit between the connection and the first output of a host: a shell starts, and perhaps its home is mounted.
 const TO_BEGIN: Duration = Duration::from_secs(20);
 /// The error if the output of a host is not an answer.
 pub(crate) const NO_ANSWER: &str = "its answer is not one of rejoin";
@@ -30,7 +30,7 @@ pub(crate) struct Answering {
     pub host: Host,
     parts: Receiver<HostMessage>,
     until: Until,
-    /// The last piece received, from its first byte that was not returned.
+    /// The bytes that were received and not returned yet.
     rest: Vec<u8>,
     ended: Option<EndOfAnswer>,
 }
@@ -84,7 +84,7 @@ impl Answering {
         Some(bytes).filter(|bytes| !bytes.is_empty()).map(in_utf8)
     }
 
-    /// Notes that the answer is complete: the host has a moment to end.
+    /// Records that the answer is complete: the host has a moment to end.
     pub(crate) fn finish(&self) {
         self.until.end_within(talk::TO_END);
     }
@@ -114,7 +114,7 @@ fn in_utf8(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())
 }
 
-/// Returns the number of bytes before a character or a colour code that is cut off at the end.
+/// Returns the length of the text without a character or a colour code that is cut off at the end.
 fn whole(bytes: &[u8]) -> usize {
     /// The longest colour code.
     const CODE: usize = 5;
@@ -170,12 +170,12 @@ pub(crate) fn ssh(env: &Env) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// Finds the running program itself, for this machine among the hosts.
+/// Finds the running executable, which answers for this machine.
 pub(crate) fn ourselves() -> Result<PathBuf, Refusal> {
     own_program::path().ok_or_else(|| Refusal::new(RefusalCode::Failed, "the path of rejoin is unknown"))
 }
 
-/// Returns the command that asks a host; the flag is set if it sends a greeting before its answer.
+/// Returns the command that asks a host, and whether its answer begins with a greeting.
 fn command_for(
     host: &Host,
     ssh: Option<&Path>,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_joined_across_chunks() {
+    fn reader_joins_lines_across_chunks() {
         let mut lines = answering(&[b"on", b"e\ntwo\n\nthr", b"ee"]);
         let all: Vec<String> = std::iter::from_fn(|| lines.line(4)).collect();
         assert_eq!(all, ["one", "two", ""], "the last one is too long");

@@ -21,7 +21,7 @@ pub(crate) struct Manner {
     pub silence: Duration,
     /// Set if the host may ask the user at this terminal.
     pub is_asked: bool,
-    /// The width of the screen that the answer is for; `None` for a pipe.
+    /// The width of the screen that shows the answer; `None` for a pipe.
     pub columns: Option<u16>,
     /// Set if that screen shows colours.
     pub has_colors: bool,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn host_and_format_options_are_not_forwarded() {
+    fn command_omits_host_and_format_options() {
         let typed = ["list", "--host", "a", "--hosts=b,c", "--json", "-r", "--since", "7d", "--", "--host"];
         let typed: Vec<String> = typed.map(str::to_owned).to_vec();
         let with = ["--format=ndjson".to_owned()];

@@ -7,10 +7,10 @@ use crate::error::{Refusal, RefusalCode};
 
 /// The hosts of all groups together.
 const ALL: &str = "all";
-/// This machine, which needs no ssh.
+/// The name of this machine, which needs no ssh.
 const HERE: &str = ".";
 
-/// A host that is asked.
+/// A host to ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     /// Its name for users.

@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merged_rows_are_sorted_by_key_and_source(
+        fn merge_sorts_rows_by_key_and_source(
             mut lists in proptest::collection::vec(proptest::collection::vec(0_u8..20, 0..20), 0..6)
         ) {
             lists.iter_mut().for_each(|list| list.sort_unstable());

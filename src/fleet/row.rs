@@ -20,7 +20,7 @@ use crate::session::{
 
 /// Evidence source for facts reported by a remote host.
 const SOURCE: &str = "host";
-/// The sources of a time that tables describe in different words.
+/// The evidence sources for which tables have their own words.
 const CLOSED_AT: &str = "closed_at";
 
 /// The fields that a listing needs of a session on another host.
@@ -78,7 +78,7 @@ struct RowProcess<'a> {
 
 impl RowProcess<'_> {
     fn process(&self) -> Process {
-        // A newer rejoin may report other states.
+        // Ignores states of a newer rejoin.
         let state = self.state.as_deref().and_then(|state| state.parse().ok()).unwrap_or_default();
         Process { pid: self.pid, started_at: self.started_at, state }
     }
@@ -203,7 +203,7 @@ mod tests {
     use crate::session::process::State;
 
     #[test]
-    fn a_row_cannot_override_the_host_name() {
+    fn row_cannot_override_the_host_name() {
         for line in
             [r#"{"host":"evil","id":"a"}"#, r#"{"\u0068ost":"evil","id":"a"}"#, r#"{"id":"a","h\u006fst":"evil"}"#]
         {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn row_with_out_of_range_number_is_refused() {
+    fn parser_refuses_row_with_out_of_range_number() {
         let line = r#"{"id":"a","more":1e99999}"#;
         assert!(!is_object(line));
         assert!(is_object(r#"{"id":"a","more":1e99}"#));

@@ -37,9 +37,9 @@ pub(crate) struct HostReport {
     pub host: String,
     /// The exit status of rejoin there; `null` if there is none.
     pub status: Option<u8>,
-    /// The reason why there is no answer, or only a part; `null` if there is.
+    /// The reason for a missing or partial answer; `null` for a whole one.
     pub fault: Option<String>,
-    /// A hint for that, if the host gave one.
+    /// A hint about the reason, if the host gave one.
     #[serde(skip)]
     pub hint: Option<String>,
     /// Its standard error, next to a complete answer.
@@ -118,7 +118,7 @@ impl HostRows {
         Some(line)
     }
 
-    /// Notes a faulty row; nothing more is read from the host.
+    /// Records a faulty row, and stops reading from the host.
     pub(crate) fn give_up(&mut self, why: String) {
         self.fault = Some(why);
     }

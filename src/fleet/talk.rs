@@ -57,13 +57,13 @@ pub(super) enum HostMessage {
 /// Limits on the silence of a host; `None` is unlimited.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// Before its greeting; not used for a host that does not greet.
+    /// Before the greeting; not used for a host that does not greet.
     pub to_begin: Option<Duration>,
-    /// In its answer.
+    /// Within the answer.
     pub silence: Option<Duration>,
 }
 
-/// Runs a command to its end and passes its output on. Ends the command if it does not greet in time, is silent for too
+/// Runs a command to its end and forwards its output. Kills the command if it does not greet in time, is silent for too
 /// long, or the caller stops listening.
 pub(super) fn converse(
     mut command: Command,
@@ -109,7 +109,7 @@ pub(super) fn converse(
 }
 
 /// Waits up to `patience` for a process to exit, then kills it. Returns its status, `None` if a signal ended it, and
-/// true if it was killed here.
+/// whether this function killed it.
 fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
     let until = deadline::after(patience);
     while Instant::now() < until {
@@ -164,7 +164,7 @@ enum Heard {
     All,
     /// A part of the answer, then silence until the timeout.
     Silence,
-    /// All that the caller listened to.
+    /// The answer until the caller stopped listening.
     Enough,
 }
 
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_host_is_explained_in_one_line() {
+    fn error_explains_failed_host_in_one_line() {
         let why = |heard, status, stderr| fault(heard, true, status, stderr).unwrap_or_default();
         let refused = "Warning: known hosts\nssh: connect to host box port 22: Connection refused\n";
         assert_eq!(why(Heard::Nothing, Some(255), refused), "connect to host box port 22: Connection refused");

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn short_option_is_removed_in_every_form() {
+    fn removal_handles_every_form_of_short_option() {
         for (line, expected) in [
             ("list -n 2 x", "list x"),
             ("list -n2 x", "list x"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_name_the_home_and_host_of_the_command_line() {
+    fn commands_name_home_and_host_of_command_line() {
         for (line, expected) in [
             ("delete", "rejoin list"),
             ("delete --homes /a", "rejoin list"),

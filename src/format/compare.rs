@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_compared_as_files_are() {
+    fn comparison_treats_lists_like_files() {
         for (ours, theirs, expected) in [
             ([1, 2].as_slice(), [1, 2].as_slice(), Comparison::Identical),
             (&[1, 2, 3], &[1, 2], Comparison::Longer { common: 2 }),

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn content_may_be_a_string_a_list_null_or_missing() {
+    fn content_may_be_string_list_null_or_missing() {
         assert_eq!(blocks(Some(&*raw(r#""a\nb""#))), [Block::Text("a\nb".into())]);
         assert_eq!(
             blocks(Some(&*raw(r#"[{"type":"text","text":"a"},"b"]"#))),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn title_derived_from_prompt_is_recognized() {
+    fn comparison_recognizes_title_derived_from_prompt() {
         let prompt = "Fix the parser\n\tand its tests, please";
         for title in ["Fix the parser and its tests, please", "Fix the parser", "Fix the parser and …", "Fix [...]", ""]
         {

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn document_is_streamed_until_the_first_error() {
+    fn parser_streams_document_until_first_error() {
         let shape = Shape { list: "messages", members: &["sessionId", "summary"] };
         let text = r#"{"sessionId":"s","x":[1],"messages":[{"id":"a"},7],"summary":"T","kind":3}"#;
         let shown = |text: &str, most: usize| {

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_several_formats_are_parsed() {
+    fn parser_accepts_several_time_formats() {
         let expected: Timestamp = "2026-02-01T10:00:00.123456Z".parse().expect("a time");
         for text in
             ["2026-02-01T10:00:00.123456Z", "2026-02-01T11:00:00.123456+01:00", " 2026-02-01T10:00:00.123456+00:00\n"]

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_surrogate_is_detected() {
+    fn parser_detects_lone_surrogate() {
         for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\ud83d\ude00""#, r#"["\\","\uDBFFx"]"#, r#"\ud83d"#] {
             assert!(has_lone_surrogate(text.as_bytes()), "{text}");
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_with_invalid_unicode_are_decoded_lossily() {
+    fn parser_decodes_invalid_unicode_lossily() {
         for (json, text) in [
             (&br#""plain""#[..], "plain"),
             (br#""a\"\n\u00e9""#, "a\"\n\u{e9}"),

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped_and_parse_to_the_original() {
+    fn escaped_control_characters_parse_to_original() {
         let hostile = "a\u{9b}31m\u{7f}\u{1b}[2J\u{202e}\u{200b}\u{e0041}日本 é 🚀\n";
         let written = to_string(&hostile).expect("JSON");
         assert_eq!(written, r#""a\u009b31m\u007f\u001b[2J\u202e\u200b\udb40\udc41日本 é 🚀\n""#);

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn unprintable_words_are_quoted_for_bash_and_zsh_only() {
+    fn quotes_of_unprintable_words_need_bash_or_zsh() {
         let dir = tempfile::tempdir().expect("a directory");
         for name in UNPRINTABLE {
             assert_eq!(printable_word(OsStr::from_bytes(name)), None);

@@ -92,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn control_character_is_found_at_any_position(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
+        fn search_finds_control_character_at_any_position(before in "[ -~\n\t]{0,150}", mark in "\u{7f}|\u{1b}|\r|\u{202e}|\u{e9}|", after in "[ -~\u{e9}]{0,80}") {
             let is_shown = matches!(mark.as_str(), "" | "\u{e9}");
             prop_assert_eq!(is_only_shown((before + &mark + &after).as_bytes()), is_shown);
         }

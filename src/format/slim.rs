@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_record_stays_as_it_is() {
+    fn deep_record_stays_as_it_is() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let record = format!("{}\"{}\"{}", open.repeat(100_000), "x".repeat(100_000), close.repeat(100_000));
             assert_eq!(Removed::default().slim(&record, &SHAPE), None);

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_lists_are_formatted_for_sentences() {
+    fn sentences_format_counts_and_lists() {
         let counts = [(0, "0 sessions"), (1, "1 session"), (2, "2 sessions")];
         for (number, expected) in counts {
             assert_eq!(count(number, "session"), expected);
@@ -285,19 +285,19 @@ mod tests {
     }
 
     #[test]
-    fn escape_codes_in_a_title_do_not_reach_the_terminal() {
+    fn escape_codes_in_title_do_not_reach_terminal() {
         assert_eq!(one_line("ok\x1b]52;c;evil\x07"), "ok\\u{1b}]52;c;evil\\u{7}");
         assert_eq!(printable("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb\nc");
         assert_eq!(printable("a\u{9b}2J"), "a\\u{9b}2J");
     }
 
     #[test]
-    fn invisible_and_bidi_characters_are_escaped() {
+    fn display_escapes_invisible_and_bidi_characters() {
         assert_eq!(one_line("a\u{202e}b\u{200b}c\u{feff}\u{e0041}"), "a\\u{202e}b\\u{200b}c\\u{feff}\\u{e0041}");
     }
 
     #[test]
-    fn clean_text_is_not_copied() {
+    fn escaping_borrows_clean_text() {
         assert!(matches!(one_line("fix the parser"), Cow::Borrowed("fix the parser")));
         assert!(matches!(printable("a\nb"), Cow::Borrowed(_)));
     }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn path_is_truncated_in_the_middle() {
+    fn display_truncates_path_in_the_middle() {
         for (path, width, expected) in [
             ("/x", 8, "/x"),
             ("/home/ana/work/x", 16, "/home/ana/work/x"),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_formatted_like_jidocode() {
+    fn ages_have_format_of_jidocode() {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         for (then, expected) in [
             ("2026-03-01T12:00:30Z", "just now"),

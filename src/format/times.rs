@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_compressed_file_is_an_error() {
+    fn reader_refuses_truncated_compressed_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl.zst");
         let text = format!("2026-02-03T10:00:00Z {}", "x".repeat(2 * CHUNK));

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn toml_value_is_read_from_its_table() {
+    fn parser_reads_toml_value_from_its_table() {
         let settings = TomlSettings::parse(
             "name = \"x\"\n[other]\nname = \"y\"\nat = 2026-03-01T10:00:00Z\n[ chat ] # here\ntools = [\"a\",\n  \"b\"]\n\
             interactive = false # no\nname = \"z \\\"1\\\"\" # a comment\npath = '~/a\\b'\nblank = \" \"\n[env]\nlast = 'l'\n",

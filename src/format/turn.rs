@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_and_milliseconds_are_distinguished() {
+    fn parser_distinguishes_seconds_and_milliseconds() {
         let expected: Timestamp = "2026-02-01T10:00:00Z".parse().expect("a time");
         assert_eq!(instant(expected.as_second()), Some(expected));
         assert_eq!(instant(expected.as_millisecond()), Some(expected));

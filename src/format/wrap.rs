@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_row_is_indented_to_its_last_column() {
+    fn wrap_indents_row_to_its_last_column() {
         let left = "left  claude 31c5f2e8: the file was changed since";
         assert_eq!(folded(left, 30), ["left  claude 31c5f2e8: the", "      file was changed since"]);
         assert_eq!(folded("a sentence of words", 12), ["a sentence", "of words"]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_column_is_indented_to_its_start() {
+    fn wrap_indents_column_to_its_start() {
         assert_eq!(folded("  ab    one two three", 17), ["  ab    one two", "        three"]);
         assert_eq!(folded("plain words that are long", 17), ["plain words that", "are long"]);
         assert_eq!(

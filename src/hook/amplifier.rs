@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_event_is_refused_with_reason() {
+    fn parser_refuses_invalid_event_with_reason() {
         for (input, expected) in [
             ("", "standard input is empty"),
             ("[]", "standard input is not a JSON object"),

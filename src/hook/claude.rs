@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_sub_agent_are_ignored() {
+    fn parser_ignores_events_of_sub_agent() {
         let event = |extra: Value| {
             let mut event = json!({"hook_event_name": "CwdChanged"});
             event.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_read_from_first_valid_field() {
+    fn directory_comes_from_first_valid_field() {
         let dir = |fields: Value| {
             let mut event = json!({"hook_event_name": "CwdChanged", "session_id": "s1"});
             event.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_event_is_refused_with_reason() {
+    fn parser_refuses_invalid_event_with_reason() {
         let refused = |input: &str| read(input.as_bytes()).expect_err("a refusal").to_string();
         assert_eq!(refused(" \n"), "standard input is empty");
         assert!(refused("hello").starts_with("standard input is not JSON"));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_project_is_found_by_the_directory_of_its_transcript() {
+    fn directory_of_transcript_identifies_project() {
         let event = |cwd: &str, project: &str| {
             let path = format!("/h/.claude/projects/{project}/s1.jsonl");
             let event =

@@ -13,7 +13,7 @@ use crate::system::fsio;
 use crate::system::reach;
 use crate::system::stamp::{self, Stamp};
 
-/// Maximum size of a settings file.
+/// Maximum size of a settings file in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A settings.json and its contents when it was read.

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shell_line_quotes_special_characters() {
+    fn shell_line_quotes_special_characters() {
         let plan = LaunchPlan {
             argv: ["claude", "--resume", "a;b"].map(str::to_owned).to_vec(),
             dir: Some("/x/it's $(touch y)".into()),

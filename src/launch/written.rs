@@ -154,7 +154,7 @@ mod tests {
     const OTHER: (&str, &str, &[u64]) = ("/s/other", "b", &[10, 20]);
 
     #[test]
-    fn a_write_to_the_requested_session_is_not_reported() {
+    fn report_omits_write_to_requested_session() {
         let grown = ("/s/asked", "a", [10, 21].as_slice());
         assert_eq!(verdict(&[ASKED, OTHER], &[grown, ("/s/other", "b", &[99, 99]), ("/s/new", "c", &[1])]), None);
         assert_eq!(verdict(&[ASKED], &[("/s/asked", "a", &[5, 20])]), None, "rewritten");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_session_is_distinguished_from_an_existing_one() {
+    fn report_distinguishes_new_session_from_existing_one() {
         assert_eq!(
             verdict(&[ASKED], &[ASKED, ("/s/n", "n", &[1])]).as_deref(),
             Some(

@@ -7,7 +7,7 @@ use crate::agent::jido::records::{JidoSession, LoadError, MAX_FILE_BYTES, parse}
 use crate::agent::jido::signature::{EncodeError, SignatureCheck, SigningKey, check, sign};
 use crate::format::json_text::{self, members};
 
-/// The schema that is written.
+/// The schema version that is written.
 const VERSION: u64 = 1;
 /// JidoCode loads a longer name and then refuses to resume the session.
 const MAX_NAME: usize = 50;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_version_and_closing_time_are_added() {
+    fn save_adds_missing_version_and_closing_time() {
         assert_eq!(completed(" {}").expect("JSON"), " {\"version\":1,\"closed_at\":\"2026-03-01T12:00:00.500000Z\"}");
         assert_eq!(
             completed("{\"version\":2,\"x\":1.10}").expect("JSON"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unresumable_session_of_jidocode_is_refused() {
+    fn save_refuses_unresumable_jidocode_session() {
         let judged = |key: &str, value: Value| {
             let mut session = session();
             session[key] = value;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_found_as_loose_and_packed_objects() {
+    fn search_finds_loose_and_packed_commits() {
         let dir = tempfile::tempdir().expect("a directory");
         let main = dir.path();
         std::fs::create_dir_all(main.join(".git/objects/pack")).expect("a directory");

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_path_is_disabled_for_equal_file_times() {
+    fn equal_file_times_disable_fast_path() {
         let filter = Filter::default();
         assert!(compare(&in_place(), 5, &filter));
         let copied: Vec<Transcript> = in_place().into_iter().map(|it| Transcript { changed: Some(1), ..it }).collect();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copies_of_a_session_are_read_together() {
+    fn scan_reads_copies_of_session_together() {
         let mut transcripts = in_place();
         let copies: Vec<Transcript> = transcripts[..10]
             .iter()

@@ -308,7 +308,7 @@ mod tests {
     use crate::system::watch::tests::WatchSum;
 
     #[test]
-    fn the_watcher_counts_each_copy_once() {
+    fn watcher_counts_each_copy_once() {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn escaped_letter_or_digit_is_detected() {
+    fn probe_detects_escaped_letter_or_digit() {
         for (bytes, expected) in [
             (&br"a\u0041"[..], true),
             (br"a\u007a", true),

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_normalized_per_agent() {
+    fn ranking_normalizes_length_per_agent() {
         let tally =
             |agent, count, bytes| WordTally { counts: vec![count], bytes, agent: Some(agent), ..WordTally::default() };
         let tallies = [

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_session_starts_in_its_new_directory() {
+    fn moved_session_starts_in_its_new_directory() {
         let mut relocated = Relocated::default();
         relocated.add_session(AgentKind::Claude, "a", Path::new("/one"), Path::new("/two"));
         relocated.add_session(AgentKind::Claude, "a", Path::new("/two"), Path::new("/three"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_paths_are_found_through_several_moves() {
+    fn search_follows_earlier_paths_through_several_moves() {
         let mut relocated = Relocated::default();
         relocated.add_dir(Path::new("/one"), Path::new("/two"), move_time());
         relocated.add_dir(Path::new("/two"), Path::new("/v/three"), move_time());

@@ -252,7 +252,7 @@ mod tests {
     use crate::scan::pattern::CaseRule;
 
     #[test]
-    fn an_excerpt_marks_omitted_text_with_an_ellipsis() {
+    fn excerpt_marks_omitted_text_with_an_ellipsis() {
         let text = format!("{}needle{}", "ü".repeat(600), "ö".repeat(AROUND));
         let place = Needle::new("needle", false).find_in(&text).expect("a place");
         let [before, found, after] = excerpt(&text, place);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn context_lines_are_complete_and_limited() {
+    fn context_has_limited_number_of_complete_lines() {
         let text = "one\ntwo\nthree needle\nfour\nfive";
         let place = Needle::new("needle", false).find_in(text).expect("a place");
         let lines = |count| lines_around(text, place.clone(), count).concat();
@@ -356,7 +356,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn needle_is_found_in_any_context(before in ".*", needle in ".+", after in ".*") {
+        fn search_finds_needle_in_any_context(before in ".*", needle in ".+", after in ".*") {
             let text = format!("{before}{needle}{after}");
             let exact = Needle::new(&needle, true).find_in(&text);
             prop_assert_eq!(exact.clone(), text.find(&needle).map(|at| at..at + needle.len()));

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_has_the_messages_before_its_fork() {
+    fn branch_has_the_messages_before_its_fork() {
         let branches = divided("a b<a c<b d<c e<b f<a", 5);
         assert_eq!(branches.count(), 3);
         let on = |number| (0..6).filter(|line| branches.has(*line, BranchFilter::Number(number))).collect::<Vec<_>>();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewound_end_is_branch_2() {
+    fn rewound_end_is_branch_2() {
         let branches = Branches::without_end(2, 4);
         let on =
             |branches: &Branches, requested| (0..4).filter(|line| branches.has(*line, requested)).collect::<Vec<_>>();
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_parent_cuts_off_the_messages_before() {
+    fn missing_parent_cuts_off_the_messages_before() {
         let text = "a b<a c<x d<c e<y f<e";
         assert_eq!(numbers(text, 5), [3, 3, 2, 2, 1, 1]);
         let branches = divided(text, 5);
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rewound_branch_is_not_cut_off_by_a_missing_parent() {
+    fn missing_parent_does_not_cut_off_rewound_branch() {
         // A rewind from c to b, then a break after d.
         let branches = divided("a b<a c<b d<b e<x f<c", 4);
         assert_eq!((0..6).map(|line| branches.number_of_line(line)).collect::<Vec<_>>(), [2, 2, 3, 2, 1, 3]);

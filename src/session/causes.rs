@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_record_hides_every_cause() {
+    fn unknown_record_hides_every_cause() {
         assert_eq!(found(vec![Part::Cause(Cause::LargeImage), Part::Unknown]), []);
         assert_eq!(
             found(vec![call("a"), Part::Cause(Cause::LargeImage), Part::Cause(Cause::LargeImage)]),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_records_between_the_last_reply_and_the_error_count() {
+    fn only_records_between_last_reply_and_error_count() {
         let mut suspects = Suspects::default();
         suspects.add_part(Part::Cause(Cause::LoneSurrogate), 1);
         suspects.add_part(Part::Unknown, 1);

@@ -209,14 +209,14 @@ mod tests {
     const DIVERGED: Comparison = Comparison::Diverged { record: 3 };
 
     #[test]
-    fn a_correctly_filed_copy_beats_a_newer_misfiled_one() {
+    fn correctly_filed_copy_beats_newer_misfiled_one() {
         let (path, why) = chosen(vec![copy("/1", true, 1, 4), copy("/2", false, 9, 8)], DIVERGED);
         assert_eq!(path.as_deref(), Some("/1"));
         assert_eq!(why, "it is the only copy that is filed under its launch directory");
     }
 
     #[test]
-    fn a_longer_copy_beats_its_beginning() {
+    fn longer_copy_beats_its_beginning() {
         let (path, why) =
             chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], Comparison::Shorter { common: 4 });
         assert_eq!(path.as_deref(), Some("/2"));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diverged_copy_wins_if_it_is_newer_and_not_smaller() {
+    fn newer_diverged_copy_of_equal_size_wins() {
         let (path, _) = chosen(vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)], DIVERGED);
         assert_eq!(path.as_deref(), Some("/2"));
         let (path, why) = chosen(vec![copy("/1", true, 1, 8), copy("/2", true, 9, 2)], DIVERGED);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archived_copy_does_not_win_even_if_it_is_longer() {
+    fn longer_archived_copy_does_not_win() {
         let mut archived = copy("/1", true, 9, 8);
         archived.kind = SessionKind::Archived;
         let (path, why) = chosen(vec![archived, copy("/2", true, 1, 4)], Comparison::Longer { common: 4 });
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_store_wins_between_identical_copies() {
+    fn default_store_wins_between_identical_copies() {
         let mut backup = copy("/home/.claude-backup/x", true, 1, 4);
         let mut store = (*backup.place.store).clone();
         store.is_default = false;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_are_reported_relative_to_each_copy() {
+    fn report_compares_relative_to_each_copy() {
         let mut copies = vec![copy("/1", true, 1, 4), copy("/2", true, 9, 8)];
         let choice = choose(&mut copies, |_, _| Some(Comparison::Shorter { common: 4 }));
         assert_eq!(copies[0].place.path.to_str(), Some("/2"));

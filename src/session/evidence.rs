@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_valid_evidence_wins() {
+    fn strongest_valid_evidence_wins() {
         assert_eq!(
             decided(vec![evidence("/x", "metadata", true), evidence("/y", "events", true)]),
             (Some("/x".into()), true)
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn own_record_is_used_without_valid_evidence() {
+    fn own_record_wins_without_valid_evidence() {
         assert_eq!(decided(vec![evidence("/x", "metadata", false)]), (None, false));
         assert_eq!(decided(vec![evidence("/x", "session-info", false)]), (Some("/x".into()), false));
     }

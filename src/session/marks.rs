@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_session_is_marked_once() {
+    fn empty_session_has_one_mark() {
         let mut both = session(vec![copy("a"), copy("a")]);
         both.copies[0].kind = SessionKind::Empty;
         both.copies[0].health.insert(Health::EmptySession);

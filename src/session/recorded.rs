@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_absolute_directories_are_recorded() {
+    fn record_accepts_only_absolute_directories() {
         for absolute in ["/w", r"C:\w", "c:/w", r"\\server\share", r"\\?\C:\w", r"\\?\UNC\server\share", r"C:\"] {
             assert!(dir(absolute).is_some(), "{absolute}");
             assert_eq!(is_foreign(Path::new(absolute)), absolute != "/w", "{absolute}");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_paths_compare_without_case_and_with_either_slash() {
+    fn comparison_of_windows_paths_ignores_case_and_slash() {
         let is_in = |path: &str, dir: &str| starts_with(Path::new(path), Path::new(dir));
         for (path, dir) in [
             (r"c:\Users\Ana\shop", r"C:\users\ana"),

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_one_word_in_lower_case() {
+    fn tag_is_one_word_in_lower_case() {
         for (text, expected) in [("Relay", "+relay"), ("client/Über_2.0", "+client/über_2.0"), ("7", "+7")] {
             assert_eq!(text.parse::<Tag>().map(|tag| tag.to_string()), Ok(expected.to_owned()));
         }

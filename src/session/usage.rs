@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_impossible_cost_is_ignored() {
+    fn sum_ignores_impossible_cost() {
         for dollars in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e9, 1e300, 1e-300, 4e-10] {
             assert_eq!(Cost::from_dollars(dollars), None, "{dollars}");
         }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn cost_is_formatted_in_dollars_and_cents() {
+    fn cost_has_dollars_and_cents() {
         let shown = |dollars| Cost::from_dollars(dollars).expect("a cost").to_string();
         assert_eq!(
             [1e-6, 0.0099, 0.01, 0.014_9, 0.015, 12.34, 999.999].map(shown),

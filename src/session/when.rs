@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn ambiguous_unit_m_is_refused() {
+    fn parser_refuses_ambiguous_unit_m() {
         for text in ["3m", "3M", "3 m", "3m ago"] {
             let why = text.parse::<When>().expect_err("two meanings");
             assert_eq!(why, "m may mean minutes or months; use 3min or 3mo", "{text}");
@@ -292,13 +292,13 @@ mod tests {
         }
 
         #[test]
-        fn a_day_of_an_age_has_24_hours(days in 0_i64..800, now in any_now(), zone in any_zone()) {
+        fn day_of_an_age_has_24_hours(days in 0_i64..800, now in any_now(), zone in any_zone()) {
             let at = When::from_str(&format!("{days} days ago")).expect("an age").before(now, &zone);
             prop_assert_eq!(now.as_second() - at.as_second(), days * 86_400);
         }
 
         #[test]
-        fn an_age_in_hours_is_exact(hours in 0_i64..9000, now in any_now(), zone in any_zone()) {
+        fn age_in_hours_is_exact(hours in 0_i64..9000, now in any_now(), zone in any_zone()) {
             let at = When::from_str(&format!("{hours}h")).expect("an age").before(now, &zone);
             prop_assert_eq!(now.as_second() - at.as_second(), hours * 3600);
         }

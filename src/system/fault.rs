@@ -5,15 +5,15 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Counts the points that a run passes, and fails or kills the process at the requested ones.
+/// Counts the system calls of a run that change something, and fails or kills the process at the requested ones.
 ///
 /// Only development builds read `REJOIN_FAULT`, a comma-separated list: `kill:N`, `interrupt:N` for a SIGINT while the
-/// run waits, `NUMBER:N` for an error with this system error number at point N only, or `NUMBER:N+` for one at N and
-/// every later point.
+/// run waits, `NUMBER:N` for an error with this system error number at call N only, or `NUMBER:N+` for one at N and
+/// every later call.
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     wishes: Vec<RequestedFault>,
-    /// Number of points that the run has passed.
+    /// Number of such calls so far.
     passed: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ impl FaultInjector {
         Self { wishes, passed: AtomicU64::new(0) }
     }
 
-    /// Called before each system call that changes something.
+    /// Counts the next call and returns its injected error, if any. Precedes each system call that changes something.
     pub(crate) fn point(&self) -> io::Result<()> {
         if self.wishes.is_empty() {
             return Ok(());

@@ -35,14 +35,13 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), PathError> {
 
 /// Opens the file at a path, but not a link.
 fn open_itself(path: &Path) -> io::Result<File> {
-    // Checked for the directory, which needs one query for all files in it.
+    // The directory is checked, because one query then covers all files in it.
     reach::refuse_silent(path.parent().unwrap_or(path))?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(rustix::fs::open(path, flags, Mode::empty()).map(File::from)?)
 }
 
-/// Returns the time of a file's last change: nothing in it can be newer. Its change time counts too, which no program
-/// can set back.
+/// Returns the later of a file's modification time and its change time, which no program can set back.
 pub(crate) fn last_change(metadata: &Metadata) -> Option<Timestamp> {
     let changed = (metadata.ctime(), metadata.ctime_nsec());
     let (seconds, nanoseconds) = changed.max((metadata.mtime(), metadata.mtime_nsec()));

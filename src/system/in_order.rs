@@ -11,7 +11,7 @@ struct QueueProgress {
     next: usize,
     /// Number of results delivered.
     taken: usize,
-    /// Set if no more items are to be started.
+    /// Set if no further items may start.
     is_over: bool,
 }
 

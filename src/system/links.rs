@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link_to_path_of_same_user_is_followed() {
+    fn access_follows_link_to_path_of_same_user() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a directory");
         fs::create_dir_all(root.join("store/project")).expect("a directory");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangling_or_circular_link_is_not_followed() {
+    fn access_refuses_dangling_or_circular_link() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a directory");
         fs::create_dir_all(root.join("a")).expect("a directory");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn link_to_other_users_file_is_not_followed() {
+    fn access_refuses_link_to_other_users_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let (file, link) = (dir.path().join("a"), dir.path().join("b"));
         fs::write(&file, "x").expect("a file");

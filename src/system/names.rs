@@ -28,7 +28,7 @@ pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
     reach::canonicalize(dir).ok().filter(|resolved| resolved != dir)
 }
 
-/// Returns whether a test holds for a directory as named or as it is on disk; the latter only for an existing
+/// Returns whether a condition is true for a directory as named or as it is on disk; the latter only for an existing
 /// directory.
 pub(crate) fn is_either(dir: &Path, is: impl Fn(&Path) -> bool) -> bool {
     is(dir) || on_disk(dir).is_some_and(|dir| is(&dir))

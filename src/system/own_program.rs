@@ -1,4 +1,4 @@
-//! The path of rejoin's executable, for the processes of it that a run starts.
+//! The path of rejoin's executable, from which a run starts further processes of rejoin.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -18,12 +18,12 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::system::fsio;
 
-/// The signals that end a program by default.
+/// The signals that end a program unless it handles them.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 /// The signals that report a new terminal size and the end of a child.
 const TELLING: [i32; 2] = [SIGWINCH, SIGCHLD];
 
-/// Set while no signals are caught. A handler cannot be removed, so it checks this.
+/// Set while no signals are caught. A handler cannot be removed, so it checks this flag.
 static UNCAUGHT: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 static DEFAULTS: OnceLock<()> = OnceLock::new();
 

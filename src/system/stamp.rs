@@ -8,12 +8,12 @@ pub(crate) use changes::stamp::{Stamp, modified};
 use crate::error::PathError;
 use crate::system::disk::SYSTEM;
 
-/// Takes the stamp of a file, or of a directory with everything in it.
+/// Reads the stamp of a file, or of a directory with everything in it.
 pub(crate) fn take_stamp(path: &Path) -> Result<Stamp, PathError> {
     changes::stamp::take_stamp(&SYSTEM, path)
 }
 
-/// Takes a stamp in a directory with this device and inode; calls `see` with every file.
+/// Reads the stamp of a path whose directory has this device and inode; calls `see` with every file.
 pub(crate) fn take_in(
     path: &Path,
     parent: (u64, u64),
@@ -22,7 +22,7 @@ pub(crate) fn take_in(
     changes::stamp::take_in(&SYSTEM, path, parent, see)
 }
 
-/// Takes a stamp; `None` if the path does not exist.
+/// Reads the stamp of a path; `None` if it does not exist.
 pub(crate) fn take_if_present(path: &Path) -> Result<Option<Stamp>, PathError> {
     changes::stamp::take_if_present(&SYSTEM, path)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// An observer of progress. Worker threads call it for each item they finish, so it must return quickly.
 pub(crate) trait ProgressObserver: Debug + Send + Sync {
-    /// A new phase begins, with no items done.
+    /// Begins a new phase, with no items done.
     fn turn_to(&self, what: &'static str);
 
     /// Adds items to the total.

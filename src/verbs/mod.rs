@@ -40,7 +40,7 @@ pub(crate) enum VerbRank {
     Last,
 }
 
-/// A word of another program, and the arguments of rejoin that do the same.
+/// A word of another program, and the equivalent arguments of rejoin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InPlaceOf {
     pub word: &'static str,
@@ -122,7 +122,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Returns the words that lead to the command.
+            /// Returns the words of other programs that mean this command.
             pub(crate) fn in_place_of(self) -> &'static [InPlaceOf] {
                 match self {
                     $(Self::$name => &[$($(InPlaceOf { word: $word, instead: $instead }),*)?],)*

@@ -21,7 +21,7 @@ fn names() -> Vec<&'static str> {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what they did not look at")]
-fn a_missing_agent_costs_at_most_three_system_calls() {
+fn missing_agent_costs_at_most_three_system_calls() {
     let probe = std::process::Command::new("strace").args(["-qq", "-e", "trace=%file", "true"]).output();
     if !probe.is_ok_and(|answer| answer.status.success()) {
         println!("skipped: there is no strace that works here");

@@ -51,7 +51,7 @@ fn words(panic: &(dyn Any + Send)) -> &str {
 }
 
 #[test]
-fn a_broken_rule_names_the_agent_the_rule_and_the_page() {
+fn error_names_agent_rule_and_page() {
     let broken = catch_unwind(|| {
         hold_for_these(&["otter", "pi"], "its session is listed", GUIDE, |agent| {
             assert!(agent == "pi", "the list is empty");

@@ -17,7 +17,7 @@ use crate::world::World;
 const BY_MISSION: [&str; 1] = ["commands/backfill.rs"];
 
 #[test]
-fn every_agent_is_named_only_in_its_folder() {
+fn only_folder_of_agent_names_it() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut faults = Vec::new();
     for entry in walkdir::WalkDir::new(&src).sort_by_file_name() {
@@ -49,7 +49,7 @@ fn title(agent: &str) -> String {
 }
 
 #[test]
-fn the_readme_names_every_agent() {
+fn readme_names_every_agent() {
     let mut titles: Vec<String> = names().iter().map(|agent| title(agent)).collect();
     titles.sort();
     let page = include_str!("../../README.md");
@@ -83,7 +83,7 @@ fn page_names_the_files_of_every_agent() {
 }
 
 #[test]
-fn page_has_the_record_types_of_each_measured_version() {
+fn page_has_record_types_of_each_measured_version() {
     let shapes: BTreeMap<String, serde_json::Value> =
         serde_json::from_str(include_str!("../../e2e/shapes.json")).expect("JSON");
     let mut text = String::from("| agent | version | records |\n| --- | --- | --- |\n");
@@ -120,7 +120,7 @@ pub(crate) const NEEDS_SQLITE: [&str; 7] = ["antigravity", "crush", "devin", "go
 pub(crate) const ONLY_READ: [&str; 7] = ["amp", "antigravity", "cursor", "devin", "kiro", "prime", "roo"];
 
 #[test]
-fn every_agents_session_is_listed_shown_found_and_resumed() {
+fn every_agent_supports_list_show_search_and_resume() {
     agent_rules::hold("its session is listed, shown, found and resumed", agent_rules::GUIDE, |agent| {
         if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(&agent) {
             return;
@@ -315,7 +315,7 @@ fn recent_torn_record_means_session_may_run() {
 }
 
 #[test]
-fn every_agent_of_the_sample_home_is_listed() {
+fn list_shows_every_agent_of_sample_home() {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     let world = World::new();
     let listed = world.rejoin(["--home", home.to_str().expect("a path"), "list", "--all", "--json"]).code(0).stdout();

@@ -55,7 +55,7 @@ fn history_file_is_one_session() {
 }
 
 #[test]
-fn list_finds_histories_in_known_current_and_given_directories() {
+fn list_finds_histories_in_known_and_given_directories() {
     let world = World::new();
     let dirs: Vec<PathBuf> =
         ["worked", "here", "asked", "nowhere"].map(|name| world.dir(&format!("home/{name}"))).into();
@@ -132,7 +132,7 @@ fn resume_of_foreign_history_needs_trust() {
 }
 
 #[test]
-fn a_history_missing_from_the_git_index_is_trusted() {
+fn reader_trusts_history_missing_from_git_index() {
     let world = World::new();
     let (app, tree) = (world.dir("home/app"), world.dir("home/tree"));
     let index = b"DIRC\0\0\0\x02\0\0\0\x01....README.md\0";
@@ -146,7 +146,7 @@ fn a_history_missing_from_the_git_index_is_trusted() {
 }
 
 #[test]
-fn delete_and_undo_work_but_cleanup_keeps_a_history() {
+fn delete_and_undo_work_but_cleanup_keeps_history() {
     let world = World::new();
     let app = world.dir("home/app");
     let path = Aider::history().turn("look", "ok").write_in(&app);
@@ -174,7 +174,7 @@ fn delete_and_undo_work_but_cleanup_keeps_a_history() {
 }
 
 #[test]
-fn a_damaged_history_hides_no_other() {
+fn damaged_history_hides_no_other() {
     let world = World::new();
     let here = world.dir("home/here");
     let above = here.parent().expect("a parent").to_owned();

@@ -15,7 +15,7 @@ fn thread(n: u32) -> String {
 }
 
 #[test]
-fn thread_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_thread() {
     let world = World::new();
     let app = world.dir("my app");
     let uri = format!("file://{}", app.to_str().expect("a path in UTF-8").replace(' ', "%20"));
@@ -46,7 +46,7 @@ fn thread_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn odd_threads_are_listed_with_their_oddity() {
+fn odd_threads_have_health_codes() {
     let world = World::new();
     world.add(Amp::thread(&id(1)).field("env", json!({"initial": {"cwd": "/nowhere/app"}})).turn("a", "b"));
     world.add(Amp::thread(&id(2)).field("env", json!({"initial": {"trees": []}})).turn("a", "b"));

@@ -9,7 +9,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn conversation_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_conversation() {
     let world = World::new();
     let app = world.dir("app");
     let call = field(7, [field(1, "c"), field(2, "view_file"), field(3, "{\"path\":\"a\"}")].concat());
@@ -35,7 +35,7 @@ fn conversation_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn odd_conversations_are_listed_with_their_oddity() {
+fn odd_conversations_have_health_codes() {
     let world = World::new();
     let root = world.home().join(".gemini/antigravity-cli");
     world.add(Antigravity::conversation(id(1)).in_dir("/nowhere/app").turn("a", "b"));
@@ -63,7 +63,7 @@ fn odd_conversations_are_listed_with_their_oddity() {
 }
 
 #[test]
-fn damaged_database_is_reported_and_hides_no_other() {
+fn damaged_database_hides_no_other_conversation() {
     let world = World::new();
     world.add(Antigravity::conversation(id(1)).turn("a", "b"));
     put(&world.home().join(".gemini/antigravity-cli/conversations").join(format!("{}.db", id(2))), [7; 4096]);

@@ -142,7 +142,7 @@ fn restore_brings_an_amplifier_session_with_its_directory() {
 }
 
 #[test]
-fn restore_brings_a_claude_session_with_its_files_elsewhere() {
+fn restore_brings_claude_session_with_its_files_elsewhere() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "count", "3");
     world.add(session.side_file("tool-results/a.txt", "a result"));
@@ -171,7 +171,7 @@ fn restore_brings_plain_and_compressed_codex_sessions() {
 }
 
 #[test]
-fn restore_brings_a_gemini_session_with_its_project_marker() {
+fn restore_brings_gemini_session_with_its_project_marker() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).in_dir(APP).unregistered().turn("look", "ok"));
     let project = path.ancestors().nth(2).expect("a project");
@@ -248,7 +248,7 @@ fn restore_brings_sessions_of_other_file_agents() {
 }
 
 #[test]
-fn restore_brings_a_gptme_session_with_its_workspace_link() {
+fn restore_brings_gptme_session_with_its_workspace_link() {
     let world = World::new();
     let dir = world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(APP).turn("look", "ok"));
     put(&dir.join("branches/one.jsonl"), "{}\n");
@@ -256,7 +256,7 @@ fn restore_brings_a_gptme_session_with_its_workspace_link() {
 }
 
 #[test]
-fn restore_brings_an_openhands_session_with_its_sub_agents() {
+fn restore_brings_openhands_session_with_its_sub_agents() {
     let world = World::new();
     let parent = openhands_id(1);
     let dir = world.add(OpenHands::session(&parent).in_dir(APP).turn("look", "ok"));
@@ -353,7 +353,7 @@ fn archive_stores_only_new_data() {
 }
 
 #[test]
-fn an_archive_plan_predicts_the_state_of_every_session() {
+fn archive_plan_predicts_state_of_every_session() {
     let world = World::new();
     let in_databases = names().iter().filter(|agent| ordinary::write(agent, &world) && NEEDS_SQLITE.contains(agent));
     assert!(in_databases.count() > 2 || !cfg!(feature = "sqlite"));
@@ -439,7 +439,7 @@ fn verify_reports_every_flipped_bit() {
 }
 
 #[test]
-fn verify_counts_only_files_that_the_next_run_removes() {
+fn verify_counts_only_files_that_next_run_removes() {
     let world = world();
     world.rejoin(["archive", "--every"]).code(0);
     let extra = own_dir(&world).join("blobs/ab").join(format!("{}.zst", "ab".repeat(32)));
@@ -720,7 +720,7 @@ fn hint_names_the_searched_archive() {
 }
 
 #[test]
-fn restore_maps_another_home_to_this_one_or_to_a_named_store() {
+fn restore_maps_other_home_to_this_or_named_store() {
     let world = World::new();
     let session = Claude::session(id(1)).in_dir(APP).turn("add a test", "Added.");
     let other = world.dir("container");
@@ -840,7 +840,7 @@ fn next_run_completes_a_killed_archive() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_during_archive_loses_nothing() {
+fn failing_system_call_during_archive_loses_nothing() {
     // No space left, input or output error.
     for error in [28, 5] {
         let mut points = 0;
@@ -921,20 +921,20 @@ fn a_killed_restore_is_undone_or_completed(state: Option<&Path>, at_least: usize
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_restore_is_undone_or_completed() {
+fn undo_reverts_or_completes_killed_restore() {
     a_killed_restore_is_undone_or_completed(None, 20);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_restore_across_file_systems_is_recovered() {
+fn undo_recovers_killed_restore_across_file_systems() {
     let Some(elsewhere) = other_file_system() else { return };
     a_killed_restore_is_undone_or_completed(Some(elsewhere.path()), 30);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_during_restore_leaves_no_half_session() {
+fn failed_restore_leaves_no_half_session() {
     for error in [28, 13] {
         let mut points = 0;
         loop {
@@ -1030,7 +1030,7 @@ claude	00000001-aaaa-4aaa-8aaa-000000000001	Tests	/usr/bin	2026-02-01T10:02:00Z	
 }
 
 #[test]
-fn sessions_of_real_clients_are_restored_byte_for_byte() {
+fn restore_recreates_real_sessions_byte_for_byte() {
     // Sessions in databases are not restored as files; `kept` tests them.
     for (agent, folder) in corpora().into_iter().filter(|(agent, _)| !NEEDS_SQLITE.contains(agent)) {
         let world = World::new();

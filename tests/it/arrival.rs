@@ -132,7 +132,7 @@ fn sync_keeps_own_files_that_arrive_again() {
 }
 
 #[test]
-fn archive_stores_missing_blobs_of_an_unchanged_session_again() {
+fn archive_stores_missing_blobs_of_unchanged_session_again() {
     for words in [&["sync"][..], &["archive", "--every"]] {
         let machines = Copied::new();
         machines.run("ana", MARCH, words).code(0);

@@ -152,7 +152,7 @@ fn backfill_records_creation_time_of_session() {
 }
 
 #[test]
-fn backfill_without_evidence_is_refused() {
+fn backfill_refuses_session_without_evidence() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).metadata("working_dir", json!("/elsewhere")).turn("x", "y"));
     let answer = world.rejoin(["backfill", &id(1)]).code(3);
@@ -171,7 +171,7 @@ fn backfill_without_evidence_is_refused() {
 }
 
 #[test]
-fn in_option_is_resolved_through_links() {
+fn backfill_resolves_in_option_through_links() {
     let world = World::new();
     let real = world.dir("real/app");
     crate::fixtures::link(&world.root().join("real"), &world.root().join("link"));

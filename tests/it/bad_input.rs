@@ -179,7 +179,7 @@ fn commands_survive_every_kind_of_damage() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
-fn a_huge_transcript_is_shown_and_streamed_in_little_memory() {
+fn show_streams_huge_transcript_in_little_memory() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/big").turn("the first prompt", "x"));
     let records = std::fs::read_to_string(&path).expect("a transcript");
@@ -198,7 +198,7 @@ fn a_huge_transcript_is_shown_and_streamed_in_little_memory() {
 }
 
 #[test]
-fn hostile_text_is_escaped_in_all_output() {
+fn all_output_escapes_hostile_text() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/h\u{1b}[31m").title(HOSTILE).turn(HOSTILE, HOSTILE));
     let app = world.dir("app");
@@ -248,7 +248,7 @@ fn file_instead_of_store_affects_no_other_agent() {
 }
 
 #[test]
-fn records_of_unexpected_types_are_skipped() {
+fn reader_skips_records_of_unexpected_types() {
     let world = World::new();
     let odd = [
         json!({"cwd": 7, "timestamp": {}, "gitBranch": [], "uuid": null, "isSidechain": "yes", "message": "text"}),
@@ -298,7 +298,7 @@ fn extreme_clocks_break_no_command() {
 }
 
 #[test]
-fn move_to_an_overlong_name_is_refused_without_traces() {
+fn move_refuses_overlong_name_without_traces() {
     let world = World::new();
     let from = world.dir("app");
     world.add(Amplifier::session(id(1)).in_dir(&from).session_info(&from).turn("a", "b"));

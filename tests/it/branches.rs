@@ -93,7 +93,7 @@ fn last_prompt_record_selects_the_active_branch() {
 }
 
 #[test]
-fn a_session_with_messages_on_another_branch_is_not_empty() {
+fn messages_on_other_branch_make_session_not_empty() {
     let world = World::new();
     let begun = Claude::session(id(1)).in_dir("/usr").chained().message("system", &json!({}), &json!({}));
     world.add(begun.turn("taken back", "Answer.").last_prompt(1));
@@ -105,7 +105,7 @@ fn a_session_with_messages_on_another_branch_is_not_empty() {
 }
 
 #[test]
-fn delete_of_a_copy_quotes_the_messages_of_another_branch() {
+fn delete_of_copy_quotes_messages_of_another_branch() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").filed_under("-usr-a"));
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("one", "1").turn("only here", "2");
@@ -196,7 +196,7 @@ fn parallel_tool_calls_are_one_branch() {
 }
 
 #[test]
-fn a_compaction_continues_the_conversation() {
+fn compaction_continues_the_conversation() {
     let world = World::new();
     let boundary = json!({"subtype": "compact_boundary", "uuid": "b", "parentUuid": null, "logicalParentUuid": format!("{}-1", id(1))});
     let session = Claude::session(id(1)).in_dir("/usr").chained().turn("before", "Done.").record("system", &boundary);

@@ -160,7 +160,7 @@ fn every_agent_declares_whether_records_have_parents() {
 }
 
 #[test]
-fn doctor_reports_and_joins_a_broken_chain_of_every_agent() {
+fn doctor_joins_broken_chain_of_every_agent() {
     use Parent::{Before, Missing, Root};
     let parents = [Root, Before(1), Missing, Before(1), Before(2), Missing, Before(1)];
     for (agent, _) in TREES.iter().copied() {
@@ -199,7 +199,7 @@ fn is_headed(agent: &str) -> bool {
 }
 
 #[test]
-fn a_record_longer_than_8_mib_can_be_the_parent() {
+fn record_longer_than_8_mib_can_be_parent() {
     use Parent::{Before, Missing, Root};
     let world = World::new();
     let path = write(&world, "claude", &[Root, Before(1), Missing, Before(1)]);

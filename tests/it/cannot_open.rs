@@ -142,7 +142,7 @@ fn cannot_be_opened(session: &Session) -> bool {
 }
 
 #[test]
-fn every_agent_is_checked_for_unopenable_sessions() {
+fn table_covers_unopenable_sessions_of_every_agent() {
     let known: BTreeSet<&str> = DAMAGES.iter().map(|(name, ..)| *name).chain(NONE_KNOWN.iter().copied()).collect();
     agent_rules::hold("it is known what keeps it from opening a session", "tests/it/cannot_open.rs", |agent| {
         assert!(known.contains(agent), "add it to NONE_KNOWN, or its damage to DAMAGES");

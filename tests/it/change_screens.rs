@@ -26,7 +26,7 @@ const CHANGES: &[&[&str]] = &[
 ];
 
 #[test]
-fn screens_of_plans_and_results_are_unchanged() {
+fn screens_of_plans_and_results_match_snapshots() {
     for columns in WIDTHS {
         let (world, size) = (sample_home(), Size { columns, rows: 90 });
         let mut screen = String::new();

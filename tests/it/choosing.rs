@@ -31,7 +31,7 @@ fn launched(world: &World) -> Launch {
 }
 
 #[test]
-fn resume_refuses_an_id_of_two_agents_until_one_is_named() {
+fn resume_refuses_id_of_two_agents() {
     let world = one_id_three_times(&[0, 1, 2]);
     let error = world.rejoin(["resume", &id(1), "--json"]).code(6).error();
     assert_eq!((error.code.as_str(), error.exit, error.candidates.len()), ("ambiguous", 6, 3));
@@ -48,7 +48,7 @@ fn resume_refuses_an_id_of_two_agents_until_one_is_named() {
 }
 
 #[test]
-fn resume_takes_the_newer_and_larger_copy_and_explains_it() {
+fn resume_prefers_newer_larger_copy_and_explains_choice() {
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
         let world = one_id_three_times(&order);
         let answer = world.rejoin(["resume", &id(1), "--agent", "claude"]).code(0);
@@ -85,7 +85,7 @@ fn copy_option_accepts_number_or_path() {
 }
 
 #[test]
-fn resume_refuses_a_copy_that_the_agent_would_not_open() {
+fn resume_refuses_copy_that_agent_would_not_open() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let talk = Claude::session(id(1)).in_dir(&app).turn("start", "started");
@@ -169,7 +169,7 @@ fn ambiguous_id_prefix_lists_all_candidates() {
 }
 
 #[test]
-fn resume_in_a_missing_directory_is_refused_with_alternatives() {
+fn resume_refuses_missing_directory_with_alternatives() {
     let world = World::with_agents();
     let repository = world.dir("repo");
     std::fs::create_dir_all(repository.join(".git/worktrees/feature")).expect("a directory");
@@ -281,7 +281,7 @@ fn resume_distrusts_a_directory_contradicting_the_store() {
 }
 
 #[test]
-fn a_misfiled_session_has_one_directory_in_every_command() {
+fn misfiled_session_has_one_directory_in_every_command() {
     let world = World::with_agents();
     let (alpha, beta) = (world.dir("alpha"), world.dir("beta"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y"));
@@ -296,7 +296,7 @@ fn a_misfiled_session_has_one_directory_in_every_command() {
 }
 
 #[test]
-fn titles_and_tags_with_a_slash_name_a_session() {
+fn titles_and_tags_with_slash_name_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("feat/login: fix src/main.rs", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr").turn("other", "y"));
@@ -372,7 +372,7 @@ fn copy_from_wrong_amplifier_resume_does_not_win() {
 }
 
 #[test]
-fn sixth_resume_in_a_minute_is_refused() {
+fn resume_refuses_sixth_start_in_a_minute() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -392,7 +392,7 @@ fn sixth_resume_in_a_minute_is_refused() {
 }
 
 #[test]
-fn prompt_is_never_passed_as_an_option() {
+fn resume_never_passes_prompt_as_option() {
     let world = World::with_agents();
     let dir = world.dir("alpha");
     world.add(Claude::session(id(1)).in_dir(&dir).turn("x", "y"));
@@ -430,7 +430,7 @@ fn id_beats_title_and_list_number() {
 }
 
 #[test]
-fn hostile_ids_and_directories_are_one_argument_or_refused() {
+fn resume_passes_hostile_id_as_argument_or_refuses() {
     let world = World::with_agents();
     let evil = world.dir("a;b $(touch x)");
     for name in ["--help", "$(touch x)", "a;b"] {
@@ -451,7 +451,7 @@ fn hostile_ids_and_directories_are_one_argument_or_refused() {
 }
 
 #[test]
-fn show_gives_the_reason_and_remedy_if_a_resume_is_refused() {
+fn show_explains_refused_resume_with_remedy() {
     let world = World::with_agents();
     let (alpha, beta, gone) = (world.dir("alpha"), world.dir("beta"), world.dir("gone"));
     world.add(Claude::session(id(1)).in_dir(&alpha).turn("x", "y"));
@@ -503,7 +503,7 @@ fn picker_opens_for_ambiguous_copies() {
 }
 
 #[test]
-fn an_ambiguous_name_opens_the_picker_for_every_command() {
+fn ambiguous_name_opens_picker_for_every_command() {
     for (args, enter) in [
         ("show --path same", "print path"),
         ("show same", "show"),

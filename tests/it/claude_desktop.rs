@@ -16,7 +16,7 @@ fn task(world: &World, below: &str, name: &str) -> PathBuf {
 }
 
 #[test]
-fn desktop_tasks_are_resumed_with_their_config_directory() {
+fn resume_gives_desktop_task_its_config_directory() {
     let world = World::with_agents();
     let app = world.dir("app");
     for (n, folder) in [(1, task(&world, "", "local_a")), (2, task(&world, "agent", "local_b"))] {

@@ -103,7 +103,7 @@ fn files(picture: &Picture) -> BTreeSet<&PathBuf> {
 }
 
 #[test]
-fn cleanup_removes_only_old_sessions_and_undo_restores_all() {
+fn cleanup_removes_and_undo_restores_old_sessions() {
     let (world, recent) = (World::new(), World::new());
     fill_year(&world, &DAYS);
     fill_year(&recent, &DAYS[OLD..]);
@@ -235,7 +235,7 @@ fn cleanup_applies_only_the_shown_plan() {
 }
 
 #[test]
-fn cleanup_keeps_a_session_for_any_reason_to_keep_it() {
+fn cleanup_keeps_session_for_any_reason() {
     let world = world().with_processes();
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
     let file = |n: u32| world.home().join(".claude/projects").join(claude_slug(APP)).join(format!("{}.jsonl", id(n)));
@@ -340,7 +340,7 @@ fn cleanup_filters_select_only_probe_sessions() {
 
 /// An update of an editor, a restored backup and `git clone` give every file a new time.
 #[test]
-fn cleanup_goes_by_records_and_not_by_the_times_of_files() {
+fn cleanup_uses_times_of_records_not_of_files() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let old = |n: u32| Claude::session(id(n)).in_dir(APP).at("2025-11-01T10:00:00Z").turn("x", "y");
@@ -389,7 +389,7 @@ fn new_file_times_make_no_session_newer() {
 
 /// Runs the commands of README.md in a new clone.
 #[test]
-fn cleanup_of_the_sample_home_works_in_a_fresh_clone() {
+fn cleanup_of_sample_home_works_in_fresh_clone() {
     let world = sample_home();
     let planned = || -> Vec<String> {
         let call = world.with("REJOIN_NOW", crate::sample_home::NOW);
@@ -528,7 +528,7 @@ fn cleanup_permanent_leaves_nothing_in_the_trash() {
 }
 
 #[test]
-fn pins_are_listed_and_removed() {
+fn pin_lists_and_removes_pins() {
     let world = world();
     let pinned = |n: u32| {
         let sessions = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -610,7 +610,7 @@ fn cleanup_keeps_a_session_continued_after_its_scan() {
 }
 
 #[test]
-fn cleanup_reports_when_every_session_is_skipped() {
+fn cleanup_reports_run_that_skips_every_session() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
     let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
@@ -734,7 +734,7 @@ fn cleanup_keeps_a_session_with_a_mount_inside() {
 }
 
 #[test]
-fn real_sessions_are_removed_and_restored_completely() {
+fn cleanup_and_undo_handle_real_sessions_completely() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());
@@ -803,7 +803,7 @@ fn cwd_records_expire_with_their_sessions() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_cleanup_is_recovered_completely() {
+fn undo_recovers_killed_cleanup_completely() {
     let world_of_two = || {
         let world = World::new();
         for (n, at) in [(1, "2025-11-01T10:00:00Z"), (2, "2026-02-20T10:00:00Z"), (3, "2026-02-21T10:00:00Z")] {
@@ -839,7 +839,7 @@ fn killed_cleanup_is_recovered_completely() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_leaves_no_half_removed_session() {
+fn failing_system_call_leaves_no_half_removed_session() {
     let whole = world();
     let before = stores(&whole);
     let mut failures = 0;
@@ -873,7 +873,7 @@ fn trash_works_on_another_file_system() {
 
 #[cfg(feature = "sqlite")]
 #[test]
-fn cleanup_leaves_database_sessions_to_their_agent_with_a_note() {
+fn cleanup_leaves_database_sessions_to_their_agent() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = world();
     world.add(OpenCode::session(opencode_id(1)).in_dir(APP).turn("x", "y"));

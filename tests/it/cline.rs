@@ -81,7 +81,7 @@ fn list_reads_both_files_of_a_session() {
 }
 
 #[test]
-fn the_first_line_of_the_prompt_is_not_a_title() {
+fn first_line_of_prompt_is_not_title() {
     let world = World::new();
     let metadata = json!({"title": "one", "prompt": "one\ntwo"});
     add(&world, ID, &json!({"metadata": metadata}), &[typed("one\ntwo"), reply("ok")]);
@@ -190,7 +190,7 @@ fn environment_variable_selects_the_store() {
 }
 
 #[test]
-fn a_damaged_session_hides_no_other() {
+fn damaged_session_hides_no_other() {
     let world = World::new();
     let path = |n: u32| folder(&world, &format!("176994000000{n}_x")).join(format!("176994000000{n}_x.messages.json"));
     for n in 1..=4 {

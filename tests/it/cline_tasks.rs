@@ -46,7 +46,7 @@ fn talk() -> Vec<Value> {
 }
 
 #[test]
-fn task_is_shown_searched_and_opened_in_editor() {
+fn show_search_and_resume_handle_editor_task() {
     let world = World::new();
     let app = world.dir("app");
     write(&storage(&world.home(), "Code"), ID, &app, &talk());
@@ -88,7 +88,7 @@ fn task_list_gives_the_directory() {
 }
 
 #[test]
-fn damaged_task_list_is_reported() {
+fn list_reports_damaged_task_list() {
     let world = World::new();
     let root = storage(&world.home(), "VSCodium");
     write(&root, ID, &world.dir("app"), &talk());
@@ -99,7 +99,7 @@ fn damaged_task_list_is_reported() {
 }
 
 #[test]
-fn a_task_is_archived_deleted_and_restored() {
+fn archive_delete_and_restore_handle_task() {
     let world = World::new();
     let (app, archive) = (world.dir("app"), world.dir("archive"));
     let folder = write(&storage(&world.home(), "Code - Insiders"), ID, &app, &talk());

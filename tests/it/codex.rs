@@ -104,7 +104,7 @@ fn injected_text_is_not_a_prompt() {
 }
 
 #[test]
-fn a_compaction_is_shown_but_not_counted() {
+fn show_prints_compaction_without_counting_it() {
     let world = World::new();
     let kept = json!([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "one"}]}]);
     let session = Codex::session(id(1)).turn("one", "1");
@@ -116,7 +116,7 @@ fn a_compaction_is_shown_but_not_counted() {
 }
 
 #[test]
-fn api_error_is_shown_but_not_counted() {
+fn show_prints_api_error_without_counting_it() {
     let world = World::new();
     let error = json!({"type": "task_complete", "last_agent_message": null, "error": {"message": "overloaded"}});
     world.add(Codex::session(id(1)).prompt("one").record("event_msg", error));
@@ -126,7 +126,7 @@ fn api_error_is_shown_but_not_counted() {
 }
 
 #[test]
-fn resume_starts_in_the_directory_of_the_last_turn() {
+fn resume_starts_in_directory_of_last_turn() {
     let world = World::new();
     let (here, there) = (world.dir("here"), world.dir("there"));
     world.add(Codex::session(id(1)).in_dir(&here).turn("one", "1").cd(&there).turn("two", "2"));
@@ -274,7 +274,7 @@ fn plain_rollout_takes_precedence_over_compressed() {
 }
 
 #[test]
-fn truncated_compressed_rollout_is_reported() {
+fn list_reports_truncated_compressed_rollout() {
     let world = World::new();
     // Text without repetitions, so that compression makes more than one block of it.
     let text: String = (0_u64..20_000).map(|n| format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
@@ -292,7 +292,7 @@ fn truncated_compressed_rollout_is_reported() {
 }
 
 #[test]
-fn archived_session_is_hidden_and_not_resumable() {
+fn list_hides_archived_session_and_resume_refuses_it() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).archived().turn("one", "1"));
     assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
@@ -303,7 +303,7 @@ fn archived_session_is_hidden_and_not_resumable() {
 }
 
 #[test]
-fn resume_prefers_an_active_copy_to_an_archived_one() {
+fn resume_prefers_active_copy_to_archived_one() {
     for packed in [false, true] {
         let world = World::new();
         let app = world.dir("app");
@@ -349,7 +349,7 @@ fn codex_home_variable_moves_the_store() {
 }
 
 #[test]
-fn rollouts_are_found_anywhere_in_the_store() {
+fn list_finds_rollouts_anywhere_in_store() {
     let world = World::new();
     for (n, folder) in [(1, "sessions"), (2, "sessions/2026"), (3, "sessions/2025/12/31")] {
         world.add(Codex::session(id(n)).in_folder(folder).turn("x", "y"));
@@ -413,7 +413,7 @@ fn resume_refuses_a_rollout_without_its_first_record() {
 }
 
 #[test]
-fn a_torn_end_and_a_wrong_id_are_reported() {
+fn list_reports_torn_end_and_wrong_id() {
     let session = one(Codex::session(id(1)).turn("one", "1").reply("cut").torn());
     assert!(session.health.iter().any(|code| code == "torn-transcript"), "{:?}", session.health);
     let session = one(Codex::session(id(1)).meta("id", json!(id(2))).turn("one", "1"));
@@ -447,7 +447,7 @@ mod database {
     }
 
     #[test]
-    fn title_is_read_from_database_then_index() {
+    fn title_comes_from_database_then_index() {
         let world = World::new();
         for n in 1..=4 {
             world.add(Codex::session(id(n)).turn("one", "1"));
@@ -514,7 +514,7 @@ mod database {
     }
 
     #[test]
-    fn doctor_removes_no_open_copy_in_any_choice_of_checks() {
+    fn doctor_removes_no_open_copy_with_any_checks() {
         for check in [&["--check", "duplicate-session"][..], &[]] {
             let world = World::new().with_processes();
             let files = ["sessions/2026/02/01", "sessions/2027/01/05"].map(|folder| {
@@ -534,7 +534,7 @@ mod database {
     }
 
     #[test]
-    fn listed_file_wins_and_longer_file_is_kept() {
+    fn listed_file_wins_and_longer_file_stays() {
         let world = World::new();
         let short = Codex::session(id(1)).turn("one", "1");
         let short = world.add(short.in_folder("sessions/2026/02/01"));
@@ -548,7 +548,7 @@ mod database {
     }
 
     #[test]
-    fn doctor_reports_a_stale_list_with_the_repair_command() {
+    fn doctor_reports_stale_list_with_repair_command() {
         let world = World::new();
         let app = world.dir("app");
         world.add(Codex::session(id(1)).in_dir(&app).turn("one", "1"));
@@ -586,7 +586,7 @@ mod database {
     }
 
     #[test]
-    fn unknown_database_schema_is_reported() {
+    fn list_reports_unknown_database_schema() {
         let world = World::new();
         world.add(Codex::session(id(1)).turn("one", "1"));
         let of = |columns| CodexThreads { columns, rows: Vec::new(), ..CodexThreads::of([]) };
@@ -648,7 +648,7 @@ pub(crate) fn lock(world: &World, id: &str) -> PathBuf {
 }
 
 #[test]
-fn session_is_live_while_lock_is_held() {
+fn held_lock_makes_session_live() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -670,7 +670,7 @@ fn session_is_live_while_lock_is_held() {
 }
 
 #[test]
-fn resume_joins_a_background_process_only_at_a_terminal() {
+fn resume_joins_background_process_only_at_terminal() {
     let world = World::new();
     world.install("codex", "");
     world.add(Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1"));
@@ -694,7 +694,7 @@ fn resume_joins_a_background_process_only_at_a_terminal() {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
-fn lock_is_checked_without_taking_it() {
+fn check_does_not_take_lock() {
     use std::os::unix::fs::MetadataExt as _;
     // In a separate namespace, the system's table does not list every lock, so locks are tested.
     let is_whole = std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ns| ns.ino() == 0xEFFF_FFFC);
@@ -763,7 +763,7 @@ fn rewound(world: &World) -> [PathBuf; 2] {
 }
 
 #[test]
-fn a_rewound_thread_is_one_session() {
+fn rewound_thread_is_one_session() {
     let world = World::with_agents();
     let files = rewound(&world);
     let listed = world.rejoin(["list", "--all", "--json"]).code(0).sessions();
@@ -791,7 +791,7 @@ fn a_rewound_thread_is_one_session() {
 }
 
 #[test]
-fn parent_is_not_removed_before_its_fork() {
+fn delete_keeps_parent_until_its_fork_leaves() {
     let world = World::with_agents();
     let base = world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two"));
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});

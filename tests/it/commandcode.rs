@@ -150,7 +150,7 @@ fn doctor_ends_a_torn_line() {
 }
 
 #[test]
-fn a_file_of_an_older_version_is_not_empty() {
+fn file_of_older_version_is_not_empty() {
     let world = World::new();
     let old =
         json!({"role": "user", "content": "hello", "timestamp": "2026-02-01T10:00:00Z", "metadata": {"version": 2}});

@@ -111,7 +111,7 @@ fn would_go(world: &World, args: &[&str]) -> (Vec<u32>, Cleanup) {
 }
 
 #[test]
-fn cleanup_uses_the_age_and_the_keep_rules_of_the_file() {
+fn cleanup_uses_age_and_keep_rules_of_file() {
     let world = World::new();
     for (n, dir, day) in [
         (1, "/usr", "2025-12-01"),
@@ -145,7 +145,7 @@ The config file adds --older-than 14d from ~/.config/rejoin/config.toml:2.
 }
 
 #[test]
-fn a_keep_rule_never_makes_cleanup_remove_more() {
+fn keep_rule_never_makes_cleanup_remove_more() {
     let world = World::new();
     for n in 1..=9 {
         add(&world, n, ["/usr", "/etc", "/"][n as usize % 3], &format!("2026-0{}-1{n}", 1 + n % 2));
@@ -161,7 +161,7 @@ fn a_keep_rule_never_makes_cleanup_remove_more() {
 }
 
 #[test]
-fn every_command_uses_the_archive_directory_of_the_file() {
+fn every_command_uses_archive_directory_of_file() {
     let world = World::new();
     add(&world, 1, "/usr", "2026-01-01");
     let dir = world.dir("volume").join("archive");
@@ -260,7 +260,7 @@ fn no_command_writes_the_config() {
 }
 
 #[test]
-fn relative_home_is_refused() {
+fn command_line_refuses_relative_home() {
     let world = World::new();
     world.add(Pi::session(id(1)).in_dir("/usr/bin").turn("one", "ok"));
     // A cloned repository contains a config file, and data where agents would search below a relative variable.

@@ -113,7 +113,7 @@ fn resume_accepts_only_last_changed_session() {
 }
 
 #[test]
-fn session_is_deleted_archived_and_restored() {
+fn archive_delete_and_restore_handle_session() {
     let world = World::new();
     turn(&world, 1);
     add_index(&world, &[id(1)]);
@@ -122,7 +122,7 @@ fn session_is_deleted_archived_and_restored() {
 }
 
 #[test]
-fn a_damaged_session_hides_no_other() {
+fn damaged_session_hides_no_other() {
     let world = World::new();
     for n in 1..=4 {
         turn(&world, n);

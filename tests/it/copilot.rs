@@ -40,7 +40,7 @@ fn list_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn name_equal_to_first_prompt_is_ignored() {
+fn list_ignores_name_equal_to_first_prompt() {
     let titled = |name: &str, prompt: &str| listed(Copilot::session(id(1)).name_line(name).turn(prompt, "ok")).title;
     assert_eq!(titled("Parser work", "fix the parser").as_deref(), Some("Parser work"));
     assert_eq!(titled("'Fix: the parser'", "fix the parser").as_deref(), Some("Fix: the parser"));
@@ -87,7 +87,7 @@ fn directory_of_last_resume_wins_with_a_warning() {
 }
 
 #[test]
-fn the_yaml_file_gives_the_directory_without_events() {
+fn yaml_file_gives_the_directory_without_events() {
     let without = Copilot::session(id(1)).in_dir("/w/has space #1").without("events.jsonl");
     let session = listed(without);
     assert_eq!((session.kind, session.launch_source()), (Kind::Empty, Some("workspace")));
@@ -97,7 +97,7 @@ fn the_yaml_file_gives_the_directory_without_events() {
 }
 
 #[test]
-fn counting_finds_a_resume_in_the_middle_of_a_file() {
+fn counting_finds_resume_in_middle_of_file() {
     let world = World::new();
     let long = "x".repeat(600 * 1024);
     let tool = json!({"toolCallId": "c", "success": true, "result": {"content": long}});
@@ -115,7 +115,7 @@ fn counting_finds_a_resume_in_the_middle_of_a_file() {
 }
 
 #[test]
-fn an_unused_client_leaves_an_empty_session() {
+fn unused_client_leaves_an_empty_session() {
     let world = World::new();
     world.add(Copilot::session(id(1)).without("events.jsonl"));
     world.add(Copilot::session(id(2)));
@@ -127,7 +127,7 @@ fn an_unused_client_leaves_an_empty_session() {
 }
 
 #[test]
-fn a_prompt_without_a_reply_is_a_session() {
+fn prompt_without_a_reply_is_a_session() {
     let killed = listed(Copilot::session(id(1)).prompt("was killed").used_by(4_000_000));
     assert_eq!((killed.kind, killed.prompts, killed.replies), (Kind::Main, Some(1), Some(0)));
     let error = json!({"errorType": "query", "message": "400", "statusCode": 400});
@@ -136,7 +136,7 @@ fn a_prompt_without_a_reply_is_a_session() {
 }
 
 #[test]
-fn text_of_sub_agents_and_skills_is_hidden() {
+fn show_hides_text_of_sub_agents_and_skills() {
     let world = World::new();
     let of_helper = r#","agentId":"helper""#;
     let session = Copilot::session(id(1))
@@ -159,7 +159,7 @@ fn text_of_sub_agents_and_skills_is_hidden() {
 }
 
 #[test]
-fn session_is_live_while_lock_is_held() {
+fn held_lock_makes_session_live() {
     let world = World::new();
     world.install("copilot", "");
     let dir = world.add(Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(4242));
@@ -221,7 +221,7 @@ fn environment_variable_selects_store_for_resume() {
 }
 
 #[test]
-fn copies_are_compared_by_their_events() {
+fn events_decide_comparison_of_copies() {
     let world = World::new();
     let other = world.dir("other");
     let session = Copilot::session(id(1)).turn("a", "b");
@@ -251,7 +251,7 @@ fn list_ignores_other_files() {
 }
 
 #[test]
-fn torn_line_is_reported_and_rest_is_read() {
+fn list_reports_torn_line_and_reads_rest() {
     let cut = Copilot::session(id(1)).turn("a", "b").prompt("cut").torn();
     let filled_with_nul = Copilot::session(id(1)).turn("a", "b").prompt("kept").raw(&"\0".repeat(300)).torn();
     for (session, is_torn) in [(cut, true), (filled_with_nul, false)] {

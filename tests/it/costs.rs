@@ -47,7 +47,7 @@ fn total(session: Claude, id: &str, cost: &Value, is_unknown: bool) -> Claude {
 }
 
 #[test]
-fn the_last_total_of_claude_code_counts() {
+fn last_total_of_claude_code_counts() {
     let world = World::new();
     let one = Claude::session(id(1)).in_dir("/usr").turn("x", "y").subagent("agent-a1", "q", "r");
     let one = total(total(one, &id(1), &json!(0.25), false), &id(1), &json!(0.75), false);
@@ -115,7 +115,7 @@ fn cost_of_rewritten_letta_message_counts_once() {
 }
 
 #[test]
-fn costs_in_files_of_other_agents_are_summed() {
+fn stats_sum_costs_in_files_of_other_agents() {
     try_agent(&json!(0.25), |world, cost| {
         let keys = json!({"metadata": {"model": "m", "cost": cost}});
         let session = Gptme::session("one").record("user", "x", json!({})).record("assistant", "y", keys.clone());
@@ -165,7 +165,7 @@ fn cost_of_cline_session_includes_sub_agents() {
 }
 
 #[test]
-fn costs_printed_by_aider_are_summed() {
+fn stats_sum_costs_printed_by_aider() {
     let world = World::new();
     let answer_with_costs = |costs: &str| format!("ok\n\n> Tokens: 9 sent, 4 received. Cost: {costs}.  \n\n");
     let history = Aider::history()
@@ -230,7 +230,7 @@ mod databases {
     }
 
     #[test]
-    fn opencode_and_kilo_costs_are_read_from_rows() {
+    fn opencode_and_kilo_costs_come_from_rows() {
         let world = World::new();
         for session in [OpenCode::session(opencode_id(1)), OpenCode::of_kilo(opencode_id(2))] {
             let path = world.add(session.in_dir("/usr").turn("x", "y"));
@@ -244,7 +244,7 @@ mod databases {
     }
 
     #[test]
-    fn the_cost_of_a_crush_session_includes_sub_agents() {
+    fn cost_of_crush_session_includes_sub_agents() {
         let world = World::new();
         let (dir, data) = (world.dir("app"), world.dir("app/.crush"));
         register_crush(&world.home(), &[(&dir, &data)]);
@@ -254,7 +254,7 @@ mod databases {
     }
 
     #[test]
-    fn goose_and_hermes_costs_are_read_from_rows() {
+    fn goose_and_hermes_costs_come_from_rows() {
         let world = World::new();
         world.add(Goose::session("20260201_1").turn("x", "y"));
         try_column(&world, &goose_db(&world.home()), "sessions", "accumulated_cost");

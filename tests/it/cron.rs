@@ -43,7 +43,7 @@ fn as_cron(world: &World, command: &str) -> std::process::Output {
 }
 
 #[test]
-fn the_documented_crontab_line_removes_old_sessions() {
+fn documented_crontab_line_removes_old_sessions() {
     let world = world();
     let command = crontab_command("cleanup");
     let output = as_cron(&world, &command);
@@ -61,7 +61,7 @@ fn the_documented_crontab_line_removes_old_sessions() {
 }
 
 #[test]
-fn the_documented_crontab_line_archives_expiring_sessions() {
+fn documented_crontab_line_archives_expiring_sessions() {
     let world = world();
     // Claude Code deletes by the times of its files.
     let fresh = world.home().join(".claude/projects/-usr-bin").join(format!("{}.jsonl", id(2)));
@@ -124,7 +124,7 @@ fn cron_failure_prints_one_line_and_exit_code() {
 }
 
 #[test]
-fn progress_is_hidden_without_terminal() {
+fn progress_needs_terminal() {
     let world = world();
     let answer = world.rejoin(["cleanup", "--yes"]).code(0);
     assert!(!answer.stdout().contains('\r') && !answer.stderr().contains('\r'), "{}", answer.stderr());

@@ -140,7 +140,7 @@ fn resume_from_foreign_database_needs_trust() {
 }
 
 #[test]
-fn a_planted_copy_never_replaces_the_registered_one() {
+fn planted_copy_never_replaces_the_registered_one() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("mine", "yes").write_in(&app.join(".crush"));
@@ -172,7 +172,7 @@ fn list_survives_damaged_registry() {
 }
 
 #[test]
-fn newer_migration_is_reported() {
+fn list_reports_newer_migration() {
     let world = World::new();
     let app = world.dir("app");
     Crush::session(id(1)).turn("a", "b").write_in(&app.join(".crush"));

@@ -11,7 +11,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn chat_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_chat() {
     let world = World::new();
     let app = world.dir("app");
     let call = json!({"type": "tool_use", "name": "Shell", "input": {"command": "ls"}});
@@ -36,7 +36,7 @@ fn chat_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn odd_chats_are_listed_with_their_oddity() {
+fn odd_chats_have_health_codes() {
     let world = World::new();
     world.add(Cursor::chat(id(1)).in_dir("/nowhere/app").turn("a", "b"));
     world.add(Cursor::chat(id(2)).without_chat().turn("a", "b"));

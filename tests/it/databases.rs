@@ -21,7 +21,7 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn message_with_any_timestamp_is_read_once() {
+fn show_prints_message_with_any_timestamp_once() {
     let world = World::new();
     let app = world.dir("app");
     let ids = [opencode_id(1), id(2), "20260201_1".to_owned()];
@@ -138,7 +138,7 @@ fn damaged_page_hides_only_its_rows() {
 }
 
 #[test]
-fn unreadable_message_is_reported() {
+fn commands_report_unreadable_message() {
     let world = World::new();
     let app = world.dir("app");
     let long = "x".repeat(20_000);

@@ -192,7 +192,7 @@ fn no_command_waits_for_dead_mounts() {
 }
 
 #[test]
-fn no_command_waits_for_mounts_with_a_live_root() {
+fn no_command_waits_for_mounts_with_live_root() {
     nothing_waits(Left::Root);
 }
 

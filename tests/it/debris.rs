@@ -25,7 +25,7 @@ fn files(session: &Path) -> usize {
 }
 
 #[test]
-fn unreadable_files_are_grouped_by_reason_and_store() {
+fn list_groups_unreadable_files_by_reason_and_store() {
     let world = World::new();
     with_debris(&world, 4_000);
     let project = world.add(Claude::session(id(9_000)).turn("x", "y")).parent().expect("a project").to_owned();

@@ -29,7 +29,7 @@ fn stores(world: &World) -> Picture {
 }
 
 #[test]
-fn delete_removes_a_whole_session_and_undo_restores_it() {
+fn delete_removes_whole_session_and_undo_restores_it() {
     let world = world();
     let before = stores(&world);
     let plan: Change = world.rejoin(["delete", &id(1), "--dry-run", "--json"]).code(0).json();

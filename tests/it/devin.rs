@@ -16,7 +16,7 @@ fn text(text: &str) -> Sql {
 }
 
 #[test]
-fn session_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_session() {
     let world = World::new();
     let app = world.dir("app");
     let call = json!([{"id": "c", "function": {"name": "exec", "arguments": "{\"command\":\"ls\"}"}}]);
@@ -41,7 +41,7 @@ fn session_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn odd_sessions_are_listed_with_their_oddity() {
+fn odd_sessions_have_health_codes() {
     let world = World::new();
     world.add(Devin::session("gone").in_dir("/nowhere/app").turn("a", "b"));
     world.add(Devin::session("nowhere").column("working_directory", Sql::Null).turn("a", "b"));
@@ -65,7 +65,7 @@ fn odd_sessions_are_listed_with_their_oddity() {
 }
 
 #[test]
-fn unknown_schema_is_reported() {
+fn list_reports_unknown_schema() {
     let world = World::new();
     world.add(Devin::session("river").turn("a", "b"));
     let connection = rusqlite::Connection::open(devin_db(&world.home())).expect("a database");

@@ -130,7 +130,7 @@ fn doctor_repairs_identical_copy_with_belongings() {
 }
 
 #[test]
-fn a_copy_with_an_extra_file_needs_a_decision() {
+fn copy_with_extra_file_needs_decision() {
     let world = world();
     world.add(sound(&world));
     world.add(sound(&world).subagent("agent-a1", "look", "ok").filed_under("-somewhere-else"));
@@ -143,7 +143,7 @@ fn a_copy_with_an_extra_file_needs_a_decision() {
 }
 
 #[test]
-fn a_diverged_copy_needs_a_decision() {
+fn diverged_copy_needs_a_decision() {
     let world = world();
     world.add(sound(&world));
     let stray = Claude::session(id(1)).in_dir(world.dir("app")).turn("add a test", "Added.").turn("no", "Undone.");
@@ -772,7 +772,7 @@ fn filters_limit_the_findings() {
 }
 
 #[test]
-fn the_exit_code_depends_on_the_findings() {
+fn exit_code_depends_on_the_findings() {
     let world = world();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")));
     world.rejoin(["doctor", "--quiet"]).code(0);
@@ -785,7 +785,7 @@ fn the_exit_code_depends_on_the_findings() {
 }
 
 #[test]
-fn accepted_finding_is_hidden_until_undo() {
+fn doctor_hides_accepted_finding_until_undo() {
     let world = World::new();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 3650}"#);
     for n in 1..=2 {
@@ -932,7 +932,7 @@ fn ndjson_lines_equal_json_items() {
 }
 
 #[test]
-fn an_unreadable_directory_hides_nothing_else() {
+fn unreadable_directory_hides_nothing_else() {
     let world = world();
     world.add(sound(&world).torn());
     let closed = world.home().join(".claude/projects/-closed");

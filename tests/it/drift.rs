@@ -149,13 +149,13 @@ fn survives_renames(agent: &str) {
 const RENAMED: &str = "no conversation is empty, or goes, after its agent renamed a record type or a key";
 
 #[test]
-fn renamed_fields_of_every_agent_empty_nothing_first_half() {
+fn renamed_fields_empty_no_session_first_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[..chosen.len() / 2], RENAMED, agent_rules::GUIDE, survives_renames);
 }
 
 #[test]
-fn renamed_fields_of_every_agent_empty_nothing_second_half() {
+fn renamed_fields_empty_no_session_second_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[chosen.len() / 2..], RENAMED, agent_rules::GUIDE, survives_renames);
 }
@@ -188,7 +188,7 @@ fn newer_claude(world: &World) -> String {
 }
 
 #[test]
-fn an_unknown_format_is_listed_reported_and_kept() {
+fn list_and_doctor_report_unknown_format() {
     let world = World::new();
     let session = newer_claude(&world);
     let listed = world.rejoin(["list", "--json"]).code(0).sessions();
@@ -394,7 +394,7 @@ fn newer_message_in_database_keeps_session() {
 const HALF: &str = r#"{"type":"us"#;
 
 #[test]
-fn record_of_every_agent_after_torn_is_read() {
+fn every_agent_reads_record_after_torn_one() {
     let (mut tried, mut faults) = (BTreeSet::new(), Vec::new());
     agent_rules::hold("a whole record after half a record is read", agent_rules::GUIDE, |agent| {
         let number = names().iter().position(|name| *name == agent).unwrap_or_default();

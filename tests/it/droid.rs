@@ -133,7 +133,7 @@ fn resume_starts_only_in_the_last_directory() {
 }
 
 #[test]
-fn settings_are_trashed_and_restored_with_session() {
+fn delete_and_undo_include_settings_of_session() {
     let world = World::new();
     let app = world.dir("app");
     let path = write(&world.home(), "-w-app", ID, &[start(&app, &json!({})), typed(1, "look")]);
@@ -147,7 +147,7 @@ fn settings_are_trashed_and_restored_with_session() {
 }
 
 #[test]
-fn a_session_may_be_in_use_after_a_turn() {
+fn session_may_be_in_use_after_turn() {
     let world = World::new();
     let app = world.dir("app");
     let outcome = json!({"type": "agent_turn_outcome", "turnId": "m-1", "reason": "completed", "resultKind": "text"});

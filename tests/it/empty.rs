@@ -54,7 +54,7 @@ fn has_words(home: &Path) -> bool {
 }
 
 #[test]
-fn session_of_every_agent_with_text_is_not_empty() {
+fn session_with_text_is_not_empty() {
     agent_rules::hold("its session is not empty while a file has its words", agent_rules::GUIDE, |agent| {
         let mut faults = Vec::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -133,7 +133,7 @@ fn subagent_file_with_parent_id_stays_subagent() {
 }
 
 #[test]
-fn texts_without_their_log_are_kept_and_shown() {
+fn commands_keep_texts_without_their_log() {
     for is_gone in [false, true] {
         let world = World::with_agents();
         world.add(Copilot::session(id(1)).in_dir("/usr/bin").turn("build it", "Done."));
@@ -242,7 +242,7 @@ mod opencode {
     }
 
     #[test]
-    fn leftover_parts_of_import_are_shown_and_searched() {
+    fn show_and_search_read_leftover_parts_of_import() {
         let world = World::new();
         let session = opencode_id(1);
         let path = world.add(OpenCode::session(&session).in_dir("/usr/bin").turn("one", "1").turn("two", "2"));
@@ -265,7 +265,7 @@ mod opencode {
     }
 
     #[test]
-    fn messages_without_session_file_are_listed() {
+    fn messages_without_session_file_form_session() {
         let world = World::new();
         let session = opencode_id(1);
         write(&world, &session, &["write the parser", "Written."]);

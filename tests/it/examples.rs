@@ -342,7 +342,7 @@ fn check(page: &Path) -> (Vec<String>, Vec<String>) {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "a test says what it leaves out")]
-fn every_example_of_the_documentation_has_the_real_output() {
+fn every_example_of_documentation_has_real_output() {
     let pages = pages();
     let answers: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = pages.iter().map(|page| scope.spawn(|| check(page))).collect();

@@ -137,7 +137,7 @@ all weighed
 }
 
 #[test]
-fn html_is_self_contained_and_folds_tool_calls() {
+fn html_page_loads_nothing_and_folds_tool_calls() {
     let world = World::new();
     world.add(session());
     let page = world.rejoin(["export", &id(1), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -330,7 +330,7 @@ fn hostile_session(world: &World, count: usize) {
 }
 
 #[test]
-fn hostile_messages_are_exported_as_text() {
+fn export_writes_hostile_messages_as_text() {
     let world = World::new();
     hostile_session(&world, 1000);
     let page = world.rejoin(["export", &id(9), "--format", "html"]).code(0).stderr_eq("").stdout();
@@ -354,7 +354,7 @@ fn hostile_messages_are_exported_as_text() {
 }
 
 #[test]
-fn message_of_7_mb_is_exported_completely() {
+fn export_writes_message_of_7_mb_completely() {
     let world = World::new();
     let long = "<b>word</b> ".repeat(600_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long));
@@ -363,7 +363,7 @@ fn message_of_7_mb_is_exported_completely() {
 }
 
 #[test]
-fn overlong_text_is_truncated_with_a_note() {
+fn show_truncates_overlong_text_with_note() {
     let world = World::new();
     let long = "word ".repeat(2_000_000);
     world.add(Claude::session(id(1)).in_dir(APP).turn("go", &long).turn("on", "here"));
@@ -394,7 +394,7 @@ fn axe() -> Option<String> {
 }
 
 #[test]
-fn axe_finds_no_accessibility_problem_in_light_and_dark() {
+fn axe_finds_no_problem_in_light_and_dark() {
     let Some(axe) = axe() else {
         println!("skipped: there is no axe-core here; AXE_CORE names its axe.min.js");
         return;
@@ -509,7 +509,7 @@ const MARKS: [&str; 48] = [
 ];
 
 #[test]
-fn export_takes_linear_time_for_every_mark_of_markdown() {
+fn export_takes_linear_time_for_every_mark() {
     // A build without optimization is slower, but quadratic work is much slower.
     let (size, limit) = if cfg!(debug_assertions) { (400_000, 3) } else { (1_000_000, 1) };
     for (_, mark) in MARKS.into_iter().enumerate().filter(|(case, _)| is_tried(*case, 9)) {

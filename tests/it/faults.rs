@@ -158,7 +158,7 @@ fn two_faults_at_once_lose_nothing() {
 }
 
 #[test]
-fn a_transcript_rewritten_after_removal_is_kept() {
+fn delete_keeps_transcript_rewritten_after_removal() {
     for race in (0..20).filter(|race| is_tried(*race, 2)) {
         let world = world();
         let (before, path) = (stores(&world), transcript(&world, 1));
@@ -185,7 +185,7 @@ fn a_transcript_rewritten_after_removal_is_kept() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn the_trash_of_another_run_is_never_removed() {
+fn purge_keeps_trash_of_another_run() {
     let world = world();
     let others = state(&world).join("trash/20260301-120000/0-0");
     put(&others, "kept");
@@ -245,7 +245,7 @@ fn undo_refuses_journal_with_bad_line() {
 }
 
 #[test]
-fn unreadable_runs_are_an_error() {
+fn undo_refuses_unreadable_runs() {
     let world = world();
     put(&state(&world).join("runs"), "no directory");
     for args in [&["undo"][..], &["undo", "--list"], &["restore", &id(1)], &["undo", "--purge", "--every", "--yes"]] {
@@ -276,7 +276,7 @@ fn undo_leaves_a_session_in_use_alone() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn files_left_in_the_trash_are_not_reported_as_deleted() {
+fn purge_does_not_report_leftover_files_as_deleted() {
     failing_at_every_point(
         "5",
         true,
@@ -360,7 +360,7 @@ fn command_holds_lock_until_last_change() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failed_purge_names_the_files_left_in_the_trash() {
+fn failed_purge_names_files_left_in_trash() {
     let deleted = || {
         let world = world();
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
@@ -384,7 +384,7 @@ fn a_failed_purge_names_the_files_left_in_the_trash() {
 }
 
 #[test]
-fn deep_directory_is_removed_and_restored() {
+fn delete_and_undo_handle_deep_directory() {
     let world = world();
     let side = transcript(&world, 1).with_extension("").join("tool-results");
     let deep = "for _ in $(seq 40); do mkdir -p $(printf 'd/%.0s' $(seq 100)); cd -P $(printf 'd/%.0s' $(seq 100)); done; \
@@ -442,7 +442,7 @@ fn sweep_skips_partly_invisible_archive() {
 }
 
 #[test]
-fn restore_writes_nothing_among_other_files_of_an_agent() {
+fn restore_writes_nothing_among_other_files_of_agent() {
     let world = world();
     world.rejoin(["archive", &id(1)]).code(0);
     crate::archive::wipe(&world);

@@ -99,7 +99,7 @@ fn codex_list(path: &Path, rows: &[(&str, &str, &Path, bool)]) {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn codex_database_is_found_through_its_config() {
+fn codex_config_selects_database() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let root = world.home().join(".codex");
@@ -127,7 +127,7 @@ fn codex_database_is_found_through_its_config() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn resume_refuses_a_session_archived_by_list_or_place() {
+fn resume_refuses_session_archived_by_list_or_place() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).in_dir(APP).turn("fix it", "Done."));
     let list = world.home().join(".codex/state_5.sqlite");
@@ -282,7 +282,7 @@ fn gemini_checkpoint_is_never_empty() {
 
 /// Tests that every log next to the sessions of an agent is read or reported, whatever its name.
 #[test]
-fn log_of_every_agent_is_read_or_reported() {
+fn list_reads_or_reports_log_of_every_agent() {
     let mut agents = Vec::new();
     agent_rules::hold("a log with another name is read or reported by `doctor`", agent_rules::GUIDE, |agent| {
         let world = World::new();

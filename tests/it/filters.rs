@@ -137,7 +137,7 @@ fn list_and_resume_filter_words_the_same() {
 }
 
 #[test]
-fn answer_without_a_session_names_the_filter_and_the_nearest_one() {
+fn answer_without_session_names_filter_and_nearest_one() {
     let world = world();
     world.add(
         Claude::session(id(8))
@@ -185,7 +185,7 @@ fn answer_without_a_session_names_the_filter_and_the_nearest_one() {
 }
 
 #[test]
-fn answer_without_a_session_mentions_the_archive_and_the_trash() {
+fn answer_without_session_mentions_archive_and_trash() {
     let world = World::new();
     world.add(Claude::session(id(1)).title("Deploy the relay").turn("deploy it", "deployed"));
     world.add(Claude::session(id(2)).title("Sort the mail").turn("x", "y"));

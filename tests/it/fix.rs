@@ -134,7 +134,7 @@ fn fix_repairs_stale_records_and_registrations() {
 }
 
 #[test]
-fn a_fix_describes_its_changes() {
+fn fix_describes_its_changes() {
     let world = world();
     world.rejoin(["doctor", "--fix", "--dry-run"]).code(4).stdout_eq(snapbox::str![[r#"
 would repair  a copy of claude 00000003-aaaa-4aaa-8aaa-000000000003  (duplicate-session: copy 2 is only the beginning of copy 1)
@@ -218,7 +218,7 @@ fn delete_of_a_copy_keeps_the_other() {
 }
 
 #[test]
-fn delete_of_a_copy_asks_before_it_removes_unique_data() {
+fn delete_asks_before_it_removes_unique_data() {
     let world = world();
     let before = stores(&world);
     let refused = world.rejoin(["delete", &id(5), "--copy", "2"]).code(2).stderr();
@@ -303,13 +303,13 @@ fn delete_refuses_unknown_copies_and_the_last_one() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_fix_is_undone_or_completed() {
+fn undo_reverts_or_completes_killed_fix() {
     killed_at_any_moment(&["doctor", "--fix"], &after_fix(), &[4]);
 }
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_delete_of_a_copy_is_undone_or_completed() {
+fn undo_reverts_or_completes_killed_delete_of_copy() {
     let command = ["delete", &id(5), "--copy", "1", "--yes"];
     let world = world();
     world.rejoin(command).code(0);
@@ -319,7 +319,7 @@ fn killed_at_any_moment_a_delete_of_a_copy_is_undone_or_completed() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_fix_with_the_trash_elsewhere_is_recovered() {
+fn undo_recovers_killed_fix_with_trash_elsewhere() {
     let Some(elsewhere) = other_file_system() else { return };
     let command = ["delete", &id(3), "--copy", "1", "--yes"];
     let complete = {

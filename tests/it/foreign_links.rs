@@ -64,7 +64,7 @@ fn no_command_writes_through_link_of_another_user() {
 }
 
 #[test]
-fn state_directory_of_another_user_is_refused() {
+fn run_refuses_state_directory_of_another_user() {
     if !is_root() {
         return;
     }
@@ -78,7 +78,7 @@ fn state_directory_of_another_user_is_refused() {
 }
 
 #[test]
-fn own_links_to_the_state_directory_are_followed() {
+fn run_follows_own_links_to_state_directory() {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     let disk = world.dir("other disk/state");
@@ -89,7 +89,7 @@ fn own_links_to_the_state_directory_are_followed() {
 }
 
 #[test]
-fn private_file_gets_private_mode_in_place_of_another() {
+fn rewritten_private_file_has_private_mode() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -109,7 +109,7 @@ fn private_file_gets_private_mode_in_place_of_another() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn pin_in_place_is_not_reported_as_unwritten() {
+fn pin_in_place_counts_as_written() {
     let mut unsynced = 0;
     for point in 1..40 {
         let world = World::with_agents();

@@ -68,7 +68,7 @@ fn piped_answer_without_list_is_text() {
 }
 
 #[test]
-fn csv_has_a_header_and_the_rows_of_tsv() {
+fn csv_has_header_and_rows_of_tsv() {
     let world = world();
     for args in LISTS.iter().chain(TEXTS) {
         let (csv, tsv) = (in_format(&world, args, "csv"), in_format(&world, args, "tsv"));
@@ -82,7 +82,7 @@ fn csv_has_a_header_and_the_rows_of_tsv() {
 }
 
 #[test]
-fn piped_texts_are_not_truncated() {
+fn pipe_gets_whole_texts() {
     let world = world();
     let prompt = format!("the relay {}", "of the mails ".repeat(40));
     for args in [&["search", "relay"][..], &["search", "relay", "-x"], &["show", &id(1)], &["list"]] {
@@ -94,7 +94,7 @@ fn piped_texts_are_not_truncated() {
 }
 
 #[test]
-fn tab_in_text_is_escaped() {
+fn tsv_escapes_tab_in_text() {
     let world = world();
     let line = world.rejoin(["search", "twice"]).code(0).stdout();
     assert_eq!(line.trim_end().split('\t').count(), 5, "{line}");

@@ -68,7 +68,7 @@ fn doctor_accepts_a_sound_session_of_either_generation() {
 }
 
 #[test]
-fn large_file_is_read_only_at_its_ends() {
+fn list_reads_only_ends_of_large_file() {
     let long = "word ".repeat(200);
     for is_document in [false, true] {
         let session =
@@ -120,7 +120,7 @@ fn history_repeated_by_resume_counts_once() {
 }
 
 #[test]
-fn rewound_messages_are_dropped() {
+fn show_drops_rewound_messages() {
     let world = World::new();
     let session = Gemini::session(id(1)).message_of("a", "user", &json!({"content": "wrong"})).reply("no").message_of(
         "b",
@@ -161,7 +161,7 @@ fn resume_refuses_a_session_without_prompt_or_reply() {
 }
 
 #[test]
-fn stub_of_failed_resume_is_not_chosen() {
+fn resume_ignores_stub_of_failed_resume() {
     let world = World::with_agents();
     world.install("gemini", "");
     let app = world.dir("app");
@@ -178,7 +178,7 @@ fn stub_of_failed_resume_is_not_chosen() {
 }
 
 #[test]
-fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
+fn copies_with_different_long_texts_are_not_identical() {
     let text = |end: &str| format!("{} {end}", "word ".repeat(2 << 20));
     for (end, expected) in [("a", Compared::Identical), ("b", Compared::Diverged)] {
         let world = World::new();
@@ -190,7 +190,7 @@ fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
 }
 
 #[test]
-fn copies_in_old_and_new_format_are_compared() {
+fn comparison_reads_copies_in_old_and_new_format() {
     let world = World::new();
     let app = world.dir("app");
     world.install("gemini", "");
@@ -214,7 +214,7 @@ fn copies_in_old_and_new_format_are_compared() {
 }
 
 #[test]
-fn an_imported_session_is_a_separate_session() {
+fn imported_session_is_a_separate_session() {
     let world = World::new();
     let path = world.add(
         Gemini::session(id(2))
@@ -229,7 +229,7 @@ fn an_imported_session_is_a_separate_session() {
 }
 
 #[test]
-fn sub_agents_belong_to_the_session_of_their_directory() {
+fn sub_agents_belong_to_session_of_their_directory() {
     let world = World::new();
     world.add(Gemini::session(id(1)).turn("one", "first"));
     world.add(Gemini::session(id(8)).subagent_of(id(1)).turn("look", "found"));
@@ -242,7 +242,7 @@ fn sub_agents_belong_to_the_session_of_their_directory() {
 }
 
 #[test]
-fn the_registry_gives_the_directory_without_a_marker() {
+fn registry_gives_the_directory_without_a_marker() {
     let session =
         listed(Gemini::session(id(1)).in_dir("/home/ana/nested/app").filed_under("app-1").unmarked().turn("x", "y"));
     assert_eq!((session.launch_path(), session.launch_source()), (Some("/home/ana/nested/app"), Some("registry")));
@@ -268,7 +268,7 @@ fn project_marker_beats_other_evidence() {
 }
 
 #[test]
-fn hashed_project_is_resolved_from_known_directories() {
+fn known_directories_resolve_hashed_project() {
     // Found through the registry of the newer generation.
     let world = World::new();
     world.add(Gemini::session(id(1)).document().hashed().turn("x", "y"));
@@ -349,7 +349,7 @@ fn environment_variable_selects_store_for_resume() {
 }
 
 #[test]
-fn a_recently_written_session_may_be_in_use() {
+fn recently_written_session_may_be_in_use() {
     let live = |start: &str| {
         let session = listed(Gemini::session(id(1)).at(start).turn("x", "y"));
         session.liveness
@@ -359,7 +359,7 @@ fn a_recently_written_session_may_be_in_use() {
 }
 
 #[test]
-fn ambiguous_ids_are_never_passed_to_the_client() {
+fn session_with_ambiguous_id_is_not_resumable() {
     for odd in ["-x", "7", "latest"] {
         let session = listed(Gemini::session(odd).turn("x", "y"));
         assert!(session.id == odd && !session.resumable, "{odd}");
@@ -440,7 +440,7 @@ fn list_survives_lines_of_any_kind() {
 }
 
 #[test]
-fn truncated_document_is_listed() {
+fn list_shows_truncated_document() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).document().turn("one", "first").turn("two", "second"));
     let text = std::fs::read_to_string(&path).expect("a session");
@@ -463,7 +463,7 @@ fn list_skips_directory_named_like_session() {
 }
 
 #[test]
-fn files_named_by_id_belong_to_every_copy_of_a_session() {
+fn files_named_by_id_belong_to_every_copy() {
     let world = World::new();
     let path = world.add(Gemini::session(id(1)).turn("one", "first"));
     let stub = world.add(Gemini::session(id(1)).at("2026-02-01T11:00:00Z"));

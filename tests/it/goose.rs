@@ -107,7 +107,7 @@ fn environment_variable_moves_the_store() {
 }
 
 #[test]
-fn newer_schema_is_reported() {
+fn list_reports_newer_schema() {
     let world = World::new();
     let path = world.add(Goose::session("20260201_1").turn("a", "b"));
     open_goose(&path).execute_batch("INSERT INTO schema_version VALUES (18)").expect("a version");
@@ -121,7 +121,7 @@ fn newer_schema_is_reported() {
 }
 
 #[test]
-fn old_database_without_new_columns_is_read() {
+fn list_reads_old_database_without_new_columns() {
     let world = World::new();
     let path = world.add(Goose::session("20260201_1").turn("a", "b"));
     let connection = open_goose(&path);
@@ -156,7 +156,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn old_session_files_are_listed_until_imported() {
+fn list_shows_old_session_files_until_import() {
     let world = World::new();
     world.install("goose", "");
     let app = world.dir("app");

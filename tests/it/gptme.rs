@@ -90,7 +90,7 @@ fn kind_follows_from_settings_and_content() {
 }
 
 #[test]
-fn resume_uses_the_full_name_and_needs_a_prompt_for_exec() {
+fn resume_uses_full_name_and_exec_needs_prompt() {
     let world = World::new();
     world.install("gptme", "");
     let app = world.dir("app");
@@ -152,7 +152,7 @@ fn fork_without_settings_accepts_other_directory() {
 }
 
 #[test]
-fn tilde_in_settings_is_current_or_recorded_home() {
+fn tilde_in_settings_means_current_or_recorded_home() {
     let world = World::new();
     world.install("gptme", "");
     let was = world.root().join("ana/work/app");
@@ -183,7 +183,7 @@ fn tilde_in_settings_is_current_or_recorded_home() {
 }
 
 #[test]
-fn session_is_live_while_lock_is_held() {
+fn held_lock_makes_session_live() {
     let world = World::new();
     world.install("gptme", "");
     let dir = world.add(Gptme::session(ID).in_dir(world.dir("app")).turn("a", "b"));

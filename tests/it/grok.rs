@@ -75,7 +75,7 @@ fn list_combines_log_and_summary() {
 }
 
 #[test]
-fn rewound_turns_are_not_shown_or_counted() {
+fn show_omits_rewound_turns() {
     let world = World::new();
     let marker =
         json!({"sessionUpdate": "rewind_marker", "target_prompt_index": 1, "created_at": "2026-02-01T10:04:00Z"});
@@ -96,7 +96,7 @@ fn rewound_turns_are_not_shown_or_counted() {
 }
 
 #[test]
-fn subagents_forks_and_summaryless_sessions_are_distinguished() {
+fn list_distinguishes_subagents_forks_and_summaryless_sessions() {
     let world = World::new();
     let home = world.home();
     let talk = [prompt(0, 0, "a"), reply(1, "b")];

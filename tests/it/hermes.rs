@@ -65,7 +65,7 @@ fn kind_and_parent_follow_from_columns() {
 }
 
 #[test]
-fn rewound_messages_are_hidden_and_compacted_ones_shown() {
+fn list_counts_compacted_but_not_rewound_messages() {
     let world = World::new();
     world.add(Hermes::session(hermes_id(1)).prompt("taken back").inactive(false).turn("a", "b"));
     world.add(Hermes::session(hermes_id(2)).prompt("compacted").inactive(true).turn("a", "b"));
@@ -177,7 +177,7 @@ fn list_reads_sessions_from_wal() {
 }
 
 #[test]
-fn odd_rows_hide_no_others_and_a_newer_schema_is_reported() {
+fn odd_row_or_newer_schema_hides_no_session() {
     let world = World::new();
     let path = world.add(Hermes::session(hermes_id(1)).turn("a", "b"));
     world.add(Hermes::session(hermes_id(2)).turn("c", "d"));

@@ -177,7 +177,7 @@ fn hook_removes_record_at_project_root() {
 }
 
 #[test]
-fn a_sub_agent_does_not_overwrite_the_record() {
+fn sub_agent_does_not_overwrite_the_record() {
     let world = World::new();
     let session = Session::new(&world);
     session.tell(&session.bash("sub", "cd sub"));

@@ -79,7 +79,7 @@ fn uninstall_removes_file_created_by_install() {
 }
 
 #[test]
-fn the_installed_command_works_for_the_client() {
+fn installed_command_works_for_the_client() {
     let world = World::new();
     let project = world.dir("project");
     let sub = world.dir("project/sub");
@@ -179,7 +179,7 @@ fn user_settings_follow_claude_config_dir() {
 }
 
 #[test]
-fn a_dry_run_shows_the_change_and_writes_nothing() {
+fn dry_run_shows_change_and_writes_nothing() {
     let world = World::new();
     write(&world, OWN);
     let plan: HookChange = world.rejoin(["hook", "install", "--dry-run", "--json"]).code(0).json();

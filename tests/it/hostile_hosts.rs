@@ -76,7 +76,7 @@ fn silent_host_ends_at_answer_timeout() {
 }
 
 #[test]
-fn endless_host_is_stopped_after_its_answer() {
+fn run_stops_endless_host_after_its_answer() {
     let world = hosts();
     // All at once, because each waits for its host.
     std::thread::scope(|scope| {

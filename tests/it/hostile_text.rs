@@ -275,7 +275,7 @@ hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --js
 /// JavaScript writes half a character if a text is cut within one, and a killed agent may leave an incomplete sequence
 /// of bytes.
 #[test]
-fn message_with_lone_surrogate_is_read() {
+fn show_prints_message_with_lone_surrogate() {
     let world = World::new();
     let claude =
         world.add(Claude::session(id(1)).in_dir("/usr").turn("alpha", "beta").turn("gamma HALF tail", "delta"));

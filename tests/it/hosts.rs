@@ -205,7 +205,7 @@ fn failed_host_takes_one_line() {
 }
 
 #[test]
-fn typed_text_is_quoted_for_remote_shell() {
+fn command_quotes_typed_text_for_remote_shell() {
     let hosts = two();
     let evil = "/tmp/a'b $(touch PWNED) `touch PWNED`; touch PWNED #\"\\' !x ~ *";
     hosts.add("one", Claude::session(id(4)).in_dir(evil).at("2026-02-04T10:00:00Z").turn("evil", "ok"));
@@ -222,7 +222,7 @@ fn typed_text_is_quoted_for_remote_shell() {
 }
 
 #[test]
-fn host_output_is_escaped_for_the_terminal() {
+fn terminal_shows_escaped_host_output() {
     let hosts = two();
     let title = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}evil";
     hosts.add("one", Claude::session(id(5)).in_dir(APP).at("2026-02-05T10:00:00Z").turn("x", "y").title(title));
@@ -240,7 +240,7 @@ fn host_output_is_escaped_for_the_terminal() {
 }
 
 #[test]
-fn hostile_answer_of_host_is_escaped() {
+fn run_escapes_hostile_answer_of_host() {
     let hosts = two();
     // Sequences that write the clipboard, clear the screen and reverse text.
     let script = r"printf 'rejoin answers\n\033]52;c;AAAA\007\033[2J\302\233\342\200\256evil\n'";
@@ -376,7 +376,7 @@ fn show_succeeds_if_one_host_has_session() {
 }
 
 #[test]
-fn resume_runs_on_the_host_and_returns_its_status() {
+fn resume_runs_on_host_and_returns_its_status() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     let name = format!("one:{}", &id(3)[..13]);
@@ -400,7 +400,7 @@ fn resume_runs_on_the_host_and_returns_its_status() {
 }
 
 #[test]
-fn changes_on_hosts_are_planned_and_undone_there() {
+fn hosts_plan_and_undo_their_changes() {
     let hosts = two();
     let plan = hosts.json(0, &["cleanup", "--host", "one", "--older-than", "99d", "--dry-run", "--json"]);
     assert_eq!(plan["hosts"][0]["answer"]["kind"], "change-plan");
@@ -484,7 +484,7 @@ fn concurrent_killed_archives_of_four_hosts_lose_nothing() {
 }
 
 #[test]
-fn resume_over_hosts_runs_on_the_only_host_with_the_session() {
+fn resume_over_hosts_finds_only_host_with_session() {
     let hosts = two();
     hosts.0.install("claude", "exit 42");
     // A file of the same name on this machine is another conversation.

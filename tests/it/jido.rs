@@ -56,7 +56,7 @@ fn edited_session_fails_signature_check() {
 }
 
 #[test]
-fn an_unsigned_session_is_accepted_with_a_note() {
+fn commands_accept_unsigned_session_with_note() {
     let world = World::with_agents();
     world.install("jido_code", "");
     let app = world.dir("app");
@@ -70,7 +70,7 @@ fn an_unsigned_session_is_accepted_with_a_note() {
 }
 
 #[test]
-fn a_foreign_signature_fails_except_in_a_named_home() {
+fn foreign_signature_fails_except_in_named_home() {
     let world = World::new();
     world.add(Jido::session(id(1)));
     put(&world.home().join(".jido_code/machine_secret"), "f".repeat(64));
@@ -115,7 +115,7 @@ fn resume_refuses_an_unloadable_session_of_jidocode() {
 }
 
 #[test]
-fn session_over_10_mib_is_refused() {
+fn session_over_10_mib_is_not_resumable() {
     let world = World::new();
     let path = world.add(Jido::session(id(1)).unsigned());
     let len = usize::try_from(path.metadata().expect("metadata").len()).expect("a length");

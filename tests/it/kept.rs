@@ -100,7 +100,7 @@ fn archive_adds_state_only_after_data_loss() {
 }
 
 #[test]
-fn damaged_database_is_not_archived_partially() {
+fn archive_stores_no_part_of_damaged_database() {
     let world = World::new();
     let app = world.dir("app");
     let mut session = Goose::session("20260201_1").in_dir(&app);
@@ -208,7 +208,7 @@ opencode session [..] already exists with the same content.
 }
 
 #[test]
-fn restore_leaves_a_file_and_a_command_if_the_import_fails() {
+fn restore_leaves_file_and_command_if_import_fails() {
     let id = opencode_id(1);
     let left = |world: &World, why: &str| {
         // A plan reports it too, unless only the import itself can show it.

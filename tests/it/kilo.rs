@@ -52,7 +52,7 @@ fn kind_follows_from_parent_archive_title_and_content() {
 }
 
 #[test]
-fn resume_uses_the_full_id_and_only_its_own_directory() {
+fn resume_uses_full_id_and_own_directory() {
     let world = World::new();
     world.install("kilo", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -125,7 +125,7 @@ fn resume_passes_channel_database_to_program() {
 }
 
 #[test]
-fn kilo_database_is_not_read_as_opencode() {
+fn opencode_ignores_kilo_database() {
     let world = World::new();
     world.add(OpenCode::of_kilo(opencode_id(1)).turn("a", "b"));
     world.add(OpenCode::session(opencode_id(1)).turn("c", "d"));

@@ -36,7 +36,7 @@ fn list_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn title_derived_from_prompt_is_not_shown() {
+fn list_omits_title_derived_from_prompt() {
     let titled = |title: &str| {
         listed(Kimi::session(id(1)).turn("fix the parser and\nits tests", "Done.").state("custom_title", json!(title)))
             .title
@@ -95,7 +95,7 @@ fn killed_and_failed_turns_count_like_in_kimi() {
 }
 
 #[test]
-fn a_recent_unfinished_turn_may_still_run() {
+fn recent_unfinished_turn_may_still_run() {
     let recent = || Kimi::session(id(1)).at("2026-03-01T11:59:30Z");
     assert_eq!(listed(recent().prompt("go")).liveness, Liveness::Maybe);
     let ended = recent().event("TurnBegin", json!({"user_input": "go"})).event("TurnEnd", json!({}));
@@ -185,7 +185,7 @@ fn resume_warns_about_unknown_program() {
 }
 
 #[test]
-fn a_session_names_its_import_in_kimi_code() {
+fn session_names_its_import_in_kimi_code() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Kimi::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -215,7 +215,7 @@ fn a_session_names_its_import_in_kimi_code() {
 }
 
 #[test]
-fn resume_is_refused_if_the_agent_would_start_a_new_session() {
+fn resume_refuses_id_that_starts_new_session() {
     let world = World::new();
     world.install("kimi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -245,7 +245,7 @@ fn resume_is_refused_if_the_agent_would_start_a_new_session() {
 }
 
 #[test]
-fn a_link_in_place_of_the_directory_is_another_project() {
+fn link_in_place_of_directory_is_another_project() {
     let world = World::new();
     world.install("kimi", "");
     let (app, moved) = (world.dir("app"), world.root().join("moved"));
@@ -271,7 +271,7 @@ fn resume_does_not_recreate_a_missing_session() {
 }
 
 #[test]
-fn unlisted_directory_is_read_from_context() {
+fn context_gives_unlisted_directory() {
     let world = World::new();
     let app = world.dir("app");
     let path = world.add(Kimi::session(id(1)).in_dir(&app).unlisted().turn("x", "y"));
@@ -313,7 +313,7 @@ fn unlisted_session_has_no_directory() {
 }
 
 #[test]
-fn remote_session_is_listed_but_not_resumed() {
+fn list_shows_remote_session_and_resume_refuses_it() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).in_dir("/srv/app").unlisted().turn("x", "y"));
     let project = path.parent().expect("a project");
@@ -362,7 +362,7 @@ fn equal_copies_in_two_directories_stay_undecided() {
 }
 
 #[test]
-fn any_string_can_be_an_id_except_an_option() {
+fn any_string_can_be_id_except_option() {
     let world = World::new();
     world.install("kimi", "");
     let app = world.dir("app");
@@ -413,7 +413,7 @@ fn list_survives_malformed_files() {
 }
 
 #[test]
-fn torn_line_and_bad_line_are_distinguished() {
+fn list_distinguishes_torn_line_and_bad_line() {
     let world = World::new();
     let path = world.add(Kimi::session(id(1)).turn("x", "y"));
     let wire = std::fs::read_to_string(path.join("wire.jsonl")).expect("a log");

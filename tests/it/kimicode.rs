@@ -99,7 +99,7 @@ fn list_distinguishes_killed_archived_and_unused_sessions() {
 }
 
 #[test]
-fn resume_needs_its_directory_and_warns_of_the_older_program() {
+fn resume_needs_directory_and_warns_of_older_program() {
     let world = World::new();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let path = write(&world.home(), ID, &app, &json!({}), &[typed(0, "look", "user")]);
@@ -166,7 +166,7 @@ fn import(world: &World, old: &str, dir: &Path) -> String {
 }
 
 #[test]
-fn an_imported_session_is_a_separate_session() {
+fn imported_session_is_a_separate_session() {
     let world = World::new();
     world.install_npm("kimi", "@moonshot-ai/kimi-code", "2.1.0", "");
     let app = world.dir("app");
@@ -198,7 +198,7 @@ fn an_imported_session_is_a_separate_session() {
 }
 
 #[test]
-fn move_changes_only_the_directory_in_the_state_file() {
+fn move_changes_only_directory_in_state_file() {
     let world = World::new();
     let app = world.dir("app");
     let path =

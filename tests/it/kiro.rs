@@ -11,7 +11,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn session_of_the_first_layout_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_first_layout() {
     let world = World::new();
     let app = world.dir("app");
     let call = json!({"kind": "toolUse", "data": {"toolUseId": "t", "name": "shell", "input": {"command": "ls"}}});
@@ -38,7 +38,7 @@ fn session_of_the_first_layout_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn session_of_the_second_layout_is_listed_and_shown() {
+fn list_and_show_read_second_layout() {
     let world = World::new();
     let session =
         Kiro::folder(&id(1)).turn("count the files", "Two.").payload(&json!({"type": "tool_call", "args": {"a": 1}}));
@@ -54,7 +54,7 @@ fn session_of_the_second_layout_is_listed_and_shown() {
 }
 
 #[test]
-fn odd_sessions_are_listed_with_their_oddity() {
+fn odd_sessions_have_health_codes() {
     let world = World::new();
     world.add(Kiro::session(id(1)).file("cwd", "/nowhere/app").turn("a", "b"));
     world.add(Kiro::folder(&id(2)).file("workspacePaths", json!(["/usr/bin", "/usr/lib"])).turn("a", "b"));

@@ -9,7 +9,7 @@ use crate::fixtures::{Amplifier, Claude, id, put};
 use crate::world::World;
 
 #[test]
-fn resume_loop_is_stopped() {
+fn resume_stops_loop() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -79,7 +79,7 @@ fn file_size_limit_signal_kills_only_the_agent() {
 }
 
 #[test]
-fn last_launch_is_recorded() {
+fn resume_records_last_launch() {
     let world = World::with_agents();
     let app = world.dir("my app");
     let path = world.add(Amplifier::session(id(1)).in_dir(&app).turn("x", "y"));

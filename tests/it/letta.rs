@@ -148,7 +148,7 @@ fn same_ids_of_two_backends_are_not_copies() {
 }
 
 #[test]
-fn archived_is_shown_and_an_empty_default_is_not_listed() {
+fn list_shows_archived_and_omits_empty_default() {
     let world = World::new();
     add(&world, 1, &json!({"archived": true}), &[typed(&[&reminder(APP, None), "look"]), reply("ok")]);
     put(&folder(&world, "default:agent-local-1").join("messages.jsonl"), "\n");
@@ -186,7 +186,7 @@ fn migrated() -> Value {
 }
 
 #[test]
-fn pi_entries_are_read_like_messages() {
+fn reader_treats_pi_entries_like_messages() {
     let world = World::new();
     let last = world.dir("last").display().to_string();
     let call = json!({"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "Bash", "arguments": {"command": "ls"}}]});
@@ -275,7 +275,7 @@ fn backup_of_migration_belongs_to_session() {
 }
 
 #[test]
-fn a_rewritten_message_counts_once() {
+fn rewritten_message_counts_once() {
     let world = World::new();
     let with_id = |mut message: Value, id: &str| {
         message["id"] = json!(id);
@@ -323,7 +323,7 @@ fn session_of_unknown_format_is_not_empty() {
 }
 
 #[test]
-fn session_is_deleted_and_restored_with_its_agent() {
+fn delete_and_undo_include_agent_of_session() {
     let world = World::new();
     turn(&world, 1);
     goes_and_comes_back(&world, "local-conv-1");
@@ -331,7 +331,7 @@ fn session_is_deleted_and_restored_with_its_agent() {
 }
 
 #[test]
-fn resume_needs_a_cut_off_line_to_be_removed_first() {
+fn resume_refuses_session_with_cut_off_line() {
     let world = World::new();
     world.install("letta", "");
     turn(&world, 1);
@@ -356,7 +356,7 @@ fn resume_needs_a_cut_off_line_to_be_removed_first() {
 }
 
 #[test]
-fn a_damaged_conversation_hides_no_other() {
+fn damaged_conversation_hides_no_other() {
     let world = World::new();
     let path = |n: u32, name: &str| folder(&world, &format!("conversation:local-conv-{n}")).join(name);
     for n in 1..=5 {

@@ -111,7 +111,7 @@ fn delete_names_the_sessions_before_it_asks() {
 }
 
 #[test]
-fn undo_without_a_run_names_the_newest_one_and_asks() {
+fn undo_without_run_names_newest_one_and_asks() {
     let world = World::new();
     let session = world.add(Claude::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
     world.rejoin(["delete", &id(1), "--yes"]).code(0);

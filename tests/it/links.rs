@@ -84,7 +84,7 @@ fn do_as_a_dry_run_says(world: &World, agent: &str, session: &str) -> Vec<String
 }
 
 #[test]
-fn links_at_any_level_do_not_change_list_or_dry_runs() {
+fn links_change_neither_list_nor_dry_runs() {
     let mut faults = Vec::new();
     for (number, (agent, plain)) in worlds().enumerate() {
         let expected = list(&plain);
@@ -196,7 +196,7 @@ fn accounts_with_shared_projects_have_one_copy() {
 }
 
 #[test]
-fn linked_projects_and_transcripts_are_read_once_and_resumed() {
+fn list_shows_session_of_linked_transcript_once() {
     let world = World::with_agents();
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays":365}"#);
     let history = world.home().join("history/projects");
@@ -243,7 +243,7 @@ fn linked_projects_and_transcripts_are_read_once_and_resumed() {
 }
 
 #[test]
-fn backfill_through_link_is_refused() {
+fn backfill_refuses_link() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let project = session.ancestors().nth(2).expect("a project");
@@ -258,7 +258,7 @@ fn backfill_through_link_is_refused() {
 }
 
 #[test]
-fn link_of_project_is_not_followed() {
+fn list_ignores_link_of_project() {
     let world = World::new();
     let app = world.dir("app");
     put(&world.home().join("secret"), "# aider chat started at 2026-02-01 10:00:00\n\n#### the secret\n");
@@ -305,7 +305,7 @@ fn agents_and_doctor_name_unfollowed_links() {
 }
 
 #[test]
-fn a_linked_home_is_read() {
+fn list_reads_linked_home() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("a", "b"));
     let link = world.root().join("another-home");

@@ -100,7 +100,7 @@ fn list_filters_by_agent() {
 }
 
 #[test]
-fn agent_leo_selects_the_claude_sessions_of_its_pointers() {
+fn agent_leo_selects_claude_sessions_of_its_pointers() {
     let world = four_sessions();
     let app = world.dir("app");
     world.add(Leo::pointer(&app, &id(2)));
@@ -224,7 +224,7 @@ fn list_hides_sub_agents_and_empty_sessions() {
 }
 
 #[test]
-fn counts_are_null_unless_requested() {
+fn list_leaves_counts_null_unless_requested() {
     let world = four_sessions();
     let plain = world.rejoin(["list", "--json"]).code(0).sessions();
     assert!(plain.iter().all(|session| session.prompts.is_none() && session.replies.is_none()));
@@ -233,7 +233,7 @@ fn counts_are_null_unless_requested() {
 }
 
 #[test]
-fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
+fn ndjson_has_header_sessions_and_summary() {
     let world = four_sessions();
     let text = world.rejoin(["list", "--format", "ndjson", "--limit", "3"]).code(0).stdout();
     let lines: Vec<&str> = text.lines().collect();
@@ -316,7 +316,7 @@ fn environment_variable_selects_store_for_resume() {
 }
 
 #[test]
-fn a_session_registered_by_a_running_process_is_live() {
+fn session_registered_by_running_process_is_live() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -347,7 +347,7 @@ fn a_session_registered_by_a_running_process_is_live() {
 }
 
 #[test]
-fn a_session_with_a_recent_event_may_be_in_use() {
+fn session_with_recent_event_may_be_in_use() {
     let world = World::with_agents();
     let app = world.dir("app");
     let event =

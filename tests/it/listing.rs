@@ -68,7 +68,7 @@ fn list_shows_sizes_when_sorted_by_size() {
 }
 
 #[test]
-fn a_filter_for_a_hidden_kind_shows_it() {
+fn filter_for_a_hidden_kind_shows_it() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("plan", "x").subagent("agent-a1", "look", "found"));
     assert_eq!(world.rejoin(["list", "--json"]).sessions().len(), 1);
@@ -123,7 +123,7 @@ Marks: P pinned, X exec, @ leo, D dir gone, T torn, i no info.
 }
 
 #[test]
-fn terminal_list_is_limited_to_one_screen() {
+fn terminal_list_fits_one_screen() {
     let world = World::new().keeping();
     (1..=40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let screen = |args: &[&str]| {
@@ -168,7 +168,7 @@ fn notes_wrap_and_keep_header_on_screen() {
 }
 
 #[test]
-fn line_numbers_are_shown_only_if_they_name_sessions() {
+fn list_shows_line_numbers_that_name_sessions() {
     let world = World::new();
     (1..=12).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));
     let list = |columns, more: &[&str]| {
@@ -272,7 +272,7 @@ fn every_command_explains_empty_home() {
 }
 
 #[test]
-fn an_unreadable_store_is_not_an_empty_home() {
+fn unreadable_store_is_not_an_empty_home() {
     let world = World::new();
     // A volume is not mounted.
     for link in [".claude", ".codex/sessions"] {

@@ -39,7 +39,7 @@ fn messages_of(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn long_records_of_every_agent_are_read() {
+fn every_agent_reads_long_records() {
     agent_rules::hold(
         "a long record, a byte order mark and a byte that is not UTF-8 are read as the agent reads them",
         "docs/agents.md (Large and damaged records)",
@@ -119,7 +119,7 @@ fn append_result(path: &Path, part: &str, megabytes: usize) {
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux has it")]
-fn a_line_of_100_megabytes_is_read_in_little_memory() {
+fn line_of_100_megabytes_needs_little_memory() {
     let world = World::new();
     for (n, part, megabytes) in
         [(1, "iVBORw0KGgo", 100), (2, "a line of a log\n", if tries_every_case() { 100 } else { 20 })]

@@ -136,7 +136,7 @@ fn every_example_of_a_page_works_as_described() {
 }
 
 #[test]
-fn every_help_topic_is_listed_and_has_text() {
+fn help_lists_every_topic_with_text() {
     let world = World::new();
     let help = world.rejoin(["help"]).code(0).stdout();
     for topic in ["all", "sessions", "filters", "words", "marks", "options", "config", "exit-codes"] {

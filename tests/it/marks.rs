@@ -21,7 +21,7 @@ fn ids(world: &World, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn session_that_expires_soon_is_marked() {
+fn list_marks_session_that_expires_soon() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("Fix it", "y").subagent("agent-a1", "look", "found"));
     fresh(&world, 2);
@@ -66,7 +66,7 @@ fn session_that_expires_soon_is_marked() {
 }
 
 #[test]
-fn archived_session_is_not_marked_expiring() {
+fn list_does_not_mark_archived_session_expiring() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr").turn("Fix it", "y"));
     world.rejoin(["archive", "--expiring", "7"]).code(0);

@@ -126,7 +126,7 @@ fn move_and_undo_work_for_every_agents_sessions() {
 }
 
 #[test]
-fn move_puts_each_agents_files_in_their_new_places() {
+fn move_relocates_files_of_each_agent() {
     let world = World::new();
     let (old, new) = app(&world);
     everyone(&world, &old);

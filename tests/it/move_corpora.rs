@@ -34,7 +34,7 @@ fn stores(world: &World) -> Picture {
 }
 
 #[test]
-fn move_and_undo_carry_every_real_session_byte_for_byte() {
+fn move_and_undo_keep_bytes_of_real_sessions() {
     for (agent, folder) in corpora() {
         let world = World::new();
         copy_tree(&folder.join("home"), &world.home());

@@ -41,7 +41,7 @@ fn nothing_is_lost(world: &World, before: &Picture, when: &str) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_killed_move_is_reversed_and_can_be_repeated() {
+fn undo_reverses_killed_move_for_repeat() {
     killed_at_every_point(30, |fault, point| {
         let (world, dirs) = world();
         let before = stores(&world);

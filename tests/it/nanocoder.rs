@@ -64,7 +64,7 @@ fn list_reads_a_session_file() {
 }
 
 #[test]
-fn conversation_is_stored_as_two_sessions() {
+fn conversation_in_two_files_is_two_sessions() {
     let world = World::new();
     add(&world, &id(1), "look", &json!([{"role": "user", "content": "look"}]));
     turn(&world, 2);
@@ -74,7 +74,7 @@ fn conversation_is_stored_as_two_sessions() {
 }
 
 #[test]
-fn resume_names_the_command_to_type_in_its_directory() {
+fn resume_names_command_to_type_in_its_directory() {
     let world = World::new();
     world.install("nanocoder", "");
     turn(&world, 1);
@@ -111,7 +111,7 @@ fn resume_passes_id_to_versions_that_accept_it() {
 }
 
 #[test]
-fn title_set_by_user_is_shown() {
+fn list_shows_title_set_by_user() {
     let world = World::new();
     turn(&world, 1);
     let text = std::fs::read_to_string(path(&world, &id(1))).expect("a file");
@@ -157,7 +157,7 @@ fn environment_variable_selects_the_store() {
 }
 
 #[test]
-fn session_is_deleted_archived_and_restored() {
+fn archive_delete_and_restore_handle_session() {
     let world = World::new();
     turn(&world, 1);
     goes_and_comes_back(&world, &id(1));
@@ -165,7 +165,7 @@ fn session_is_deleted_archived_and_restored() {
 }
 
 #[test]
-fn a_damaged_session_hides_no_other() {
+fn damaged_session_hides_no_other() {
     let world = World::new();
     for n in 1..=2 {
         turn(&world, n);

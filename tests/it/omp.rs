@@ -72,7 +72,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn title_is_read_from_record_before_header() {
+fn title_comes_from_record_before_header() {
     let world = World::new();
     let dir = world.dir("home/work/app").display().to_string();
     let error = message(3, &json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "400"}));
@@ -132,7 +132,7 @@ fn resume_passes_full_id() {
 }
 
 #[test]
-fn a_profile_is_a_separate_store() {
+fn profile_is_a_separate_store() {
     let world = World::new();
     let path =
         world.home().join(".omp/profiles/night/agent/sessions/--usr-bin--").join(format!("{STAMP}_{}.jsonl", id(1)));
@@ -154,7 +154,7 @@ fn list_ignores_files_of_pi_in_shared_directory() {
 }
 
 #[test]
-fn compressed_session_is_archived_and_not_resumed() {
+fn archive_accepts_compressed_session_and_resume_refuses_it() {
     let world = World::new();
     let dir = world.home().join(".omp/agent/archive/sessions/--usr-bin--");
     put(&dir.join(format!("{STAMP}_{}.jsonl.gz", id(1))), [0x1f, 0x8b, 8, 0]);
@@ -171,7 +171,7 @@ fn compressed_session_is_archived_and_not_resumed() {
 }
 
 #[test]
-fn a_damaged_session_hides_no_other() {
+fn damaged_session_hides_no_other() {
     let world = World::new();
     add(&world, "--usr-bin--", &id(1), &turn(&id(1), APP));
     let dir = project(&world, "--usr-bin--");

@@ -39,7 +39,7 @@ fn runs_in_one_process_are_independent() {
 }
 
 #[test]
-fn planted_global_state_is_detected() {
+fn check_detects_planted_global_state() {
     // A static that the second command changes, and that the first one shows.
     static PLANTED: AtomicUsize = AtomicUsize::new(0);
     let commands = [vec!["list"], vec!["doctor"], vec!["config"]];

@@ -85,7 +85,7 @@ fn kind_follows_from_parent_archive_title_and_content() {
 }
 
 #[test]
-fn a_recently_written_session_may_be_in_use() {
+fn recently_written_session_may_be_in_use() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));
     let now: jiff::Timestamp = NOW.parse().expect("a time");
@@ -254,7 +254,7 @@ fn list_waits_for_unfinished_shared_memory() {
 }
 
 #[test]
-fn missing_columns_are_tolerated() {
+fn list_tolerates_missing_columns() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).title("Parser").turn("a", "b"));
     let connection = open_opencode(&path);
@@ -271,7 +271,7 @@ fn missing_columns_are_tolerated() {
 }
 
 #[test]
-fn values_of_other_types_are_tolerated() {
+fn list_tolerates_values_of_other_types() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b").turn("c", "d"));
     let connection = open_opencode(&path);
@@ -306,7 +306,7 @@ fn id_that_looks_like_option_is_a_problem() {
 }
 
 #[test]
-fn unreadable_database_is_reported() {
+fn list_reports_unreadable_database() {
     let world = World::new();
     let path = opencode_db(&world.home());
     OpenCode::session(opencode_id(9)).turn("from the tree", "b").write_tree(&world.home());
@@ -404,7 +404,7 @@ fn note_import(connection: &rusqlite::Connection, phase: &str) {
 }
 
 #[test]
-fn messages_added_by_version_1_are_found() {
+fn show_finds_messages_added_by_version_1() {
     let world = World::new();
     let app = world.dir("app");
     let session =
@@ -504,7 +504,7 @@ fn path_of_shared_database_is_ambiguous() {
 }
 
 #[test]
-fn resume_is_refused_if_the_recorded_directory_is_gone() {
+fn resume_refuses_missing_recorded_directory() {
     let world = World::new();
     world.install("opencode", "");
     let (old, new, id) = (world.root().join("app"), world.dir("new"), opencode_id(1));
@@ -555,7 +555,7 @@ fn prompt_runs_only_in_recorded_directory() {
 }
 
 #[test]
-fn messages_of_unknown_roles_are_reported() {
+fn list_reports_messages_of_unknown_roles() {
     let world = World::new();
     for number in [1, 2] {
         world.add(OpenCode::session(opencode_id(number)).title("Parser").turn("fix the parser", "Looking."));

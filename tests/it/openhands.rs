@@ -102,7 +102,7 @@ fn resume_passes_full_id_in_last_directory() {
 }
 
 #[test]
-fn resume_is_refused_if_the_agent_would_end_or_start_over() {
+fn resume_refuses_session_that_agent_would_restart() {
     let world = World::new();
     world.install("openhands", "");
     let app = world.dir("app");
@@ -200,7 +200,7 @@ fn delete_and_undo_cover_whole_directory() {
 }
 
 #[test]
-fn the_longer_copy_is_used() {
+fn longer_copy_wins() {
     let world = World::new();
     let other = world.dir("persistence");
     let session = || OpenHands::session(openhands_id(1)).turn("a", "b");

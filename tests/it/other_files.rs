@@ -54,7 +54,7 @@ fn documented(title: &str) -> Vec<String> {
 }
 
 #[test]
-fn deleted_session_of_every_agent_is_found() {
+fn search_finds_deleted_session_of_every_agent() {
     let mut with_lists = Vec::new();
     agent_rules::hold(
         "a session without files in one of its lists is found",
@@ -111,7 +111,7 @@ fn deleted_session_of_every_agent_is_found() {
 }
 
 #[test]
-fn deleted_session_is_shown_with_its_prompts() {
+fn search_prints_prompts_of_deleted_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("the carousel turns", "Yes."));
     let history: Vec<Value> = lists("claude").into_iter().map(|(_, entry)| entry).collect();
@@ -141,7 +141,7 @@ fn without_files(world: &World) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn session_in_unread_store_is_not_called_deleted() {
+fn search_does_not_call_unread_session_deleted() {
     let world = World::with_agents();
     let write = |agent: &str| {
         for (path, entry) in lists(agent) {
@@ -176,7 +176,7 @@ fn listed(world: &World, id: &str) -> Session {
 }
 
 #[test]
-fn title_is_read_from_file_next_to_transcript() {
+fn title_comes_from_file_next_to_transcript() {
     let world = World::new();
     let name = |title: &str| json!({"customTitle": title, "by": "user", "at": "2026-02-01T10:01:00Z"}).to_string();
     let long = "a log line\n".repeat(20_000);
@@ -196,7 +196,7 @@ fn title_is_read_from_file_next_to_transcript() {
 }
 
 #[test]
-fn rename_and_undo_change_the_record_and_the_file() {
+fn rename_and_undo_change_record_and_file() {
     let world = World::new();
     let name = json!({"customTitle": "old", "by": "user"}).to_string();
     let path =
@@ -214,7 +214,7 @@ fn rename_and_undo_change_the_record_and_the_file() {
 }
 
 #[test]
-fn archive_mark_is_shown_until_session_continues() {
+fn list_shows_archive_mark_until_session_continues() {
     let world = World::new();
     let mark = |archived, at| json!({"archived": archived, "at": at}).to_string();
     for (n, contents) in [

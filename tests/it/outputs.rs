@@ -72,7 +72,7 @@ fn show_and_stats_count_output() {
 }
 
 #[test]
-fn cleanup_and_delete_remove_output_and_undo_restores_it() {
+fn cleanup_delete_and_undo_include_output() {
     for args in [OLD.to_vec(), vec!["delete", "claude:00000001-aaaa-4aaa-8aaa-000000000001"]] {
         let tasks = Tasks::new();
         let before = picture(&tasks.temporary);
@@ -88,7 +88,7 @@ fn cleanup_and_delete_remove_output_and_undo_restores_it() {
 }
 
 #[test]
-fn undo_restores_output_after_a_restart_with_another_tmpdir() {
+fn undo_restores_output_after_restart_with_another_tmpdir() {
     let tasks = Tasks::new();
     let before = picture(&tasks.dir());
     tasks.call().rejoin([&OLD[..], &["--yes"]].concat()).code(0);
@@ -99,7 +99,7 @@ fn undo_restores_output_after_a_restart_with_another_tmpdir() {
 }
 
 #[test]
-fn session_is_restored_without_output_that_is_in_the_way() {
+fn undo_restores_session_without_conflicting_output() {
     for undo in [&["undo"][..], &["restore", "claude:00000001-aaaa-4aaa-8aaa-000000000001"]] {
         let tasks = Tasks::new();
         tasks.call().rejoin(["delete", &id(1), "--yes"]).code(0);
@@ -130,7 +130,7 @@ fn restore_brings_output_of_one_session() {
 }
 
 #[test]
-fn output_stays_with_a_session_that_could_not_be_removed() {
+fn output_stays_with_session_that_cleanup_keeps() {
     let tasks = Tasks::new();
     // The archive cannot be written, so the session is kept.
     let archive = tasks.world.root().join("file");
@@ -158,7 +158,7 @@ fn output_stays_while_a_process_has_it_open() {
 }
 
 #[test]
-fn linked_output_directory_is_left_alone() {
+fn cleanup_keeps_linked_output_directory() {
     let tasks = Tasks::new();
     let elsewhere = tasks.world.root().join("victim");
     std::fs::rename(tasks.root(), &elsewhere).expect("a rename");
@@ -171,7 +171,7 @@ fn linked_output_directory_is_left_alone() {
 
 #[test]
 #[expect(clippy::disallowed_macros, reason = "a skipped test says so")]
-fn output_of_another_user_is_left_alone() {
+fn cleanup_keeps_output_of_another_user() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: only root can give a directory to another user");
         return;
@@ -184,7 +184,7 @@ fn output_of_another_user_is_left_alone() {
 }
 
 #[test]
-fn output_is_ignored_in_another_home() {
+fn cleanup_ignores_output_in_another_home() {
     let tasks = Tasks::new();
     let home = tasks.world.home();
     let shown = tasks.call().rejoin(["--home".as_ref(), home.as_os_str(), "show".as_ref(), id(1).as_ref()]).code(0);
@@ -217,7 +217,7 @@ fn now() -> std::time::SystemTime {
 }
 
 #[test]
-fn output_of_unknown_session_is_reported_and_kept() {
+fn doctor_reports_and_keeps_output_of_unknown_session() {
     let tasks = Tasks::new();
     tasks.grow();
     let other = tasks.root().join("-app").join(id(9));

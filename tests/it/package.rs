@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 #[test]
-fn the_package_has_no_files_for_developers() {
+fn package_has_no_files_for_developers() {
     let listed = Command::new(env!("CARGO"))
         .args(["package", "--list", "--allow-dirty", "--offline", "--quiet"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -49,7 +49,7 @@ fn long_answer_goes_to_the_pager() {
 }
 
 #[test]
-fn a_short_answer_needs_no_pager() {
+fn short_answer_needs_no_pager() {
     let (world, shown) = with_pager();
     let (status, sent) = open(&world, "look", &["show", &id(1)], (200, 40)).ends();
     assert_eq!(status, Some(0), "{sent}");
@@ -60,7 +60,7 @@ fn a_short_answer_needs_no_pager() {
 
 /// With `q` in a pager, the totals and the command that undoes the change would never be seen.
 #[test]
-fn the_result_of_a_change_is_never_paged() {
+fn result_of_change_needs_no_pager() {
     let (world, shown) = with_pager();
     for number in 2..9 {
         world.add(Claude::session(id(number)).in_dir("/usr").turn("old", "gone"));
@@ -75,7 +75,7 @@ fn the_result_of_a_change_is_never_paged() {
 }
 
 #[test]
-fn without_a_pager_everything_is_printed() {
+fn run_prints_everything_without_pager() {
     let (world, shown) = with_pager();
     for pager in ["cat", "", " "] {
         let (status, sent) = open(&world, pager, &["show", "-t", &id(1)], (60, 8)).ends();
@@ -138,7 +138,7 @@ fn interrupt_reaches_pager_and_rejoin_waits() {
 }
 
 #[test]
-fn notes_are_printed_after_the_pager() {
+fn notes_follow_the_pager() {
     let (world, shown) = with_pager();
     world.add(Claude::session(id(3)).in_dir("/no/such/place").turn("Gone", "ok").torn());
     (10..40).for_each(|n| drop(world.add(Claude::session(id(n)).in_dir("/usr").turn("x", "y"))));

@@ -39,7 +39,7 @@ fn memory_does_not_grow_with_lines() {
 }
 
 #[test]
-fn records_of_pi_1_5_other_than_messages_are_skipped() {
+fn list_skips_other_records_of_pi_1_5() {
     let session = Pi::session(id(1))
         .record("custom", &json!({"customType": "pi.virtual-model-state", "data": {"model": "x"}}))
         .turn("fix it", "Done.")
@@ -85,7 +85,7 @@ fn messages_and_counts_cover_only_active_branch() {
 }
 
 #[test]
-fn an_edited_first_prompt_starts_a_separate_branch() {
+fn edited_first_prompt_starts_a_separate_branch() {
     let world = World::new();
     world.add(Pi::session(id(1)).turn("frist", "What?").back_to(0).turn("first", "Yes."));
     let details = shown(&world, &id(1));
@@ -133,7 +133,7 @@ fn last_name_is_title_unless_empty() {
 }
 
 #[test]
-fn api_errors_are_not_replies_and_an_image_is_a_prompt() {
+fn counts_exclude_api_errors_and_include_image_prompt() {
     let world = World::new();
     let error = json!({"role": "assistant", "content": [], "stopReason": "error", "errorMessage": "500: try later"});
     let session = Pi::session(id(1))
@@ -155,14 +155,14 @@ fn api_errors_are_not_replies_and_an_image_is_a_prompt() {
 }
 
 #[test]
-fn a_header_alone_is_an_empty_session() {
+fn header_alone_is_an_empty_session() {
     let session = listed(Pi::session(id(1)));
     assert_eq!((session.kind, session.prompts), (Kind::Empty, Some(0)));
     assert_eq!(session.active_at.as_deref(), Some("2026-02-01T10:00:00Z"));
 }
 
 #[test]
-fn fork_finds_parent_wherever_it_is_recorded() {
+fn fork_finds_parent_in_either_record() {
     let fork = listed(Pi::session(id(2)).fork_of(&id(1)).turn("copied", "ok").turn("own", "ok"));
     assert_eq!((fork.kind, fork.parent_id), (Kind::Fork, Some(id(1))));
     let odd = listed(Pi::session(id(2)).header("parentSession", json!("/tmp/notes.txt")).turn("a", "b"));
@@ -170,7 +170,7 @@ fn fork_finds_parent_wherever_it_is_recorded() {
 }
 
 #[test]
-fn the_header_distinguishes_directories_of_one_project() {
+fn header_distinguishes_directories_of_one_project() {
     let world = World::new();
     world.install("pi", "");
     let (dashed, nested) = (world.dir("a-b"), world.dir("a/b"));
@@ -192,7 +192,7 @@ fn the_header_distinguishes_directories_of_one_project() {
 }
 
 #[test]
-fn ids_with_a_common_prefix_are_passed_in_full() {
+fn resume_passes_ids_with_common_prefix_in_full() {
     let world = World::new();
     world.install("pi", "");
     let app = world.dir("app");
@@ -204,7 +204,7 @@ fn ids_with_a_common_prefix_are_passed_in_full() {
 }
 
 #[test]
-fn resume_is_refused_without_a_terminal_if_pi_would_ask() {
+fn resume_refuses_question_of_pi_without_terminal() {
     let world = World::new();
     world.install("pi", "");
     let (app, other) = (world.dir("app"), world.dir("other"));
@@ -229,7 +229,7 @@ fn resume_is_refused_without_a_terminal_if_pi_would_ask() {
 }
 
 #[test]
-fn prompt_is_not_passed_as_option_or_attachment() {
+fn resume_passes_prompt_neither_as_option_nor_attachment() {
     let world = World::new();
     world.install("pi", "");
     world.add(Pi::session(id(1)).in_dir(world.dir("app")).turn("a", "b"));
@@ -243,7 +243,7 @@ fn prompt_is_not_passed_as_option_or_attachment() {
 }
 
 #[test]
-fn file_in_other_project_than_header_is_misfiled() {
+fn file_outside_project_of_header_counts_as_misfiled() {
     let world = World::new();
     world.install("pi", "");
     world.add(Pi::session(id(1)).in_dir(world.dir("app")).filed_under("--somewhere-else--").turn("a", "b"));
@@ -255,7 +255,7 @@ fn file_in_other_project_than_header_is_misfiled() {
 }
 
 #[test]
-fn a_header_without_a_directory_uses_the_project() {
+fn header_without_a_directory_uses_the_project() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Pi::session(id(1)).in_dir(&app).turn("a", "b"));

@@ -75,7 +75,7 @@ fn five_keys_and_enter_resume_the_intended_session() {
 }
 
 #[test]
-fn five_keys_and_enter_resume_a_session_of_last_week() {
+fn five_keys_resume_session_of_last_week() {
     let world = many_sessions();
     let (till, site) = (world.dir("till"), world.dir("site"));
     let basket = |n, dir, at: &str, what: &str| Claude::session(id(n)).in_dir(dir).at(at).turn(what, "Done.");
@@ -219,7 +219,7 @@ fn picker_finds_message_written_later() {
 }
 
 #[test]
-fn every_size_shows_the_highlighted_session_and_the_keys() {
+fn every_size_shows_highlighted_session_and_keys() {
     let world = two_sessions();
     for (columns, rows) in [(60, 20), (80, 24), (120, 30), (200, 50)] {
         let mut seat = open(&world, columns, rows);
@@ -309,7 +309,7 @@ fn escape_and_ctrl_c_launch_nothing() {
 }
 
 #[test]
-fn a_signal_ends_the_picker_and_restores_the_terminal() {
+fn signal_ends_picker_and_restores_terminal() {
     for (sent, expected) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
         let world = two_sessions();
         let mut seat = shell(&world, "resume");
@@ -374,7 +374,7 @@ hint: name a session, or use `latest` for the newest; run `rejoin list` to see t
 }
 
 #[test]
-fn a_pasted_newline_is_text() {
+fn pasted_newline_is_text() {
     let world = two_sessions();
     let mut seat = open(&world, 80, 24);
     seat.shows("2 of 2 sessions");
@@ -461,7 +461,7 @@ fn picker_copies_command_through_terminal() {
 }
 
 #[test]
-fn the_picker_continues_after_a_pager() {
+fn picker_continues_after_a_pager() {
     let world = two_sessions();
     let shown = world.root().join("shown");
     world.install("look", &format!("cat > '{}'", shown.display()));
@@ -765,7 +765,7 @@ fn no_command_opens_picker_or_prints_help() {
 }
 
 #[test]
-fn words_without_a_command_are_typed_into_the_picker() {
+fn words_without_command_open_picker_with_them() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(world.dir("elsewhere")).turn("the relay", "ok"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("the lamp", "it flickers"));

@@ -149,7 +149,7 @@ fn picture_of_statistics_matches_output() {
 
 /// Compares screens of many widths with stored ones.
 #[test]
-fn screens_of_every_width_are_unchanged() {
+fn screens_of_every_width_match_snapshots() {
     let world = sample_home();
     let grouped: &[&str] = &["list", "--group", "project", "--wide"];
     let screens: [(&str, &[&str], u16, Option<&str>); 9] = [
@@ -218,7 +218,7 @@ fn pictures_of_picker_match_screens() {
 
 /// The screens of the picker at terminals of many widths.
 #[test]
-fn picker_screens_of_every_width_are_unchanged() {
+fn picker_screens_of_every_width_match_snapshots() {
     let screens: [(&str, &str, &[&str]); 6] = [
         ("list", "", &["15 of 15 sessions", "assistant:"]),
         ("found", "cron", &["> cron", "1 of 15 sessions", "queue is empty"]),

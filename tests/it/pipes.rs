@@ -10,7 +10,7 @@ use crate::fixtures::{Amplifier, Claude, id};
 use crate::world::World;
 
 #[test]
-fn a_script_reads_the_ids_from_json() {
+fn script_reads_the_ids_from_json() {
     let world = World::new();
     world.add(Amplifier::session(id(1)).at("2026-02-01T10:00:00Z").turn("one", "1"));
     world.add(Claude::session(id(2)).at("2026-02-03T10:00:00Z").turn("two", "2"));

@@ -67,7 +67,7 @@ fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool)
 }
 
 #[test]
-fn journal_is_synced_before_first_change() {
+fn run_syncs_journal_before_first_change() {
     if !has_strace() {
         return;
     }
@@ -92,7 +92,7 @@ fn journal_is_synced_before_first_change() {
 }
 
 #[test]
-fn journal_record_is_synced_before_rename() {
+fn run_syncs_journal_record_before_rename() {
     if !has_strace() {
         return;
     }
@@ -107,7 +107,7 @@ fn journal_record_is_synced_before_rename() {
 }
 
 #[test]
-fn copy_is_synced_before_original_is_removed() {
+fn run_syncs_copy_before_it_removes_original() {
     let Some(elsewhere) = other_file_system().filter(|_| has_strace()) else { return };
     let world = world();
     let calls = traced(&world, Some(elsewhere.path()), &["delete", &id(1), "--yes"]);
@@ -139,7 +139,7 @@ fn placed(call: &Call) -> Option<[String; 2]> {
 }
 
 #[test]
-fn file_is_synced_before_and_after_rename() {
+fn run_syncs_file_before_and_after_rename() {
     if !has_strace() {
         return;
     }

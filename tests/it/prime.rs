@@ -11,7 +11,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn session_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_session() {
     let world = World::new();
     let app = world.dir("app");
     let session = Pi::of_prime(id(1))
@@ -41,7 +41,7 @@ fn session_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn odd_sessions_are_listed_with_their_oddity() {
+fn odd_sessions_have_health_codes() {
     let world = World::new();
     let gone = Pi::of_prime(id(1)).in_dir("/nowhere/app").turn("a", "b");
     world.add(gone);

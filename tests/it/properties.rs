@@ -203,7 +203,7 @@ fn transcript(lines: &[Line], is_torn: bool) -> String {
 }
 
 #[test]
-fn branches_rewinds_and_briefings_leave_the_original_unchanged() {
+fn no_derived_session_changes_the_original() {
     let cases_of = (prop::collection::vec(line(), 0..24), any::<bool>(), 0..12_usize, 1..4_usize);
     let outcome = cases(32).run(&cases_of, |(lines, is_torn, to, branch)| {
         let world = World::with_agents();

@@ -8,7 +8,7 @@ fn run(world: &World, args: &[&str]) -> Answer {
 }
 
 #[test]
-fn a_quiet_change_prints_at_most_one_line() {
+fn quiet_change_prints_at_most_one_line() {
     let world = sample_home();
     let out = world.root().join("out.md");
     let out = out.to_str().expect("a path");

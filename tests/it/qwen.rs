@@ -68,7 +68,7 @@ fn directories_with_same_slug_keep_their_sessions() {
 }
 
 #[test]
-fn session_in_contradicting_project_is_misfiled() {
+fn contradicting_project_makes_session_misfiled() {
     let world = World::new();
     let (one, two) = (world.dir("one"), world.dir("two"));
     world.add(Qwen::session(id(1)).in_dir(&one).filed_under(qwen_slug(&two)).turn("x", "y"));
@@ -91,7 +91,7 @@ fn session_of_client_worktree_starts_in_repository() {
 }
 
 #[test]
-fn tools_thoughts_and_notes_are_neither_prompts_nor_replies() {
+fn counts_exclude_tools_thoughts_and_notes() {
     let world = World::new();
     let call = json!([{"text": "I will look."}, {"functionCall": {"name": "run", "args": {"command": "ls"}}}]);
     let result =
@@ -147,7 +147,7 @@ fn resume_needs_torn_line_to_be_ended() {
 }
 
 #[test]
-fn large_transcript_is_read_only_at_its_ends() {
+fn list_reads_only_ends_of_large_transcript() {
     let long = "word ".repeat(200);
     let session = Qwen::session(id(1)).turn("the first", "ok").title("Given early");
     let world = World::new();
@@ -159,7 +159,7 @@ fn large_transcript_is_read_only_at_its_ends() {
 }
 
 #[test]
-fn archived_sessions_forks_and_sub_agents_are_distinguished() {
+fn list_distinguishes_archived_sessions_forks_and_sub_agents() {
     let world = World::new();
     world.add(Qwen::session(id(1)).turn("x", "y"));
     world.add(Qwen::session(id(2)).archived().turn("x", "y"));
@@ -246,7 +246,7 @@ fn registration_counts_only_while_its_process_runs() {
 }
 
 #[test]
-fn a_runtime_file_counts_only_without_a_registration() {
+fn runtime_file_counts_only_without_a_registration() {
     let world = World::new();
     let path = world.add(Qwen::session(id(1)).turn("x", "y"));
     let beside = path.with_extension("runtime.json");
@@ -304,7 +304,7 @@ fn list_ignores_other_files() {
 }
 
 #[test]
-fn ids_like_a_title_are_never_passed_to_the_client() {
+fn resume_never_passes_id_like_a_title() {
     for odd in ["-".repeat(36), "0".repeat(32), format!("-{}", "a".repeat(35))] {
         let session = listed(Qwen::session(odd.clone()).turn("x", "y"));
         assert!(session.id == odd && !session.resumable && session.resume.is_none(), "{odd}");

@@ -15,7 +15,7 @@ fn names_in(dir: impl AsRef<Path>) -> Vec<String> {
 }
 
 #[test]
-fn an_amplifier_session_starts_in_its_creation_directory() {
+fn amplifier_session_starts_in_its_creation_directory() {
     let world = World::with_agents();
     let [x, y, z] = ["work/x", "work/y", "work/z"].map(|name| world.dir(name));
     let session = world.add(Amplifier::session(id(1)).in_dir(&x).turn("fix the parser", "Done."));
@@ -43,7 +43,7 @@ fn an_amplifier_session_starts_in_its_creation_directory() {
 }
 
 #[test]
-fn an_amplifier_session_with_changed_metadata_starts_at_home() {
+fn amplifier_session_with_changed_metadata_starts_at_home() {
     let world = World::with_agents();
     let [x, y] = ["work/x", "work/y"].map(|name| world.dir(name));
     // A resume in Y wrote that directory into metadata.json.

@@ -302,7 +302,7 @@ fn every_command_printed_for_a_damaged_home_works() {
 }
 
 #[test]
-fn every_command_printed_for_a_home_with_everything_works() {
+fn every_command_printed_for_home_with_everything_works() {
     let count = paste_all(&one_of_everything(), crate::world::NOW);
     assert!(count >= 80, "{count} commands");
 }
@@ -321,7 +321,7 @@ fn every_command_printed_for_the_sample_home_works() {
 
 /// A command that is typed for the wrong home repairs, moves or deletes other sessions.
 #[test]
-fn every_command_printed_for_a_named_home_names_it() {
+fn every_command_printed_for_named_home_names_it() {
     let world = damaged_home();
     let named = world.root().join("named");
     copy(&world.home(), &named);

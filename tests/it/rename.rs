@@ -13,7 +13,7 @@ fn title(world: &World) -> Option<String> {
 }
 
 #[test]
-fn rename_appends_a_record_for_claude_and_undo_removes_it() {
+fn rename_appends_claude_record_that_undo_removes() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr").title("before").turn("x", "y"));
     let before = picture_of_stores(&world.home());

@@ -24,7 +24,7 @@ fn dir_of(world: &World) -> PathBuf {
 }
 
 #[test]
-fn session_of_old_home_is_restored_below_this() {
+fn restore_maps_session_of_old_home_to_this() {
     let of_agents: [fn(PathBuf) -> Box<dyn Fixture>; 5] = [
         |dir| Box::new(Claude::session(id(1)).in_dir(dir).turn("look", "ok")),
         |dir| Box::new(Qwen::session(id(1)).in_dir(dir).turn("look", "ok")),

@@ -28,7 +28,7 @@ fn in_a_shell(world: &World, session: &str) -> (Launch, Answer) {
 }
 
 #[test]
-fn sources_of_amplifier_directory_are_ranked() {
+fn amplifier_directory_sources_have_ranks() {
     let world = World::with_agents();
     let (app, other) = (world.dir("app"), world.dir("other"));
     let slug = amplifier_slug(&app);
@@ -114,7 +114,7 @@ fn print_and_json_change_nothing() {
 }
 
 #[test]
-fn the_printed_command_is_quoted_for_a_shell() {
+fn dry_run_quotes_command_for_shell() {
     for name in [
         "with space",
         "it's \"q\"",
@@ -180,7 +180,7 @@ fn in_option_overrides_without_recording() {
 }
 
 #[test]
-fn extra_arguments_are_passed_to_agent() {
+fn resume_passes_extra_arguments_to_agent() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -191,7 +191,7 @@ fn extra_arguments_are_passed_to_agent() {
 }
 
 #[test]
-fn variables_of_outer_session_are_removed() {
+fn resume_removes_variables_of_outer_session() {
     let world = World::with_agents();
     let app = world.dir("app");
     world.add(Claude::session(id(1)).in_dir(&app).turn("x", "y"));
@@ -265,7 +265,7 @@ fn missing_directory_suggests_nearest() {
 }
 
 #[test]
-fn mistyped_in_option_is_reported_alone() {
+fn resume_reports_only_mistyped_in_option() {
     let world = World::with_agents();
     for (n, fixture) in [
         (1, Box::new(Amplifier::session(id(1)).in_dir(world.dir("app")).turn("x", "y")) as Box<dyn Fixture>),

@@ -114,7 +114,7 @@ fn doctor_names_the_causes_in_the_transcript() {
 }
 
 #[test]
-fn stuck_sessions_of_other_agents_are_detected() {
+fn doctor_detects_stuck_sessions_of_other_agents() {
     let world = world();
     let error = json!({"type": "task_complete", "last_agent_message": null,
         "error": {"message": "unexpected status 400 Bad Request", "codex_error_info": "bad_request"}});
@@ -193,7 +193,7 @@ fn list_marks_a_stuck_session() {
 }
 
 #[test]
-fn resume_warns_of_a_stuck_session_and_starts_it() {
+fn resume_warns_of_stuck_session_and_starts_it() {
     let world = world();
     world.add(stuck());
     let answer = world.rejoin(["resume", &id(1)]).code(0);

@@ -15,7 +15,7 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
-fn task_of_the_command_line_is_listed_shown_and_resumed() {
+fn list_show_and_resume_read_command_line_task() {
     let world = World::new();
     let app = world.dir("app");
     let task = Roo::task(id(1)).in_dir(&app).turn("count the files", "I look.").message("ask", "command", "ls");
@@ -40,7 +40,7 @@ fn task_of_the_command_line_is_listed_shown_and_resumed() {
 }
 
 #[test]
-fn task_of_an_editor_is_opened_with_its_directory() {
+fn resume_opens_editor_task_with_its_directory() {
     let world = World::new();
     let app = world.dir("app");
     world.add(Roo::task(id(1)).below(EDITOR).in_dir(&app).turn("count the files", "Two."));
@@ -52,7 +52,7 @@ fn task_of_an_editor_is_opened_with_its_directory() {
 }
 
 #[test]
-fn odd_tasks_are_listed_with_their_oddity() {
+fn odd_tasks_have_health_codes() {
     let world = World::new();
     world.add(Roo::task(id(1)).in_dir("/nowhere/app").turn("a", "b"));
     world.add(Roo::task(id(2)).without_item().turn("a", "b"));

@@ -106,7 +106,7 @@ fn changes_crate_has_no_cycle_and_no_agent() {
 }
 
 #[test]
-fn upward_import_and_unknown_room_are_reported() {
+fn check_reports_upward_import_and_unknown_room() {
     let tree = planted(&[
         ("top.rs", "use crate::low::a::X;"),
         ("low/mod.rs", "mod a;"),
@@ -122,7 +122,7 @@ fn upward_import_and_unknown_room_are_reported() {
 }
 
 #[test]
-fn import_cycle_through_super_is_found() {
+fn check_finds_import_cycle_through_super() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;"),
         ("low/a.rs", "use super::b::Y;"),
@@ -134,7 +134,7 @@ fn import_cycle_through_super_is_found() {
 }
 
 #[test]
-fn import_cycle_through_group_is_found() {
+fn check_finds_import_cycle_through_group() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;\nmod c;"),
         ("low/a.rs", "use crate::{\n    low::{\n        b::{self, Y},\n    },\n    other::Z,\n};"),
@@ -150,7 +150,7 @@ fn import_cycle_through_group_is_found() {
 }
 
 #[test]
-fn import_cycle_through_reexport_is_found() {
+fn check_finds_import_cycle_through_reexport() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;\npub(crate) use b::{Y as Z};\nuse self::a::x;"),
         ("low/a.rs", "use super::Z;"),
@@ -160,7 +160,7 @@ fn import_cycle_through_reexport_is_found() {
 }
 
 #[test]
-fn import_cycle_between_folders_is_found() {
+fn check_finds_import_cycle_between_folders() {
     let tree = planted(&[
         ("low/mod.rs", "mod a;\nmod b;"),
         ("low/a/mod.rs", "mod deep;"),
@@ -186,7 +186,7 @@ fn module_and_parent_may_import_each_other() {
 }
 
 #[test]
-fn strings_comments_and_unit_tests_are_ignored() {
+fn check_ignores_strings_comments_and_unit_tests() {
     let tree = planted(&[
         ("a.rs", "// crate::b::x()\n/* use crate::b; /* */ use crate::b; */\nfn a<'b>(_: &'b str) -> char { '\"' }"),
         (
@@ -201,7 +201,7 @@ fn strings_comments_and_unit_tests_are_ignored() {
 }
 
 #[test]
-fn inline_modules_are_parsed_like_files() {
+fn check_parses_inline_modules_like_files() {
     let tree = planted(&[
         ("low/mod.rs", "mod b;\nmod inline {\n    fn x() { super::b::y(); }\n}\nuse b::Z;"),
         ("low/b.rs", "use super::inline;"),
@@ -211,7 +211,7 @@ fn inline_modules_are_parsed_like_files() {
 }
 
 #[test]
-fn the_library_exports_only_the_public_functions() {
+fn library_exports_only_public_functions() {
     let root = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("a file");
     let offered: Vec<&str> = root.lines().filter(|line| line.starts_with("pub ")).collect();
     let expected = [

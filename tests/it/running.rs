@@ -64,7 +64,7 @@ fn claude_status_separates_working_from_waiting() {
 }
 
 #[test]
-fn unproven_process_is_listed_with_recorded_state() {
+fn list_shows_unproven_process_with_recorded_state() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y"));
     for (more, expected) in
@@ -79,7 +79,7 @@ fn unproven_process_is_listed_with_recorded_state() {
 }
 
 #[test]
-fn codex_waits_after_an_answer_and_works_after_a_prompt() {
+fn codex_waits_after_answer_and_works_after_prompt() {
     let world = World::new();
     let waiting = Codex::session(id(1)).in_dir(world.dir("app")).turn("one", "1");
     let _holder = Holder::of(&lock(&world, &id(1)));
@@ -96,7 +96,7 @@ fn codex_waits_after_an_answer_and_works_after_a_prompt() {
 }
 
 #[test]
-fn qwen_code_waits_after_an_answer_and_works_after_a_prompt() {
+fn qwen_code_works_after_prompt_until_answer() {
     let world = World::new();
     let pid = std::process::id();
     put(&world.home().join(".qwen/sessions/1.json"), json!({"pid": pid, "sessionId": id(1)}).to_string());
@@ -115,7 +115,7 @@ fn qwen_code_waits_after_an_answer_and_works_after_a_prompt() {
 }
 
 #[test]
-fn copilot_cli_waits_after_an_answer_and_works_after_a_prompt() {
+fn copilot_cli_works_after_prompt_until_answer() {
     let world = World::new();
     let pid = std::process::id();
     let session = || Copilot::session(id(1)).in_dir(world.dir("app")).turn("a", "b").used_by(pid);
@@ -135,7 +135,7 @@ fn copilot_cli_waits_after_an_answer_and_works_after_a_prompt() {
 }
 
 #[test]
-fn process_with_open_file_is_found_without_lock() {
+fn list_finds_process_with_open_file_without_lock() {
     let world = World::new().with_processes();
     let old = world.add(Codex::session(id(1)).in_old_words().in_dir(world.dir("app")).turn("one", "1"));
     let ours = omp::add(&world, "-app", &id(2), &omp::turn(&id(2), "/usr"));
@@ -221,7 +221,7 @@ fn is_live_finds_a_transcript_that_a_process_writes() {
 }
 
 #[test]
-fn the_picker_and_show_describe_the_process() {
+fn picker_and_show_describe_the_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
     register(&world, &id(1), &json!({"status": "idle"}));
@@ -241,7 +241,7 @@ fn the_picker_and_show_describe_the_process() {
 }
 
 #[test]
-fn a_terminal_shows_the_state_the_start_and_the_process() {
+fn terminal_shows_state_start_and_process() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("Compare lists", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("Sort lists", "y"));

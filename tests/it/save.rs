@@ -151,7 +151,7 @@ fn save_memory_does_not_grow_with_messages() {
 }
 
 #[test]
-fn a_killed_save_leaves_the_old_or_the_new_transcript() {
+fn killed_save_leaves_old_or_new_transcript() {
     let world = World::new();
     let dir = world.dir("session");
     let path = dir.join("transcript.jsonl");
@@ -195,7 +195,7 @@ fn a_killed_save_leaves_the_old_or_the_new_transcript() {
 }
 
 #[test]
-fn invalid_input_leaves_the_transcript_and_fails_on_request() {
+fn invalid_input_leaves_transcript_and_fails_on_request() {
     let world = World::new();
     let dir = world.dir("session");
     let args = ["transcript", "--session-dir", text(&dir)];
@@ -396,7 +396,7 @@ fn key(secret: &str) -> SigningKey {
 const UUID: &str = "3f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
 
 #[test]
-fn saved_jidocode_session_is_signed_and_verifies() {
+fn saved_jidocode_session_has_valid_signature() {
     let world = World::new();
     let saved: Saved = save(&world, ["jido", "--json"], jido_session(UUID).to_string()).code(0).json();
     let path = world.home().join(".jido_code/sessions").join(format!("{UUID}.json"));

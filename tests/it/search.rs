@@ -160,7 +160,7 @@ fn search_matches_forms_accents_and_identifiers() {
 }
 
 #[test]
-fn phrase_without_a_match_falls_back_to_its_words() {
+fn phrase_without_match_falls_back_to_its_words() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("add a health check", "parse_result and retryBudget are done"));
     world.add(Claude::session(id(2)).turn("use safeRedirect", "done"));
@@ -190,7 +190,7 @@ fn phrase_without_a_match_falls_back_to_its_words() {
 }
 
 #[test]
-fn unknown_word_is_replaced_or_reported() {
+fn search_replaces_or_reports_unknown_word() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("ready", "nothing else"));
@@ -214,7 +214,7 @@ fn unknown_word_is_replaced_or_reported() {
 }
 
 #[test]
-fn the_replacement_occurs_with_the_other_words() {
+fn replacement_occurs_with_the_other_words() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the rocket", "flies"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("two rockets", "fly"));
@@ -227,7 +227,7 @@ fn the_replacement_occurs_with_the_other_words() {
 }
 
 #[test]
-fn word_of_hidden_session_is_not_suggested() {
+fn search_does_not_suggest_word_of_hidden_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("it is ready", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("look", "ok").subagent("agent-a1", "find the relay", "none"));
@@ -249,7 +249,7 @@ fn hyphen_excludes_sessions_with_word() {
 }
 
 #[test]
-fn three_queries_of_half_remembered_words_find_the_lost_mails() {
+fn three_vague_queries_find_lost_mails() {
     let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
     let world = World::new();
     for words in [&["cron", "relay"][..], &["relays"], &["mails", "lost"]] {
@@ -260,7 +260,7 @@ fn three_queries_of_half_remembered_words_find_the_lost_mails() {
 }
 
 #[test]
-fn regex_matches_and_invalid_regex_is_refused() {
+fn search_accepts_regex_and_refuses_invalid_one() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("error E0425 in line 7", "ok"));
     world.add(Claude::session(id(2)).in_dir(APP).turn("no error at all", "ok"));
@@ -381,7 +381,7 @@ fn search_reports_damaged_archive_and_continues() {
 }
 
 #[test]
-fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
+fn ndjson_has_header_sessions_and_summary() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("a heron", "ok"));
     let text = world.rejoin(["search", "heron", "--format", "ndjson"]).code(0).stdout();
@@ -392,7 +392,7 @@ fn ndjson_has_a_header_one_line_per_session_and_a_summary() {
 }
 
 #[test]
-fn terminal_search_lines_fit_and_are_escaped() {
+fn terminal_search_prints_escaped_lines_that_fit() {
     let world = World::new();
     let long = format!("{} \u{1b}]0;evil\u{7}\u{202e} ibis\tand\n{}", "word ".repeat(60), "more ".repeat(60));
     world.add(Claude::session(id(1)).in_dir(APP).turn(&long, "an ibis"));
@@ -460,7 +460,7 @@ fn search_refuses_wrong_arguments() {
 }
 
 #[test]
-fn a_closed_pipe_ends_search_quietly() {
+fn closed_pipe_ends_search_quietly() {
     let world = World::new();
     for n in 1..=200 {
         world.add(Claude::session(id(n)).in_dir(APP).turn(&"heron ".repeat(200), "ok"));
@@ -498,7 +498,7 @@ fn replacement_uses_only_words_of_selected_roles() {
 }
 
 #[test]
-fn filters_that_cannot_apply_are_refused() {
+fn search_refuses_filters_that_cannot_apply() {
     let world = World::new();
     world.add(Claude::session(id(1)).in_dir(APP).turn("the relay", "ok"));
     for (words, error) in [

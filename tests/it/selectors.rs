@@ -92,7 +92,7 @@ fn exact_id_beats_longer_ids() {
 }
 
 #[test]
-fn an_unknown_session_is_not_found() {
+fn selector_of_unknown_session_is_an_error() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
     for selector in ["ffff", "amplifier:aaaa", "/no/such/place", "aaaaaaaa-0000-4000-8000-00000000000100"] {

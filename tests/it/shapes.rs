@@ -34,7 +34,7 @@ fn list_reads_the_files_of_an_amplifier_session() {
 }
 
 #[test]
-fn amplifier_session_killed_in_first_turn_is_read() {
+fn list_reads_amplifier_session_killed_in_first_turn() {
     let session = listed(Amplifier::session(id(1)).events_only().turn("was killed", ""));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.launch_dir.is_none()), (Kind::Main, true));
@@ -42,7 +42,7 @@ fn amplifier_session_killed_in_first_turn_is_read() {
 }
 
 #[test]
-fn a_directory_with_only_session_info_is_empty() {
+fn directory_with_only_session_info_is_empty() {
     let session = Amplifier::session(id(1)).events_only().without("events.jsonl").session_info("/home/ana/app");
     let session = listed(session);
     assert_eq!((session.kind, session.launch_source()), (Kind::Empty, Some("session-info")));
@@ -179,7 +179,7 @@ fn strongest_then_last_title_wins() {
 }
 
 #[test]
-fn a_summary_of_another_session_is_not_a_title() {
+fn summary_of_another_session_is_not_title() {
     let base = || Claude::session(id(1)).turn("x", "y");
     let summary = |session: Claude, text: &str, leaf: &serde_json::Value| {
         session.record("summary", &json!({"summary": text, "leafUuid": leaf}))
@@ -210,7 +210,7 @@ fn a_summary_of_another_session_is_not_a_title() {
 }
 
 #[test]
-fn a_session_without_terminal_is_exec() {
+fn session_without_terminal_is_exec() {
     let printed = Claude::session(id(1)).entrypoint("sdk-cli").turn("x", "y");
     assert_eq!(listed(printed.clone()).kind, Kind::Exec);
     assert_eq!(listed(printed.entrypoint("cli").turn("x", "y")).kind, Kind::Main);
@@ -242,14 +242,14 @@ fn session_resumed_elsewhere_starts_in_filed_directory() {
 }
 
 #[test]
-fn a_misfiled_session_is_marked() {
+fn list_marks_misfiled_session() {
     let session = listed(Claude::session(id(1)).in_dir("/w/old").filed_under("-w-new").turn("x", "y"));
     assert_eq!(session.launch_path(), Some("/w/old"));
     assert!(session.health.contains(&"misfiled-session".to_owned()));
 }
 
 #[test]
-fn torn_last_line_is_marked() {
+fn list_marks_torn_last_line() {
     let session = listed(Claude::session(id(1)).turn("x", "y").turn("more", "never finished").torn());
     assert_eq!(said(&session), (None, Some("x"), Some(2), Some(1)));
     assert!(session.health.contains(&"torn-transcript".to_owned()));
@@ -280,7 +280,7 @@ fn sub_agents_of_both_layouts_belong_to_session() {
 }
 
 #[test]
-fn replies_are_counted_by_message_without_api_errors() {
+fn count_of_replies_excludes_api_errors() {
     let block = |kind: &str| json!({"type": kind, "text": "words", "name": "Bash", "input": {}, "thinking": "hm"});
     let error = json!({"id": "e1", "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": "API Error"}]});
     let session = Claude::session(id(1))

@@ -269,7 +269,7 @@ fn lost_world() -> World {
 }
 
 #[test]
-fn damaged_chunk_is_reported() {
+fn show_reports_damaged_chunk() {
     let world = lost_world();
     let blobs = walkdir::WalkDir::new(own_dir(&world).join("blobs")).into_iter();
     let blobs = blobs.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file());
@@ -332,7 +332,7 @@ fn next_run_removes_files_of_killed_show() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_leaves_no_files() {
+fn failing_system_call_leaves_no_files() {
     let world = lost_world();
     let gone = stores(&world);
     let elsewhere = world.dir("temporary");
@@ -358,7 +358,7 @@ fn a_failing_system_call_leaves_no_files() {
 }
 
 #[test]
-fn files_in_use_by_another_run_are_kept() {
+fn show_keeps_files_in_use_by_another_run() {
     let world = lost_world();
     let whole = world.rejoin(["show", &id(1), "--transcript", "--format", "ndjson"]).code(0).stdout();
     let mut command = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -391,7 +391,7 @@ fn show_works_during_another_run() {
 }
 
 #[test]
-fn an_unwritable_state_directory_falls_back_to_tmpdir() {
+fn unwritable_state_directory_falls_back_to_tmpdir() {
     let world = lost_world();
     let before = world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout();
     // Root may write in every directory, but not below a file.
@@ -426,7 +426,7 @@ fn unpacked_files_are_private() {
 }
 
 #[test]
-fn archived_link_is_not_followed() {
+fn show_refuses_archived_link() {
     let world = World::new();
     let secret = world.root().join("secret.jsonl");
     put(&secret, "{\"role\":\"user\",\"content\":\"the secret\"}\n");
@@ -443,7 +443,7 @@ fn archived_link_is_not_followed() {
 }
 
 #[test]
-fn manifest_writing_through_its_link_is_refused() {
+fn show_refuses_manifest_writing_through_its_link() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
     world.rejoin(["archive", &id(1)]).code(0);

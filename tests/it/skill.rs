@@ -21,7 +21,7 @@ fn commands(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_command_of_the_skill_answers_as_it_says() {
+fn every_skill_command_answers_as_documented() {
     for page in [SKILL, SNIPPET] {
         let commands = commands(page);
         for wanted in ["rejoin search --json", "rejoin show --json --messages"] {
@@ -51,7 +51,7 @@ fn every_command_of_the_skill_answers_as_it_says() {
 }
 
 #[test]
-fn the_skill_is_short_and_valid_for_claude_code() {
+fn skill_is_short_and_valid_for_claude_code() {
     let head = SKILL.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a head").0;
     let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).expect("a field").trim();
     let name = field("name:");

@@ -131,7 +131,7 @@ fn slim_keeps_every_word_and_the_old_session() {
 }
 
 #[test]
-fn a_session_that_grew_is_slimmed_again() {
+fn slim_accepts_session_that_grew() {
     let world = World::with_agents();
     world.install("pi", "");
     let (_, path) = large(&world).pop().expect("a session of Pi");
@@ -147,7 +147,7 @@ fn a_session_that_grew_is_slimmed_again() {
 }
 
 #[test]
-fn slim_is_refused_with_a_reason() {
+fn slim_refuses_session_with_reason() {
     let world = World::with_agents();
     world.add(Claude::session(id(1)).in_dir("/usr/bin").turn(&words("first"), "one"));
     let stderr = world.rejoin(["rewind", &id(1), "--slim"]).code(7).stderr();
@@ -167,7 +167,7 @@ fn slim_is_refused_with_a_reason() {
 }
 
 #[test]
-fn show_doctor_and_resume_offer_slim_for_a_large_session() {
+fn commands_offer_slim_for_large_session() {
     let world = World::with_agents();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "one"));
     let mut text = std::fs::read_to_string(&path).expect("a transcript");

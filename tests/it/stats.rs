@@ -55,7 +55,7 @@ fn stats_count_by_agent_project_model_and_week() {
 }
 
 #[test]
-fn only_recorded_tokens_are_counted() {
+fn stats_count_only_recorded_tokens() {
     let world = World::new();
     let one = reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(1, 10, 100, 5));
     world.add(reply(one.prompt("y"), "m2", &usage(2, 0, 200, 7)));
@@ -70,7 +70,7 @@ fn only_recorded_tokens_are_counted() {
 }
 
 #[test]
-fn tokens_of_trees_and_databases_are_summed() {
+fn stats_sum_tokens_of_trees_and_databases() {
     let world = World::new();
     let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}], "model": "m", "stopReason": "stop",
         "usage": {"input": 10, "output": 3, "cacheRead": 20, "cacheWrite": 1}});
@@ -97,7 +97,7 @@ fn tokens_of_trees_and_databases_are_summed() {
 }
 
 #[test]
-fn impossible_token_counts_are_ignored() {
+fn stats_ignore_impossible_token_counts() {
     let world = World::new();
     let most = u64::MAX;
     world.add(reply(Claude::session(id(1)).in_dir("/usr").prompt("x"), "m1", &usage(most, most, most, most)));

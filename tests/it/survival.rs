@@ -145,7 +145,7 @@ pub(crate) fn has_strace() -> bool {
 }
 
 #[test]
-fn a_permanently_failing_system_call_loses_nothing() {
+fn permanently_failing_system_call_loses_nothing() {
     if !has_strace() {
         return;
     }
@@ -205,7 +205,7 @@ fn holds(root: &Path, line: &str) -> bool {
 }
 
 #[test]
-fn an_agent_writing_during_a_removal_loses_nothing() {
+fn agent_writing_during_a_removal_loses_nothing() {
     let races = std::env::var("REJOIN_RACES")
         .ok()
         .and_then(|races| races.parse().ok())
@@ -241,7 +241,7 @@ fn an_agent_writing_during_a_removal_loses_nothing() {
 }
 
 #[test]
-fn a_reversed_removal_does_not_overwrite_new_data() {
+fn reversed_removal_does_not_overwrite_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let mut met = 0;
     // One failed sync is enough to reverse a removal; if all syncs fail, that is impossible, too.
@@ -276,7 +276,7 @@ fn a_reversed_removal_does_not_overwrite_new_data() {
 }
 
 #[test]
-fn a_removal_across_file_systems_keeps_new_data() {
+fn removal_across_file_systems_keeps_new_data() {
     let Some(elsewhere) = other_file_system_than(World::on_disk().root()).filter(|_| has_strace()) else { return };
     let (world, _) = prepared(&CHANGES[5]);
     let transcript = world.home().join(".claude/projects/-usr-bin").join(format!("{ONE}.jsonl"));
@@ -313,7 +313,7 @@ fn a_removal_across_file_systems_keeps_new_data() {
 }
 
 #[test]
-fn a_directory_swapped_for_a_link_redirects_no_removal() {
+fn directory_swapped_for_link_redirects_no_removal() {
     if !has_strace() {
         return;
     }

@@ -154,7 +154,7 @@ fn sync_keeps_and_reports_conflicting_sessions() {
 
 /// Cron mails every output, so a conflict causes one mail; the exit code shows that it still exists.
 #[test]
-fn a_quiet_sync_reports_a_conflict_once() {
+fn quiet_sync_reports_a_conflict_once() {
     let machines = Machines::new();
     machines.sync("ana").code(0);
     machines.sync("bob").code(0);
@@ -376,7 +376,7 @@ fn killed_sync_makes_no_conflict() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_sync_on_a_full_disk_loses_nothing() {
+fn sync_on_a_full_disk_loses_nothing() {
     let begun = || {
         let machines = Machines::new();
         machines.sync("ana").code(0);

@@ -35,7 +35,7 @@ fn tags(world: &World, n: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_tag_is_added_removed_and_undone() {
+fn tag_and_undo_add_and_remove_tag() {
     let world = world();
     world.rejoin(["tag", "--list"]).code(0).stdout_eq("").stderr_eq("Nothing is tagged.\n");
     let plan = world.rejoin(["tag", &id(1), "+Relay", "--dry-run"]).code(0).stdout();
@@ -164,7 +164,7 @@ fn tag_errors_show_an_example() {
 }
 
 #[test]
-fn unreadable_tags_are_never_replaced() {
+fn tag_never_replaces_unreadable_tags() {
     let world = world();
     world.rejoin(["tag", &id(1), "+relay"]).code(0);
     let file = world.home().join(".local/state/rejoin/tags.json");

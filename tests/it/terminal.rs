@@ -261,7 +261,7 @@ fn list_table_fits_the_terminal() {
 }
 
 #[test]
-fn the_terminal_is_restored_after_an_agent() {
+fn run_restores_terminal_after_agent() {
     for (end, expected) in [("exit 3", 3), ("kill -KILL $$", 137)] {
         let world = two_sessions();
         world.install("claude", &format!("stty raw -echo; printf '\\033[?25l'; {end}"));
@@ -273,7 +273,7 @@ fn the_terminal_is_restored_after_an_agent() {
 }
 
 #[test]
-fn signals_reach_agent_and_status_is_returned() {
+fn signals_reach_agent_whose_status_rejoin_returns() {
     let script = "trap 'exit 7' INT; trap 'exit 9' TERM; trap 'exit 11' HUP; echo READY; while :; do sleep 0.05; done";
     for (sent, expected) in [(None, 7), (Some(Signal::TERM), 9), (Some(Signal::HUP), 11)] {
         let world = two_sessions();
@@ -352,7 +352,7 @@ fn resume_warns_if_agent_wrote_elsewhere() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn an_interrupt_stops_a_search_with_a_message() {
+fn interrupt_stops_a_search_with_a_message() {
     let world = World::new();
     let long = |n| (0..3000).fold(Claude::session(id(n)), |session, _| session.turn("why?", "because"));
     (1..=12).for_each(|n| _ = world.add(long(n)));
@@ -409,7 +409,7 @@ fn cleanup_shows_and_removes_progress_line() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds read REJOIN_PAUSE")]
-fn read_progress_is_removed_before_answer() {
+fn answer_replaces_progress_of_reading() {
     let world = two_sessions();
     let run = |args: &str, pause: &str| {
         let mut command = world.from(world.dir("elsewhere")).command(env!("CARGO_BIN_EXE_rejoin"));
@@ -441,7 +441,7 @@ fn read_progress_is_removed_before_answer() {
 }
 
 #[test]
-fn a_declined_confirmation_changes_nothing() {
+fn declined_confirmation_changes_nothing() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/w/app").turn("add a test", "Added."));
     let mut seat = shell(&world, &format!("delete {}", id(1)));

@@ -179,7 +179,7 @@ fn undo_keeps_file_changed_since_the_run() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_a_backfill_is_undone_or_completed() {
+fn undo_reverts_or_completes_killed_backfill() {
     let complete = after_backfill();
     killed_at_every_point(20, |fault, _| {
         let (undone, completed) = (world(), world());
@@ -221,7 +221,7 @@ fn no_session_info_is_torn(world: &World, before: &Picture, after: &Picture) {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
+fn next_undo_completes_killed_one() {
     killed_at_every_point(6, |fault, _| {
         let world = world();
         let before = stores(&world);
@@ -237,7 +237,7 @@ fn killed_at_any_moment_an_undo_is_completed_by_the_next() {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
-fn a_failing_system_call_loses_nothing() {
+fn failing_system_call_loses_nothing() {
     let complete = after_backfill();
     // No space left, permission denied, read-only file system.
     for error in [28, 13, 30] {
@@ -490,7 +490,7 @@ fn acl() -> Vec<u8> {
 }
 
 #[test]
-fn undo_does_not_follow_a_project_replaced_by_a_link() {
+fn undo_does_not_follow_project_replaced_by_link() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("x", "y"));
@@ -636,7 +636,7 @@ fn wrong_clock_does_not_expire_trash() {
 }
 
 #[test]
-fn trashed_session_is_found_by_id_and_title() {
+fn id_and_title_select_trashed_session() {
     let world = World::with_agents();
     let app = world.dir("app");
     let paint = Claude::session(id(1)).in_dir(&app).title("Paint the fence").at("2026-01-01T10:00:00Z");
@@ -729,7 +729,7 @@ fn undo_refuses_run_with_dependent_run() {
 }
 
 #[test]
-fn session_restored_elsewhere_is_not_restored_twice() {
+fn undo_does_not_restore_session_twice() {
     let world = World::new();
     let (old, new) = (world.dir("old"), world.dir("new"));
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));

@@ -133,7 +133,7 @@ fn resume_and_hooks_take_every_format() {
 }
 
 #[test]
-fn every_long_help_ends_with_examples_of_its_man_page() {
+fn long_help_ends_with_examples_of_man_page() {
     let world = World::new();
     let help = world.rejoin(["help", "all"]).code(0).stdout();
     let row = |line: &str| line.strip_prefix("  ").and_then(|row| row.split(' ').next()).map(str::to_owned);
@@ -153,7 +153,7 @@ fn every_long_help_ends_with_examples_of_its_man_page() {
 }
 
 #[test]
-fn help_lists_the_usual_commands_and_names_the_others() {
+fn help_lists_usual_commands_and_names_others() {
     let world = World::new();
     let rows = |args: &[&str]| -> Vec<String> {
         let help = world.rejoin(args).code(0).stdout();

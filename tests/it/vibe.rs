@@ -41,7 +41,7 @@ fn list_reads_the_files_of_a_session() {
 }
 
 #[test]
-fn chunks_are_read_in_the_order_of_the_manifest() {
+fn manifest_decides_order_of_chunks() {
     let session = Vibe::session(id(1)).turn("one", "1").effect("bash").turn("two", "2").per_chunk(2);
     assert_eq!(said(&listed(session.clone())), (None, Some("one"), Some(2), Some(2)));
     assert_eq!(transcript(session), ["one", "1", "bash {\"command\":\"ls\"}", "two", "2"]);
@@ -51,7 +51,7 @@ fn chunks_are_read_in_the_order_of_the_manifest() {
 }
 
 #[test]
-fn killed_prompt_is_read_from_journal() {
+fn journal_gives_prompt_of_killed_turn() {
     let session = listed(Vibe::session(id(1)).killed("was killed"));
     assert_eq!(said(&session), (None, Some("was killed"), Some(1), Some(0)));
     assert_eq!((session.kind, session.active_at.as_deref()), (Kind::Main, Some("2026-02-01T10:01:00Z")));
@@ -69,7 +69,7 @@ fn killed_prompt_is_read_from_journal() {
 }
 
 #[test]
-fn the_journal_continues_the_generation() {
+fn journal_continues_the_generation() {
     let session = Vibe::session(id(1)).turn("one", "1").killed("two");
     assert_eq!(said(&listed(session.clone())), (None, Some("one"), Some(2), Some(1)));
     assert_eq!(transcript(session.clone()), ["one", "1", "two"]);
@@ -93,7 +93,7 @@ fn the_journal_continues_the_generation() {
 }
 
 #[test]
-fn the_first_prompt_is_the_typed_text() {
+fn first_prompt_is_the_typed_text() {
     let session = Vibe::session(id(1));
     let mut entry = session.message("user", "look at <file>…</file>");
     entry["userDisplayContent"] = json!({"content": [{"type": "text", "text": "look at @file"}]});
@@ -171,7 +171,7 @@ fn older_sessions_with_same_id_prefix_are_distinct() {
 }
 
 #[test]
-fn copies_in_both_stores_are_compared() {
+fn comparison_reads_copies_in_both_stores() {
     let world = World::new();
     let app = world.dir("app");
     world.add(OldVibe::session(id(1)).in_dir(&app).turn("one", "1"));
@@ -184,7 +184,7 @@ fn copies_in_both_stores_are_compared() {
 }
 
 #[test]
-fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
+fn copies_with_different_long_texts_are_not_identical() {
     let text = |end: &str| format!("{} {end}", "word ".repeat(2 << 20));
     for (end, expected) in [("a", Compared::Identical), ("b", Compared::Diverged)] {
         let world = World::new();
@@ -197,7 +197,7 @@ fn copies_that_differ_in_a_text_over_4_mib_are_not_identical() {
 }
 
 #[test]
-fn resume_passes_the_full_id_in_the_recorded_directory() {
+fn resume_passes_full_id_in_recorded_directory() {
     let world = World::new();
     world.install("vibe", "");
     let app = world.dir("my app");
@@ -217,7 +217,7 @@ fn resume_passes_the_full_id_in_the_recorded_directory() {
 }
 
 #[test]
-fn session_is_live_while_lock_is_held() {
+fn held_lock_makes_session_live() {
     let world = World::new();
     world.install("vibe", "");
     world.add(Vibe::session(id(1)).in_dir(world.dir("app")).turn("x", "y"));
@@ -309,7 +309,7 @@ fn list_survives_malformed_files() {
 }
 
 #[test]
-fn missing_and_newer_parts_are_reported() {
+fn list_reports_missing_and_newer_parts() {
     let has = |session: &Session, code: &str| session.health.iter().any(|health| health == code);
     let session = listed(Vibe::session(id(1)).turn("x", "y").without("CURRENT"));
     assert!(has(&session, "invalid-content"), "{:?}", session.health);

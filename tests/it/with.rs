@@ -78,7 +78,7 @@ fn other_agent_gets_briefing_and_whole_transcript() {
 }
 
 #[test]
-fn a_prompt_follows_the_briefing_without_a_terminal() {
+fn prompt_follows_the_briefing_without_a_terminal() {
     let (world, app, _) = world(|session| session.turn("one", "two"));
     world.rejoin(["resume", &id(1), "--with", "codex", "--prompt", "-go @on", "--", "--sandbox", "read-only"]).code(0);
     let launch = world.launched().expect("a launch");
@@ -153,7 +153,7 @@ fn json_plan_has_command_and_briefing_file() {
 }
 
 #[test]
-fn new_session_is_linked_to_original() {
+fn record_links_new_session_to_original() {
     let (world, app, _) = world(|session| session.title("Leak").turn("one", "two"));
     world.install("pi", "");
     world.rejoin(["resume", &id(1), "--with", "pi"]).code(0);
@@ -234,7 +234,7 @@ fn briefing_reads_session_in_use() {
 
 #[test]
 #[cfg(feature = "sqlite")]
-fn prompt_quoted_by_opencode_is_linked() {
+fn record_links_prompt_quoted_by_opencode() {
     use crate::fixtures::{OpenCode, opencode_id};
     let (world, app, _) = world(|session| session.turn("one", "two"));
     world.install("opencode", "");

@@ -67,7 +67,7 @@ impl Trees {
 }
 
 #[test]
-fn a_deleted_worktree_is_recreated_on_its_branch() {
+fn resume_recreates_deleted_worktree_on_its_branch() {
     let Some(trees) = Trees::new("trees") else { return };
     std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
     let refused = trees.resume(&[]).code(7).stderr();
@@ -122,7 +122,7 @@ fn recreate_worktree_asks_for_confirmation() {
 }
 
 #[test]
-fn worktree_unknown_to_git_is_recreated() {
+fn resume_recreates_worktree_unknown_to_git() {
     let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
     trees.git(&["worktree", "remove", trees.worktree.to_str().expect("a path")]);
     std::fs::create_dir_all(trees.worktree.parent().expect("a parent")).expect("a directory");

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn prompt_of_several_lines_is_joined() {
+    fn parser_joins_lines_of_prompt() {
         let text = "#### one \ttwo   \n####   \n#### #### four  \n\nDone.\n\n```\n  x\n```\n\n> Tokens: 5 sent, 3 received.  \n";
         assert_eq!(talk(text), [prompt("one \ttwo \n\n#### four"), answer("Done.\n\n```\n  x\n```")]);
     }

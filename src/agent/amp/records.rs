@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_results_are_parsed_in_every_form() {
+    fn parser_accepts_every_form_of_tool_result() {
         let shown = |block: &str| {
             let message = raw(&format!(r#"{{"role":"user","content":[{block}]}}"#));
             let turn = turn(&message).expect("a message");

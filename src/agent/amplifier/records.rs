@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn tool_calls_are_parsed_in_both_formats() {
+    fn parser_accepts_both_formats_of_tool_call() {
         for text in [
             r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"bash","arguments":"ls"}}]}"#,
             r#"{"role":"assistant","content":[{"type":"tool_call","name":"bash","input":"ls"}],"tool_calls":[{"id":"c","tool":"bash","arguments":"ls"}]}"#,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_is_read_from_metadata_or_record() {
+    fn timestamp_comes_from_metadata_or_record() {
         let expected = "2026-02-01T10:00:00Z".parse().ok();
         assert_eq!(entry(r#"{"metadata":{"timestamp":"2026-02-01T10:00:00Z"}}"#).time(), expected);
         assert_eq!(entry(r#"{"timestamp":"2026-02-01T10:00:00+00:00"}"#).time(), expected);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn tilde_is_expanded_and_time_is_optional() {
+    fn parser_expands_tilde_and_needs_no_time() {
         let info = parse_plain(r#"{"working_dir": "~/x y"}"#).expect("an info");
         assert_eq!(info, SessionInfo { working_dir: PathBuf::from("/home/ana/x y"), created_at: None });
     }

@@ -84,7 +84,7 @@ mod tests {
     use crate::format::jsonl::MAX_LINE;
 
     #[test]
-    fn temporary_files_are_recognized_by_name() {
+    fn name_identifies_temporary_files() {
         for name in
             [".transcript_ab12_x.tmp", "metadata_k3j4.tmp", "tmpa8f_1z.tmp", "metadata.json.tmp", ".rejoin-Qx.tmp"]
         {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn workspace_is_read_from_an_exchange() {
+    fn workspace_comes_from_exchange() {
         let of = |node: &str| workspace(&raw(&format!(r#"{{"exchange":{{"request_nodes":[{{"type":0}},{node}]}}}}"#)));
         let node = |folders: &str| format!(r#"{{"type":4,"ide_state_node":{{"workspace_folders":{folders}}}}}"#);
         assert_eq!(of(&node(r#"[{"repository_root":"/a","folder_root":"/b"}]"#)), Some(Path::new("/a").into()));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_only_from_top_level_members() {
+    fn names_come_only_from_top_level_members() {
         assert_eq!(member_of_names(br#"  "title": "a",  "#), Some(r#""title": "a""#));
         let others =
             [&b"    \"title\": \"a\""[..], b"  \"title\": {", b"  \"title\": \"", b"  \"x\": \"a\"", b"  ],", b"\xff"];

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tagged_text_and_the_task_of_a_sub_agent_are_prompts() {
+    fn prompt_is_tagged_text_or_sub_agent_task() {
         let wrapped = r#"{"role":"user","content":[{"type":"text","text":"<user_input mode=\"act\">a <b> c</user_input>"}],"ts":1769940000000}"#;
         let turn = read(wrapped, false).expect("a message");
         assert_eq!(turn.prompt(), Some("a <b> c"));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_in_the_metadata_takes_precedence() {
+    fn prompt_in_the_metadata_takes_precedence() {
         let prompt = |text: &str| ClineMeta::parse(text.as_bytes()).and_then(|meta| meta.prompt());
         assert_eq!(prompt(r#"{"prompt":"x","metadata":{"prompt":"y"}}"#).as_deref(), Some("y"));
         assert_eq!(

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_tool_results_are_distinguished() {
+    fn parser_distinguishes_prompts_replies_and_tool_results() {
         let parts = r#"{"message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"imageUrl"}]}}"#;
         assert_eq!(read(parts).expect("a message").prompt(), Some("a"));
         let call = r#"{"message":{"role":"assistant","content":"","toolCalls":[{"id":"c","function":{"name":"Bash","arguments":"{}"}}],

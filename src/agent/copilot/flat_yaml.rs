@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_parsed_in_every_yaml_style() {
+    fn parser_accepts_every_yaml_string_style() {
         for (text, expected) in [
             ("name: Fix the parser", "Fix the parser"),
             ("name: C:\\x and \"y\"  \r\n", "C:\\x and \"y\""),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn null_values_and_bad_lines_are_skipped() {
+    fn parser_skips_null_values_and_bad_lines() {
         for text in ["", "name:", "name: ~", "name: null", "name: ''", "name", " name: x", "na me: x", "name:x"] {
             assert_eq!(single_value(text), None, "{text:?}");
         }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_files_are_found_with_and_without_sizes() {
+    fn search_finds_lock_files_with_and_without_sizes() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("deep")).expect("a directory");
         for name in ["inuse.71.lock", "inuse.72.hold", "inuse.x.lock", "deep/inuse.73.lock"] {

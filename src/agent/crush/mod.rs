@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn migration_version_is_compared_by_day() {
+    fn comparison_orders_migration_versions_by_day() {
         assert_eq!((day_of(20_260_127), day_of(20_260_127_000_000), day_of(0), day_of(17)), (NEWEST, NEWEST, 0, 17));
         assert!(day_of(20_270_101_120_000) > NEWEST && day_of(20_250_424_200_609) < NEWEST);
     }

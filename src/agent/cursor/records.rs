@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn prompt_is_extracted_from_injected_context() {
+    fn parser_extracts_prompt_from_injected_context() {
         let parsed = |text: &str| {
             let line = serde_json::json!({"role": "user", "message": {"content": [{"type": "text", "text": text}]}});
             parsed(&line.to_string()).prompt()

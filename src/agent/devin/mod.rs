@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_parsed_in_every_format() {
+    fn parser_accepts_every_message_format() {
         let parsed = |message: &str| {
             let turn = read(serde_json::from_str(message).expect("JSON"), None);
             (turn.prompt().map(str::to_owned), turn.is_reply(), turn.messages.len())

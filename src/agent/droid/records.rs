@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn injected_reminders_are_removed_from_prompt() {
+    fn parser_removes_injected_reminders_from_prompt() {
         let cases = [
             ("<system-reminder>x</system-reminder> why? ", "why?"),
             ("why<system-notification>x</system-notification>?", "why?"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_with_unexpected_types_are_tolerated() {
+    fn parser_tolerates_settings_with_unexpected_types() {
         let has = |json: &str| serde_json::from_str::<DroidSettings<'_>>(json).unwrap_or_default().has_tag(&["exec"]);
         assert!(has(r#"{"tags":[1,{"name":"other"},{"name":"exec"}]}"#));
         assert!(["{}", "[]", r#"{"tags":{"name":"exec"}}"#, r#"{"tags":["exec"]}"#].iter().all(|json| !has(json)));

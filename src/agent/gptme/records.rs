@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_typed_text_is_a_prompt_and_hidden_text_is_omitted() {
+    fn only_typed_and_visible_text_is_prompt() {
         let cases = [
             (r#"{"role":"user","content":"a\nb"}"#, true, false, Some((Role::User, "a\nb"))),
             (

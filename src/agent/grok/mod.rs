@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn project_name_is_percent_encoded_directory() {
+    fn percent_encoded_directory_is_project_name() {
         assert_eq!(encoded("/home/ana/my app_v1.2~x"), "%2Fhome%2Fana%2Fmy%20app_v1.2~x");
         assert_eq!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/ü")), Some(true));
         assert_eq!(Grok.is_filed_under("%2Fw%2F%C3%BC", Path::new("/w/u")), Some(false));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn rewound_messages_are_omitted() {
+    fn parser_omits_rewound_messages() {
         let columns = HermesColumns {
             role: Some("user".to_owned()),
             content: Some("a".to_owned()),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_signature_is_unsigned() {
+    fn file_without_signature_is_unsigned() {
         assert_eq!(outcome(UNSIGNED), SignatureCheck::Unsigned);
         assert_eq!(outcome(r#"{"signature": null}"#), SignatureCheck::Unsigned);
         assert_eq!(outcome(r#"{"config": {"signature": "KrSm"}}"#), SignatureCheck::Unsigned);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_tools_are_distinguished() {
+    fn parser_distinguishes_prompts_replies_and_tools() {
         let typed = r#"{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"a"}],"origin":{"kind":"user"}},"time":1769940000000}"#;
         assert_eq!(message(typed), Some((Role::User, "a".to_owned())));
         assert_eq!(

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn start_directory_is_read_only_from_reminder() {
+    fn start_directory_comes_only_from_reminder() {
         let start = |texts: &[&str]| LettaLine::parse(user(texts).as_bytes()).and_then(|line| line.start());
         let notice =
             "<system-reminder>\n- **Current working directory**: /w/a b\n- **Git repository**: Yes (branch: main)\n";
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn invented_timestamps_are_ignored() {
+    fn parser_ignores_invented_timestamps() {
         let at = |written: &str, role: &str, millis: u64| {
             let text = format!(
                 r#"{{"type":"message","timestamp":"{written}","message":{{"role":"{role}","timestamp":{millis},"content":[]}}}}"#

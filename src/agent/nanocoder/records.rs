@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_tools_are_distinguished() {
+    fn parser_distinguishes_prompts_replies_and_tools() {
         assert_eq!(read(r#"{"role":"user","content":"a\nb"}"#).expect("a message").prompt(), Some("a\nb"));
         let call = r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"ls","arguments":{ "path": "." }}}]}"#;
         let turn = read(call).expect("a message");

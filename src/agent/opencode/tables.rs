@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fork_is_recognized_by_its_title_suffix() {
+    fn title_suffix_identifies_fork() {
         assert!(is_forks_title("Say hello (fork #1)") && is_forks_title("a (fork #1) (fork #12)"));
         for other in ["", "Say hello", "(fork #)", "a (fork #x)", "a (fork #1) b", "why (fork #1"] {
             assert!(!is_forks_title(other), "{other}");

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn event_files_and_ids_are_recognized_by_name() {
+    fn name_identifies_event_files_and_ids() {
         assert_eq!(number("event-00012-4e14cde2-1202-47c0-8801-cfd7dbf098b0.json"), Some(12));
         for other in [".eventlog.lock", "event-x-y.json", "event-00001.json", "event-00001-a.json.tmp", "event--a.json"]
         {

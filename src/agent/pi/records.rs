@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_replies_and_errors_are_distinguished() {
+    fn parser_distinguishes_prompts_replies_and_errors() {
         let typed = [
             (r#"{"type":"message","message":{"role":"user","content":"add a test"}}"#, "add a test"),
             (

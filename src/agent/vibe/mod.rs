@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_older_directories_are_recognized_by_name() {
+    fn name_identifies_ids_and_older_directories() {
         for id in ["9dd6408d-a996-f1b2-6b70-6aed9447a130", "a", "A_1"] {
             assert!(is_id(id), "{id}");
         }

@@ -70,7 +70,7 @@ impl ConversationFiles {
         Some(generation.join(PROJECTION))
     }
 
-    /// Calls `see` with the entries of the generation until it breaks or the budget is exhausted. Also returns whether
+    /// Calls `see` with the entries of the generation until it breaks or the budget is exhausted. Returns also whether
     /// some entries were unreadable.
     fn each_entry(
         &self,
@@ -111,7 +111,7 @@ impl ConversationFiles {
         (ControlFlow::Continue(()), has_bad)
     }
 
-    /// Reads the whole journal. Also returns whether it has an unreadable line.
+    /// Reads the whole journal. Returns also whether it has an unreadable line.
     fn journal(&self) -> Result<(VibeJournal, bool), PathError> {
         let (mut journal, mut has_bad) = (VibeJournal::default(), false);
         for segment in &self.journal {

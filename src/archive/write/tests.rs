@@ -136,17 +136,17 @@ fn no_fault_leaves_a_manifest_without_its_blobs() {
 }
 
 #[test]
-fn no_fault_loses_a_state_replaced_by_a_longer_one() {
+fn no_fault_loses_state_replaced_by_longer_one() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |_| {});
 }
 
 #[test]
-fn no_fault_loses_a_state_missing_from_the_next_one() {
+fn no_fault_loses_state_missing_from_next_one() {
     check(&[FIRST, SECOND], &[FIRST], |_| {});
 }
 
 #[test]
-fn no_fault_keeps_the_leftovers_of_a_killed_run() {
+fn no_fault_keeps_leftovers_of_killed_run() {
     check(&[FIRST, &format!("{FIRST}{SECOND}")], &[FIRST], |memory| {
         let actor = memory.actor();
         let blobs = archive_on(memory).own().expect("a name").blobs();

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn typo_in_id_prefix_is_recognized() {
+    fn error_recognizes_typo_in_id_prefix() {
         assert!(begins_nearly("d8c7b6a5-9483", "d8c7c6"));
         assert!(!begins_nearly("d8c7b6a5-9483", "lamp"));
     }

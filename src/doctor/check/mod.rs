@@ -329,7 +329,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn findings_are_sorted_by_severity_then_code() {
+    fn report_sorts_findings_by_severity_then_code() {
         let expected = [Code::Unreadable, Code::InterruptedRun, Code::MissingDirectory];
         assert_eq!(codes(&damaged(), &Filter::default()), expected);
     }
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn severity_is_one_allowed_by_its_code() {
+    fn code_allows_severity_of_finding() {
         for finding in run_checks(&damaged(), &Code::ALL.iter().copied().collect(), &Filter::default()) {
             assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
         }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_file_is_reported_if_old_and_closed() {
+    fn doctor_reports_old_closed_temporary_file() {
         for (minutes, is_held, is_busy, is_reported) in [
             (61, false, false, true),
             (59, false, false, false),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn orphaned_sub_agent_is_reported_with_its_directory() {
+    fn doctor_reports_orphaned_sub_agent_with_its_directory() {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());

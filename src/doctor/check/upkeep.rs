@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn expiries_are_grouped_by_day() {
+    fn doctor_groups_expiries_by_day() {
         let times = ["2026-02-19T01:00:00Z", "2026-02-10T00:00:00Z", "2026-02-19T23:00:00Z", "2026-02-21T00:00:00Z"];
         let expected = [
             ("deleted when the agent next starts".to_owned(), 1),

@@ -90,7 +90,7 @@ fn tail_size_does_not_change_lines() {
 }
 
 #[test]
-fn unterminated_last_line_is_reported() {
+fn reader_reports_unterminated_last_line() {
     let (_dir, path) = file(b"one\n\ntwo");
     assert_eq!(all_from_start(&path), ["one", "two"]);
     assert_eq!(all_from_end(&path), [("two".to_owned(), false), ("one".to_owned(), true)]);
@@ -108,7 +108,7 @@ fn record(data: usize, end: &str) -> String {
 }
 
 #[test]
-fn overlong_line_is_condensed_at_any_position() {
+fn reader_condenses_overlong_line_at_any_position() {
     let long = record(3 * MAX_LINE, "");
     let text = format!("one\n{long}\nthree\n{long}");
     let (_dir, path) = file(text.as_bytes());
@@ -208,7 +208,7 @@ fn truncated_compressed_file_ends_after_readable_part() {
 }
 
 #[test]
-fn backward_read_of_compressed_file_is_bounded() {
+fn backward_read_of_compressed_file_stops_at_limit() {
     let (dir, _) = file(b"");
     let path = dir.path().join("x.jsonl.zst");
     let lines = io::repeat(b'x').take(MAX_UNPACKED).chain(&b"\nlast\n"[..]);

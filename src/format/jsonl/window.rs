@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn following_bytes_are_appended() {
+    fn window_appends_following_bytes() {
         let mut window = Window::new(3, 5000);
         window.extend(b"abc");
         window.extend(&[b'd'; 40_000]);

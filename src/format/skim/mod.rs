@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sound_members_accepts_only_objects_valid_for_a_parser(
+        fn sound_members_accepts_only_objects_valid_for_parser(
             object in prop::collection::vec((name(), json()), 0..4),
             places in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, r#"[ -~]|\\[a-z"\\]|\\u[0-9a-g]{4}|\n|\u{e9}"#), 0..3),
         ) {

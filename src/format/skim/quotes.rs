@@ -225,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quotes_are_found_in_both_directions(
+        fn search_finds_quotes_in_both_directions(
             parts in prop::collection::vec((0..200_usize, r#"["\\\\n]{1,3}"#), 0..12),
             rest in 0..200_usize,
         ) {

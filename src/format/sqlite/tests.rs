@@ -65,7 +65,7 @@ fn reading_an_unused_database_changes_no_file() {
 }
 
 #[test]
-fn wal_of_running_or_killed_writer_is_read() {
+fn query_reads_wal_of_running_or_killed_writer() {
     let (dir, path, connection) = database("WAL");
     insert(&connection, "two");
     for (_kept, dir, path) in [
@@ -88,7 +88,7 @@ fn wal_of_running_or_killed_writer_is_read() {
 }
 
 #[test]
-fn empty_wal_is_ignored() {
+fn query_ignores_empty_wal() {
     let (_dir, path, connection) = database("WAL");
     drop(connection);
     std::fs::write(with_suffix(&path, "-wal"), "").expect("a log");
@@ -111,7 +111,7 @@ fn reader_ignores_and_never_blocks_uncommitted_change() {
 }
 
 #[test]
-fn read_is_retried_after_a_checkpoint() {
+fn query_retries_read_after_checkpoint() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -128,7 +128,7 @@ fn read_is_retried_after_a_checkpoint() {
 }
 
 #[test]
-fn database_is_reopened_if_it_grows_meanwhile() {
+fn query_reopens_database_that_grows_meanwhile() {
     for mode in ["DELETE", "WAL"] {
         let (_dir, path, connection) = database(mode);
         let opened = Cell::new(0);
@@ -152,7 +152,7 @@ fn database_is_reopened_if_it_grows_meanwhile() {
 }
 
 #[test]
-fn constantly_changing_database_is_read_under_locks() {
+fn query_locks_constantly_changing_database() {
     let (_dir, path, connection) = database("WAL");
     let mut looks = 0;
     let count = read(&path, |db| {
@@ -167,7 +167,7 @@ fn constantly_changing_database_is_read_under_locks() {
 }
 
 #[test]
-fn constant_writer_is_not_blocked_or_misread() {
+fn query_neither_blocks_nor_misreads_constant_writer() {
     let (dir, path, connection) = database("WAL");
     connection.execute_batch("CREATE TABLE pair (a, b, filling); INSERT INTO pair VALUES (0, 0, '')").expect("ok");
     drop(connection);
@@ -267,7 +267,7 @@ fn link_uses_wal_of_its_target() {
 }
 
 #[test]
-fn locked_database_is_read_or_reported_as_locked() {
+fn query_reads_locked_database_or_reports_lock() {
     let (_dir, path, connection) = database("DELETE");
     connection.pragma_update(None, "cache_size", 2).expect("a pragma");
     connection.execute_batch("BEGIN EXCLUSIVE").expect("a transaction");
@@ -276,7 +276,7 @@ fn locked_database_is_read_or_reported_as_locked() {
 }
 
 #[test]
-fn missing_required_column_is_named() {
+fn error_names_missing_required_column() {
     let (_dir, path, _connection) = database("WAL");
     let found = read(&path, |db| {
         let mut found = Vec::new();
@@ -352,7 +352,7 @@ fn contents(lines: &[String], with_numbers: bool) -> Vec<String> {
 }
 
 #[test]
-fn capture_keeps_every_row_and_value_of_one_session_only() {
+fn capture_keeps_every_value_of_one_session_only() {
     let (dir, path, connection) = sessions();
     let before = picture(dir.path());
     let lines = captured(&path, "s");

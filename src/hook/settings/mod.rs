@@ -189,7 +189,7 @@ impl<'a> HookSettings<'a> {
         }
     }
 
-    /// Returns the commands of this program that differ from the wanted one, in order.
+    /// Returns the commands of this program that differ from the requested one, in order.
     fn outdated(&self, command: &str) -> Vec<Range<usize>> {
         let requested = quoted(command);
         self.handlers().filter_map(|handler| handler.command).filter(|at| self.text[at.clone()] != requested).collect()
@@ -268,7 +268,7 @@ impl<'a> HookSettings<'a> {
         Some(removals)
     }
 
-    /// Returns whether a list or an object existed, empty, before its only part was added.
+    /// Returns whether a list or an object existed, empty, before `install` added its only part.
     fn was_there(&self, outer: &Range<usize>, part: &Range<usize>) -> bool {
         outer.start + 1 == part.start
     }

@@ -82,7 +82,7 @@ fn uninstall_restores_the_text_in_every_layout() {
 }
 
 #[test]
-fn hooks_are_added_after_existing_entries() {
+fn install_adds_hooks_after_existing_entries() {
     let text = "{\n\t\"a\": 1.10,\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionEnd\": [\n\t\t\t{\"hooks\": []}\n\t\t]\n\t},\n\t\"z\": 2\n}\n";
     let with = with_hooks(text);
     assert!(with.starts_with("{\n\t\"a\": 1.10,\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionEnd\": [\n\t\t\t{\"hooks\": []},\n\t\t\t{\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n"), "{with}");

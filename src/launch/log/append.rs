@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn launch_log_is_newest_first_and_bounded() {
+    fn launch_log_begins_with_newest_and_has_limit() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("state/rejoin/launches.jsonl");
         for number in 0..600 {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_fault_loses_an_earlier_or_a_later_launch() {
+    fn no_fault_loses_earlier_or_later_launch() {
         let path = Path::new("/state/launches.jsonl");
         let append = |memory: &Memory, id: &str| Ok(LockedLog::lock_log(memory, path)?.append(&launch(id))?);
         let ids = |memory: &Memory| -> Vec<String> {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn session_is_limited_to_five_resumes_per_minute() {
+    fn log_limits_session_to_five_resumes_per_minute() {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         let five = launches(&[("a", 1), ("a", 10), ("a", 20), ("a", 30), ("a", 45)], now);
         assert_eq!(
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn resumes_are_limited_to_20_per_minute() {
+    fn log_limits_resumes_to_20_per_minute() {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().expect("a time");
         let ids: Vec<String> = (0..20).map(|number| number.to_string()).collect();
         let many: Vec<(&str, i64)> = ids.iter().map(|id| (id.as_str(), 50)).collect();

@@ -29,7 +29,7 @@ fn json_array_and_lines_give_same_transcript() {
 }
 
 #[test]
-fn system_and_developer_messages_are_omitted() {
+fn save_omits_system_and_developer_messages() {
     let (text, counts) = written(
         r#"[{"role":"system","content":"x"},{"role":"d\u0065veloper"},{"role":"user","content":"hi"},{"role":7},{}]"#,
         false,
@@ -41,7 +41,7 @@ fn system_and_developer_messages_are_omitted() {
 }
 
 #[test]
-fn text_is_unescaped_and_numbers_are_unchanged() {
+fn save_unescapes_text_and_keeps_numbers() {
     let input = r#"[{"content":"\u65e5\u672c \ud83d\udd27 \u2028 \/ \u001b \"q\" \\ \t","n":1.10,"big":12345678901234567890123}]"#;
     let expected = "{\"content\": \"日本 🔧 \u{2028} / \\u001b \\\"q\\\" \\\\ \\t\", \"n\": 1.10, \"big\": 12345678901234567890123}\n";
     assert_eq!(text(input), expected);
@@ -49,7 +49,7 @@ fn text_is_unescaped_and_numbers_are_unchanged() {
 }
 
 #[test]
-fn null_is_omitted_except_in_content() {
+fn save_omits_null_except_in_content() {
     assert_eq!(
         text(
             r#"[{"role":"assistant","content":null,"name":null,"tool_calls":[null,{"id":"c","x":null,"arguments":{"a":null,"b":[]}}]}]"#
@@ -60,7 +60,7 @@ fn null_is_omitted_except_in_content() {
 }
 
 #[test]
-fn only_the_text_of_thinking_is_kept() {
+fn save_keeps_only_text_of_thinking() {
     assert_eq!(
         text(
             r#"[{"role":"assistant","thinking_block":{"type":"thinking","text":"hm","sig":"x"},"content_blocks":[1],"content":"a"}]"#
@@ -72,7 +72,7 @@ fn only_the_text_of_thinking_is_kept() {
 }
 
 #[test]
-fn deep_nesting_is_truncated_without_stack_overflow() {
+fn save_truncates_deep_nesting_without_stack_overflow() {
     let deep = |levels: usize| format!("[{{\"x\":{}1{}}}]", "[".repeat(levels), "]".repeat(levels));
     assert_eq!(text(&deep(49)), format!("{{\"x\": {}1{}}}\n", "[".repeat(49), "]".repeat(49)));
     assert_eq!(text(&deep(100_000)), format!("{{\"x\": {}{}}}\n", "[".repeat(50), "]".repeat(50)));
@@ -84,7 +84,7 @@ fn last_duplicate_key_wins() {
 }
 
 #[test]
-fn incomplete_and_invalid_input_is_refused() {
+fn save_refuses_incomplete_and_invalid_input() {
     let refused = |input: &str| written(input, false).expect_err("a refusal").to_string();
     assert!(refused(" \n").starts_with("standard input is empty"));
     assert!(refused("[{\"role\":\"user\"}").starts_with("the list of messages is not JSON"));

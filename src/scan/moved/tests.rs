@@ -24,7 +24,7 @@ fn deleted_worktree_suggests_its_main_checkout() {
 }
 
 #[test]
-fn moved_directory_is_found_nearby_or_among_known() {
+fn search_finds_moved_directory_nearby_or_among_known() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path();
     for made in ["work/archive/app/src", "work/archive/.hidden/app/src", "work/a/b/c/d/app/src", "else/app/src"] {
@@ -45,7 +45,7 @@ fn moved_directory_is_found_nearby_or_among_known() {
 }
 
 #[test]
-fn moved_checkout_is_found_by_its_remote() {
+fn remote_identifies_moved_checkout() {
     let dir = tempfile::tempdir().expect("a directory");
     let (moved, other) = (dir.path().join("moved"), dir.path().join("other"));
     for (repository, url) in [(&moved, "git@host:ana/app.git"), (&other, "git@host:ana/tool.git")] {
@@ -62,7 +62,7 @@ fn moved_checkout_is_found_by_its_remote() {
 }
 
 #[test]
-fn renamed_checkout_is_found_by_commit() {
+fn commit_identifies_renamed_checkout() {
     let dir = tempfile::tempdir().expect("a directory");
     let commit = "ab".repeat(20);
     let (gone, renamed, other) = (dir.path().join("app"), dir.path().join("tool"), dir.path().join("other"));
@@ -93,7 +93,7 @@ fn two_clones_are_ambiguous_without_the_same_name() {
 }
 
 #[test]
-fn a_fork_is_not_a_candidate() {
+fn fork_is_not_a_candidate() {
     let dir = tempfile::tempdir().expect("a directory");
     let (fork, own) = (dir.path().join("fork"), dir.path().join("moved"));
     for (checkout, url) in [(&fork, "up/x"), (&own, "me/x")] {
@@ -116,7 +116,7 @@ fn a_fork_is_not_a_candidate() {
 }
 
 #[test]
-fn moved_directory_is_found_below_home() {
+fn search_finds_moved_directory_below_home() {
     let dir = tempfile::tempdir().expect("a directory");
     let home = dir.path();
     for made in ["work", "code/plain", "a/b/c/plain"] {
@@ -158,7 +158,7 @@ fn directory_name_alone_gives_only_candidates() {
 }
 
 #[test]
-fn candidate_with_a_recorded_branch_is_first_and_never_best() {
+fn candidate_with_recorded_branch_leads_without_being_best() {
     let dir = tempfile::tempdir().expect("a directory");
     let home = dir.path().join("home");
     for (made, packed) in [

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_words_are_found_in_json_bytes() {
+    fn sieve_finds_similar_words_in_json_bytes() {
         for (word, json) in [
             ("realy", r#"{"text":"the relay is"}"#),
             ("rlay", r#"{"text":"The RELAY"}"#),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn all_words_are_found_in_one_pass() {
+    fn sieve_finds_all_words_in_one_pass() {
         let words = SearchWords::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
         let pieces = Pieces::from_words(&words).expect("pieces");
         let search =
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn many_pieces_exceed_packed_search_and_are_found() {
+    fn sieve_finds_more_pieces_than_packed_search() {
         let letters = ["ba", "ke", "lo", "mu", "na", "po"].map(str::to_owned);
         let pairs = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}xquzbar")));
         let texts: Vec<String> = pairs.take(MOST + 1).collect();

@@ -172,7 +172,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn id_in_other_case_matches_only_without_an_exact_prefix() {
+    fn exact_prefix_beats_id_in_other_case() {
         assert_eq!(among(&["c-aB1", "c-ab2"], "c-ab"), Some((NameMatch::Id, vec!["c-ab2"])));
         assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((NameMatch::IdInOtherCase, vec!["31c5f2e8"])));
         assert_eq!(among(&["日本"], "日"), Some((NameMatch::Id, vec!["日本"])));
@@ -180,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn title_matches_by_its_whole_text_or_a_part() {
+    fn selector_matches_whole_title_or_part() {
         let titles = ["Fix the parser", "Fix the parser again", "Deploy"];
         let by_title = |typed: &str| {
             let candidates = titles.iter().enumerate();

@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_short_id_resolves_to_its_session(ids in prop::collection::btree_set("[ab]{1,12}(_[ab]{1,3})?", 1..20)) {
+        fn short_id_resolves_to_its_session(ids in prop::collection::btree_set("[ab]{1,12}(_[ab]{1,3})?", 1..20)) {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let list: Vec<_> = candidates(&ids).collect();
             for (name, length) in list.iter().zip(short_lengths(&list)) {

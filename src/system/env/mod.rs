@@ -30,7 +30,7 @@ pub(crate) use terminal::{ASKED, COLUMNS, FORCE_COLORS, Terminal};
 pub(crate) struct Env {
     /// The home directory whose stores are read.
     pub home: PathBuf,
-    /// Set if `--home` names it, so that the agents' own variables are ignored.
+    /// Set if the home comes from `--home`, so that the agents' own variables are ignored.
     pub foreign_home: bool,
     /// The caller's working directory; `None` if it was deleted.
     pub cwd: Option<PathBuf>,
@@ -82,7 +82,8 @@ impl Env {
         })
     }
 
-    /// Returns this environment at a time when a file that is written now no longer counts as in use by its age.
+    /// Returns this environment with a later clock, at which a file that is written now no longer counts as in use by
+    /// its age.
     pub(crate) fn after_arrival(&self) -> Self {
         Self {
             clock: Clock { now: self.clock.later(MAYBE_LIVE.saturating_add(CLOCK_SKEW)), ..self.clock.clone() },

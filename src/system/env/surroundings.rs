@@ -25,10 +25,10 @@ pub struct Surroundings {
 /// The standard streams.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Streams {
-    /// Those of the process.
+    /// The streams of the process.
     #[default]
     Process,
-    /// Memory; no stream is a terminal.
+    /// Streams in memory; none is a terminal.
     Captured(CapturedStreams),
 }
 

@@ -19,20 +19,20 @@ pub(crate) const ASKED: &str = "REJOIN_ASKED";
 /// Width in columns of an answer that is not for a terminal.
 const DEFAULT_WIDTH: u16 = 120;
 
-/// The terminal of a run, or the one that it writes to through another host.
+/// The terminal of a run, or the one on another host that shows its output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terminal {
-    /// The width in columns of the terminal that standard output is, or ends at according to [`COLUMNS`].
+    /// The width in columns of the terminal on standard output, or of the one behind it according to [`COLUMNS`].
     pub width: Option<u16>,
     /// The height in lines, if standard output is a terminal.
     pub height: Option<u16>,
-    /// The width in columns of the terminal that standard error is.
+    /// The width in columns of the terminal on standard error.
     pub err_width: Option<u16>,
-    /// Set if standard input is a terminal, or by [`ASKED`].
+    /// Set if standard input is a terminal, or if [`ASKED`] says so.
     pub stdin: bool,
-    /// Set if standard output is a terminal, or ends at one according to [`COLUMNS`].
+    /// Set if standard output is a terminal, or leads to one according to [`COLUMNS`].
     pub stdout: bool,
-    /// Set if standard error is a terminal, or by [`ASKED`].
+    /// Set if standard error is a terminal, or if [`ASKED`] says so.
     pub stderr: bool,
     /// Set if the terminal can neither move its cursor nor show colours.
     pub is_dumb: bool,

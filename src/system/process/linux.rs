@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_proc_directory_means_unknown() {
+    fn empty_proc_directory_means_unknown() {
         let dir = tempfile::tempdir().expect("a directory");
         let table = Proc(dir.path());
         assert_eq!(table.start_time(1), None);

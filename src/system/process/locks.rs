@@ -32,7 +32,7 @@ pub(crate) struct Locks {
     /// The inode numbers of the locked files: for some file systems, such as btrfs, `stat` reports another device than
     /// the table.
     numbers: HashSet<u64>,
-    /// Set if a lock that is missing in the table is certainly not held.
+    /// Set if the table is complete, so that a lock that is missing in it is not held.
     is_whole: bool,
 }
 
@@ -51,7 +51,7 @@ impl Locks {
         read
     }
 
-    /// Returns whether a file is locked in any way; `None` if the table cannot show that.
+    /// Returns whether a file has any lock; `None` if the table cannot show that.
     pub(crate) fn knows(&self, metadata: &Metadata) -> Option<bool> {
         if self.held.contains_key(&identity(metadata)) {
             Some(true)

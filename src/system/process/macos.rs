@@ -22,7 +22,7 @@ pub(super) fn native() -> Libproc {
     Libproc
 }
 
-/// The part of `struct vnode_fdinfo` of `<sys/proc_info.h>` that is used.
+/// The used fields of `struct vnode_fdinfo` of `<sys/proc_info.h>`.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct VnodeInfo {

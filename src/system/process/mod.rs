@@ -27,7 +27,7 @@ use macos::native;
 use start_time::Sighting;
 pub(crate) use start_time::{Presence, StartTime};
 
-/// The system's information about processes; the defaults provide none.
+/// The system's information about processes; the default methods provide none.
 trait ProcessTable {
     /// Returns when a process started.
     fn start_time(&self, _pid: u32) -> Option<StartTime> {
@@ -95,7 +95,7 @@ fn native() -> NoProcessTable {
 struct LockTable {
     /// Every lock, with device and inode of its file.
     locks: Vec<((u64, u64), HeldLock)>,
-    /// Set if a lock that is missing here is certainly not held.
+    /// Set if the list is complete, so that a lock that is missing in it is not held.
     is_whole: bool,
 }
 
@@ -117,11 +117,11 @@ struct OpenFile {
 /// A process that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct RunningProcess {
-    /// Its id.
+    /// Process id.
     pub pid: u32,
-    /// Its command line, or its program only if the system shows no more.
+    /// Command line, or only the program if the system shows no more.
     pub words: Vec<String>,
-    /// Its environment, such as `HOME=/home/ana`, and its current directory; `None` for a process of another user.
+    /// Environment, such as `HOME=/home/ana`, and current directory; `None` for a process of another user.
     pub own: Option<(Vec<String>, PathBuf)>,
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn writers(files: &[&Path]) -> Option<BTreeMap<PathBuf, u32>> {
 fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Option<BTreeMap<PathBuf, u32>> {
     let requested = identities(files);
     let names = files.iter().filter_map(|path| path.file_name()).collect();
-    // This process only reads.
+    // Skips this process, which only reads.
     let others = table.open_files(Some(&names))?.into_iter().filter(|open| open.pid != std::process::id());
     let found = others.filter_map(|open| {
         let path = requested.get(&open.identity)?;
@@ -215,7 +215,8 @@ impl OpenFiles {
     }
 
     fn from_table(table: &impl ProcessTable) -> Self {
-        // This process only reads: the picker may show a session at the moment in which it is to be removed.
+        // Skips this process, which only reads: the picker may show a session at the moment in which it is to be
+        // removed.
         let is_other = |open: &OpenFile| open.pid != std::process::id();
         let holders = |files: Vec<OpenFile>| {
             files.into_iter().filter(is_other).map(|OpenFile { pid, identity, .. }| (identity, pid)).collect()
@@ -340,7 +341,7 @@ mod tests {
     /// Zombies remain in a container without an init process.
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_zombie_has_ended() {
+    fn zombie_counts_as_ended_process() {
         let mut child = std::process::Command::new("true").spawn().expect("a process");
         let (pid, started) = (child.id(), native().start_time(child.id()));
         let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
@@ -362,11 +363,11 @@ mod tests {
         rustix::process::test_kill_process(pid).is_ok()
     }
 
-    /// A system with only this information.
+    /// A system that provides only this information.
     #[derive(Debug, Default)]
     struct Fake {
         started: BTreeMap<u32, StartTime>,
-        /// Each with whether it is open for writing.
+        /// Each open file, with whether it is open for writing.
         open: Option<Vec<(OpenFile, bool)>>,
     }
 
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn macos_process_is_identified_by_start_time() {
+    fn start_time_identifies_macos_process() {
         let own = std::process::id();
         let started = StartTime::parse("Sun Nov 22 15:08:03 2026");
         let mac = Fake { started: BTreeMap::from([(own, started.expect("a start"))]), ..Fake::default() };
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_identified_by_device_and_inode() {
+    fn device_and_inode_identify_files() {
         let dir = tempfile::tempdir().expect("a directory");
         let [read, written, other] = ["read", "written", "other"].map(|name| dir.path().join(name));
         let open = [&read, &written].map(|path| {

@@ -9,16 +9,16 @@ use std::io::{self, Read as _};
 /// Maximum number of reads of a table of several pages until two in a row are equal.
 const TRIES: usize = 16;
 
-/// The result of reading a table once.
+/// The lines of a table from one pass over it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TableReading {
     pub bytes: Vec<u8>,
-    /// Set if one `read` returned the whole table.
+    /// Set if one `read` returned the whole table, so that its lines are of one moment.
     pub is_of_one_moment: bool,
 }
 
 impl TableReading {
-    /// Reads a table to its end, or up to a limit in bytes.
+    /// Reads a table to its end, or until a limit in bytes.
     pub(super) fn read_file(mut file: File, limit: usize) -> io::Result<Self> {
         let mut bytes = vec![0; limit];
         let (mut length, mut pieces) = (0, 0);
@@ -70,7 +70,7 @@ mod tests {
     fn multi_page_table_is_reread_until_stable() {
         assert_eq!(read(&[("a\n", true)]), Some(("a\n".to_owned(), true)), "one page is of one moment");
         assert_eq!(read(&[("a\n", false)]), Some(("a\n".to_owned(), true)));
-        // The second lock moved into the page that had been read.
+        // The second lock moved into the page that was already read.
         let moved = [("a\nb\nc\n", false), ("b\n", false), ("b\nc\n", false), ("b\nc\n", false)];
         assert_eq!(read(&moved), Some(("b\nc\n".to_owned(), true)));
         let (all, is_whole) = read(&[("a\n", false), ("b\n", false)]).expect("lines");

@@ -54,14 +54,14 @@ pub(crate) enum Presence {
     Unknown,
 }
 
-/// The current information about the process with an id.
+/// The current information about a process id.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
-    /// Its start, if the system provides it.
+    /// Start time of the process, if the system provides it.
     pub started: Option<StartTime>,
     /// Set if the id is in use.
     pub exists: bool,
-    /// The start of the current process: shows whether the system provides start times, and in which unit.
+    /// The start time of the current process: shows whether the system provides start times, and in which unit.
     pub own: Option<StartTime>,
 }
 

@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_millis(900);
 const LATER_PATIENCE: Duration = Duration::from_millis(600);
 /// Time limit for a mount if others have used up [`LATER_PATIENCE`].
 const LEAST_PATIENCE: Duration = Duration::from_millis(60);
-/// Maximum number of mounts that are queried in advance.
+/// Maximum number of mounts that one wait queries together.
 const MAX_AHEAD: usize = 32;
 /// Maximum number of links that are followed, as in the kernel.
 const MAX_LINKS: usize = 40;
@@ -99,7 +99,7 @@ fn known(found: io::Result<bool>) -> Option<bool> {
     }
 }
 
-/// Reads the metadata of a path, links followed; fails with `TimedOut` if its mount does not answer.
+/// Reads the metadata of a path, through links; fails with `TimedOut` if its mount does not answer.
 pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     check(path)?.metadata()
 }
@@ -236,7 +236,7 @@ struct Helper {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MountState {
-    /// It has not answered yet.
+    /// The helper has not answered yet.
     Started,
     Answering,
     Silent,
@@ -303,7 +303,7 @@ impl Helper {
     }
 }
 
-/// A remote mount that a path leads to, and the path below it as far as it is known.
+/// A remote mount to which a path leads, and the known part of the path below it.
 struct Remote {
     point: PathBuf,
     path: PathBuf,

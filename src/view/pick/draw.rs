@@ -170,7 +170,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_preview_is_below_or_next_to_the_list_and_scrolls() {
+    fn preview_scrolls_below_or_next_to_list() {
         let mut state = listed(&LIST);
         let below = drawn(&mut state, 60, 20, Some(&messages()));
         assert_eq!(below[11], "─".repeat(59));

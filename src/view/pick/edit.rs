@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_and_overlong_text_are_dropped() {
+    fn editor_drops_control_characters_and_overlong_text() {
         assert_eq!(TextInput::new("a\u{202e}b\x1b[2J").text(), "ab[2J");
         assert_eq!(TextInput::new(&"x".repeat(1000)).text().len(), MAX);
     }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_sequences_are_skipped_completely() {
+    fn parser_skips_unknown_sequences_completely() {
         assert_eq!(keys(b"a\x1b[2~b\x1b[<0;10;20mc\x1bxd\x00\xff\xc3\x28"), typed("abcd("));
         assert_eq!(keys(b"a\x1b[<2;10;20Mb\x1b[<0;0;1Mc\x1b[<0;1Md\x1b[M# !e"), typed("abcde"), "no click of ours");
         assert_eq!(keys("\u{9b}A".as_bytes()), typed("A"), "a control character of two bytes");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_sequence_is_dropped_except_escape() {
+    fn parser_drops_incomplete_sequence_except_escape() {
         for (bytes, expected) in [(b"\x1b".as_slice(), Some(PickerKey::Escape)), (b"\x1b[1", None), (b"\xe6", None)] {
             let mut keys = Keys::default();
             keys.push(bytes);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newline_within_one_chunk_is_not_enter() {
+    fn newline_within_one_chunk_is_not_enter() {
         assert_eq!(keys(b"one\rtwo"), typed("one two"));
         assert_eq!(keys(b"one\r").last(), Some(&PickerKey::Enter), "but one at the end may be typed quickly");
     }

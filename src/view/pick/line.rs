@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_is_cut_and_padded_by_display_width() {
+    fn display_width_determines_cut_and_padding() {
         let bold = Style::new().bold();
         let mut line = StyledLine::with_places("日本語 text", &[0, 4], Style::new(), bold);
         line.push(Style::new(), "!");

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_cursor_stays_on_its_session() {
+    fn moved_cursor_stays_on_its_session() {
         let mut state = listed(&[("Plan a relic bay", "/a"), ("Other", "/b"), ("A relic bay", "/c")]);
         state.fit(9);
         typed(&mut state, "relay");

@@ -78,7 +78,7 @@ mod tests {
     use crate::system::terminal::Size;
 
     #[test]
-    fn only_changed_lines_are_sent() {
+    fn painter_sends_only_changed_lines() {
         let mut state = listed(&LIST);
         let (layout, styles) = (ScreenLayout::for_size(Size { columns: 40, rows: 6 }), Styles::default());
         state.fit(layout.list.rows);

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_applies_to_marked_or_highlighted_sessions() {
+    fn action_applies_to_marked_or_highlighted_sessions() {
         let mut state = many(3);
         state.fit(3);
         assert_eq!(state.press(Pressed::Enter), KeyResult::Take(vec![0]));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn many_items_are_written_once_in_order() {
+    fn writer_writes_many_items_once_in_order() {
         for count in [1, 64, 65, 4096, 4097, 10_000] {
             let object: serde_json::Value = serde_json::from_str(&written(Format::Json, count)).expect("JSON");
             let numbers = object["numbers"].as_array().expect("a list");

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn briefing_quote_is_truncated_and_marks_every_line() {
+    fn briefing_truncates_quote_and_marks_every_line() {
         let mut out = String::new();
         quote(&mut out, "Reply", &format!("# x\u{1b}[31m @a\n\n```\r\n{}", "ü".repeat(50_000)), MAX_QUOTE);
         assert!(out.starts_with("\n## Reply\n\n> # x\\u{1b}[31m ＠a\n>\n> ```\n> ü"), "{out}");
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_latest_lines_are_kept() {
+    fn briefing_keeps_only_latest_lines() {
         let mut latest = LatestLines::new(2);
         ["a", "b", "a", "c", " "].iter().for_each(|line| latest.add(line));
         assert_eq!(latest.lines, ["a", "c"]);

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_cannot_set_document_fields_or_overflow_a_count() {
+    fn host_cannot_set_document_fields_or_overflow_count() {
         let evil = json!({ "format_version": "9", "kind": "error", "hosts": [], "host": "x", "sessions": u64::MAX });
         let sums = sums(&[report("a", evil.clone()), report("b", evil)]);
         assert_eq!(Value::Object(sums), json!({ "sessions": u64::MAX }));

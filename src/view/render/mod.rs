@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_lines_are_written_once_in_order() {
+    fn writer_writes_many_lines_once_in_order() {
         for count in [0, 1, 127, 128, 129, 2048, 20_000] {
             let mut out = Vec::new();
             write_lines(&mut out, count, |at, line| writeln!(line, "{at}")).expect("lines");

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_items_is_one_row_or_none() {
+    fn answer_without_items_is_one_row_or_none() {
         let summary = r#"{"kind":"summary","k":0}"#;
         assert_eq!(converted(Format::Csv, &format!("{HEADER}\n{summary}\n")), "");
         let header = r#"{"format_version":"1.0","kind":"k","session":{"id":"a","dir":{"path":"/p"}},"n":3}"#;

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_write_splits_no_character() {
+    fn partial_write_splits_no_character() {
         let mut gate = OutputFilter::new(Little(Vec::new()), false);
         gate.write_all("日本語x".as_bytes()).expect("a text");
         assert_eq!(gate.out.0, "日本語x".as_bytes());

@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_hidden_until_first_delay() {
+    fn progress_appears_after_first_delay() {
         let (tally, paper) = tally(Pauses { first: Duration::MAX, ..ALWAYS });
         tally.begin(2);
         tally.done(2);
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_line_is_cleared_for_messages() {
+    fn messages_clear_progress_line() {
         let (tally, paper) = tally(ALWAYS);
         tally.begin(2);
         tally.done(1);

@@ -15,7 +15,7 @@ use rejoin::jido_signature::{APP_SALTS, derive_key, sign};
 
 use crate::generated::is_overwriting;
 
-/// The machine whose name is part of the signature of a JidoCode session.
+/// The machine whose name is a part of a JidoCode signature.
 const HOST: &str = "examplehost";
 /// An invented secret.
 const SECRET: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffer_is_page_aligned_zeroed_and_reused() {
+    fn allocator_reuses_zeroed_page_aligned_buffer() {
         let buffers: Vec<Buffer> = (1..40).map(|length| Buffer::new(length * 7777)).collect();
         assert!(buffers.iter().all(|buffer| buffer.as_ptr().addr() % PAGE == 0));
         assert_eq!(buffers[2].len(), 3 * 7777);

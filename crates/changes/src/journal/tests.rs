@@ -47,7 +47,7 @@ fn state_dir(home: &Path) -> StateDir {
 }
 
 #[test]
-fn a_journal_round_trips_and_continues_after_a_torn_line() {
+fn journal_round_trips_and_continues_after_torn_line() {
     let dir = tempfile::tempdir().expect("a directory");
     let state_dir = state_dir(dir.path());
     let (mut journal, id, path) = begun(&state_dir);

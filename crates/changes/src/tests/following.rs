@@ -42,7 +42,7 @@ fn with_files() -> Memory {
 }
 
 #[test]
-fn item_is_skipped_if_its_prerequisite_was_skipped() {
+fn run_skips_item_after_its_skipped_prerequisite() {
     let memory = with_files();
     let (_, done) = remove_both(&memory, &|number| (number == 0).then(|| "it is in use".to_owned()));
     assert_eq!(done[1], ItemResult::Skipped("it needs one, which was not done".to_owned()));

@@ -227,7 +227,7 @@ fn nothing_is_lost(before: &FileContents, place: &ScenarioDirs, when: &str) {
 }
 
 #[test]
-fn every_kind_of_step_is_done_undone_and_purged_on_every_disk() {
+fn every_disk_supports_every_kind_of_step() {
     ScenarioDirs::on_both(|place| {
         let before = place.files("store");
         let outcome = place.run(&place.change()).expect("a run");
@@ -274,7 +274,7 @@ fn run_skips_items_changed_by_other_programs() {
 }
 
 #[test]
-fn undo_does_not_follow_a_new_link_in_a_path_on_any_disk() {
+fn undo_follows_new_link_on_no_disk() {
     ScenarioDirs::on_both(|place| {
         let disk = &*place.disk;
         let before = place.files("store");
@@ -318,7 +318,7 @@ fn deep_trees_need_few_open_handles() {
 }
 
 #[test]
-fn concurrent_writes_at_any_call_are_kept() {
+fn run_keeps_concurrent_writes_at_any_call() {
     for at in 1..400 {
         for act in 0..4 {
             let (place, memory) = ScenarioDirs::in_memory(at % 2 == 0);

@@ -133,7 +133,7 @@ fn refusal_names_invalid_message_or_todo() {
 }
 
 #[test]
-fn version_is_checked_between_types_and_contents() {
+fn parser_checks_version_between_types_and_contents() {
     let text = good().to_string().replace("\"version\":1", "\"version\":2");
     let refused = |from, to| parse(text.replace(from, to).as_bytes()).expect_err("a refusal");
     assert_eq!(refused("\"role\":\"user\"", "\"role\":0").code(), "unsupported-version");
@@ -141,7 +141,7 @@ fn version_is_checked_between_types_and_contents() {
 }
 
 #[test]
-fn missing_fields_are_listed_in_jidocode_order() {
+fn error_lists_missing_fields_in_jidocode_order() {
     let refusal = parse(br#"{"todos":null,"id":1,"name":"","closed_at":1}"#).expect_err("a refusal");
     assert_eq!(refusal.code(), "missing-fields");
     assert_eq!(

@@ -389,7 +389,7 @@ proptest! {
     }
 
     #[test]
-    fn size_limit_holds_unless_sessions_are_kept(
+    fn size_limit_yields_only_to_kept_sessions(
         all in prop::collection::vec(any_session(), 0..16),
         most in 0..8000_u64,
     ) {
@@ -428,7 +428,7 @@ proptest! {
     }
 
     #[test]
-    fn a_clock_set_ahead_triggers_a_guard(
+    fn clock_set_ahead_triggers_a_guard(
         all in prop::collection::vec(any_session(), 1..16),
         days in 0..60_i64,
         years in 1..40_i64,

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_is_rendered_and_html_is_escaped() {
+    fn export_renders_markdown_and_escapes_html() {
         for (reply_text, expected) in [
             ("a *b* `c`", "<p>a <em>b</em> <code>c</code></p>\n"),
             ("# Head", "<h3>Head</h3>\n"),

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_wraps_and_keeps_its_lines() {
+    fn prompt_wraps_and_keeps_its_lines() {
         let prompt = "sort **these**\n\tby size\n\n- a  b\n```rust\nlet *x*\n  = 1;\n```\nend\n```\nopen";
         let lines = typed(prompt);
         assert_eq!(
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn title_is_escaped() {
+    fn export_escapes_title() {
         assert_eq!(literal("# *a* <b> [c](d)", false), "# \\*a\\* &lt;b> \\[c\\](d)");
     }
 }

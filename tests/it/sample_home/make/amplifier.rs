@@ -223,7 +223,7 @@ pub(super) fn amplifier(home: &Home) -> io::Result<()> {
         ),
     )?;
 
-    // Nothing that encodes to its project is recorded anywhere.
+    // No file records a directory that encodes to its project.
     Amplifier::new(home, "-home-ana-wiki", "a60b9c8d-7e5f-4a3b-8c2d-1e0f9a8b7c6d", "2026-08-21T07:30:00.250000Z")
         .prompt(0, "make the search of the wiki find words inside code blocks")
         .reply(25, "The indexer strips code blocks in `index.py`; keeping them doubles the index to 8 MB.")

@@ -30,7 +30,7 @@ use walk::{Failure, ScheduleCounts, ScheduleWalk};
 const DEFAULT_SCHEDULES: u64 = 3_000;
 
 #[test]
-fn nothing_is_lost_in_any_schedule_of_faults() {
+fn no_schedule_of_faults_loses_anything() {
     let requested =
         std::env::var("REJOIN_SCHEDULES").ok().and_then(|wish| wish.parse().ok()).unwrap_or(DEFAULT_SCHEDULES);
     let (began, all) = (Instant::now(), ScheduleCounts::default());
