@@ -1,4 +1,4 @@
-//! The interface of every agent: where its sessions are, what they contain, and the command that resumes them.
+//! The interface of every agent: the paths, the contents and the resume command of its sessions.
 //!
 //! An agent is one folder here and one line in `session::agents`. This room only reads.
 

@@ -88,8 +88,8 @@ fn runs(words: &[String], about: &About) -> bool {
     is_named(first) || (is_interpreter && scripts.any(|word| is_named(word)))
 }
 
-/// Returns whether a program may use the store of a session; a program with another home does not. `None` for a program
-/// of another user.
+/// Returns whether a program may use the store of a session; a program with another home does not. `None` if the program
+/// belongs to another user.
 fn may_use(running: &RunningProcess, place: &Located) -> Option<bool> {
     let (about, (variables, cwd)) = (about(place.agent()), running.own.as_ref()?);
     let is_store = |name: &str| {

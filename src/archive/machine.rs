@@ -41,7 +41,7 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// Returns the inode of a directory, 0 if it is unknown.
 fn inode(disk: &dyn Disk, dir: &Path) -> u64 {
-    disk.open_dir(dir).and_then(|open| disk.look_at(&open)).map_or(0, |look| look.identity.1)
+    disk.open_dir(dir).and_then(|open| disk.read_open_metadata(&open)).map_or(0, |look| look.identity.1)
 }
 
 /// Returns the name of this machine; `None` if it has no name yet.

@@ -439,7 +439,7 @@ impl Restore<'_> {
 fn take_owner(disk: &dyn Disk, at: NameInDir<'_>, target: &Path) -> io::Result<()> {
     if let Some(dir) = target.ancestors().skip(1).find_map(|dir| disk.open_dir(dir).ok()) {
         // Only root may chown a file; for other users the owner is the user.
-        let _ = disk.set_owner(at, disk.look_at(&dir)?.owner);
+        let _ = disk.set_owner(at, disk.read_open_metadata(&dir)?.owner);
     }
     Ok(())
 }

@@ -167,12 +167,12 @@ fn change(args: &HookSettingsArgs, is_install: bool, env: &Env, ui: &mut Ui) -> 
 fn status(args: &HookStatusArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let all = [HookScope::User, HookScope::Project, HookScope::Local];
     let requested = all.into_iter().filter(|scope| args.scope.is_none_or(|chosen| chosen == *scope));
-    let scopes = requested.map(|scope| look_at(scope, env)).collect::<Result<_, _>>()?;
+    let scopes = requested.map(|scope| read_scope(scope, env)).collect::<Result<_, _>>()?;
     ui.answer(args.format, env, &HookStatusJson::new(scopes))?;
     Ok(Exit::Ok)
 }
 
-fn look_at(scope: HookScope, env: &Env) -> Result<HookScopeJson, Refusal> {
+fn read_scope(scope: HookScope, env: &Env) -> Result<HookScopeJson, Refusal> {
     let path = settings_file(scope, env)?;
     let (text, unreadable) = match files::read(&path) {
         Ok(file) => (file.text, None),

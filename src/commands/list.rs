@@ -137,7 +137,7 @@ fn count_of_first(args: &ListArgs, terminal: &Terminal) -> Option<usize> {
     args.limit.filter(|_| is_plain && is_bare)
 }
 
-/// Finds the directories that stand for the same work as these: their earlier paths, and their git worktrees.
+/// Finds the directories that are equivalent to these: their earlier paths, and their git worktrees.
 fn kin(dirs: &[PathBuf], env: &Env) -> Vec<(PathBuf, Kin)> {
     // The scan reports an unreadable file.
     let moves = if dirs.is_empty() { Relocated::default() } else { Relocated::read(env).unwrap_or_default() };

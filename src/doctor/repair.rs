@@ -245,7 +245,7 @@ pub(crate) fn without_copies(session: &Session, going: &BTreeSet<usize>) -> Resu
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

@@ -108,8 +108,8 @@ pub(super) fn converse(
     let _ = to.send(HostMessage::End(ended));
 }
 
-/// Waits up to `patience` for a process to exit, then kills it. Returns its status, `None` if a signal ended it, and
-/// whether this function killed it.
+/// Waits up to `patience` for a process to exit, then kills it. Returns its status, `None` if a signal ended it, and a flag:
+/// this function killed it.
 fn reap(child: &mut Child, patience: Duration) -> (Option<i32>, bool) {
     let until = deadline::after(patience);
     while Instant::now() < until {

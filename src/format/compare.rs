@@ -51,7 +51,7 @@ pub(crate) fn compare_lists<T: PartialEq>(ours: &[T], theirs: &[T]) -> Compariso
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::format::jsonl::MAX_LINE;

@@ -75,7 +75,7 @@ pub(crate) fn decoded(json: &str) -> Cow<'_, str> {
 
 /// Returns bytes as text; those that are not UTF-8 are replaced.
 ///
-/// Nearly every text is UTF-8, and checking that first is several times as fast as the conversion, which goes by characters.
+/// Nearly every text is UTF-8, and checking that first is several times as fast as the conversion, which handles characters one by one.
 pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -152,8 +152,8 @@ pub(crate) fn short(number: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     match UNITS.iter().find(|(unit, _)| number >= *unit) {
         Some((unit, name)) => {
-            let tenths = number / (unit / 10);
-            format!("{}.{}{name}", tenths / 10, tenths % 10)
+            let scaled = number / (unit / 10);
+            format!("{}.{}{name}", scaled / 10, scaled % 10)
         }
         None => number.to_string(),
     }

@@ -127,8 +127,8 @@ mod tests {
         let resume = "  resume        cd '/a b' && claude --resume 1";
         assert_eq!(folded(resume, 30), ["  resume", "  cd '/a b' && claude --resume 1"]);
         assert_eq!(folded("  in     /a/long/path", 18), ["  in     /a/long/path"]);
-        let third = "  in   rejoin show 1 of many";
-        assert_eq!(folded(third, 20), [third], "after an odd number of blanks");
+        let indented = "  in   rejoin show 1 of many";
+        assert_eq!(folded(indented, 20), [indented], "after an odd number of blanks");
         let styled = "\x1b[1mwarning\x1b[0m one two";
         assert_eq!(folded(styled, 11), ["\x1b[1mwarning\x1b[0m one", "two"]);
         assert_eq!(columns("\x1b[38;5;163m日\x1b[0m "), 3);

@@ -15,7 +15,7 @@ use crate::format::{json_writer, shell};
 
 /// The longest input that is read: an event carries a tool's whole output.
 pub(crate) const MAX_INPUT: u64 = 64 * 1024 * 1024;
-/// Maximum UTF-16 units that the client passes to the model; longer text goes to a file.
+/// Maximum UTF-16 units that the client passes to the model; the client writes longer text to a file.
 const MAX_CONTEXT: usize = 10_000;
 
 /// A parsed event that needs an action.
@@ -129,7 +129,7 @@ impl ClaudeHookInput<'_> {
 }
 
 impl ClaudeHookEvent {
-    /// Returns the directory that the client was started in, for a client that does not name it in the environment: the
+    /// Returns the directory in which the client was started, for a client that does not name it in the environment: the
     /// nearest directory from the session's own upwards that encodes to the project of its transcript.
     pub(crate) fn project_dir(&self) -> Option<&Path> {
         let project = self.project.as_deref()?;

@@ -98,7 +98,7 @@ pub(crate) fn starts(session: &Session) -> bool {
         && starts_where_moved(session)
 }
 
-/// Returns whether an agent resumes a session in the directory that it was moved to, although the agent's own files
+/// Returns whether an agent resumes a session in its new directory after a move, although the agent's own files
 /// name another one.
 fn starts_where_moved(session: &Session) -> bool {
     let moved = session.copy().launch_dir.as_ref().filter(|dir| dir.source == relocated::SOURCE);
@@ -218,7 +218,7 @@ pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Refusal {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

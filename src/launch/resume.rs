@@ -350,8 +350,8 @@ impl Resume {
         let Some(agent) = agent::by_kind(session.agent) else { return true };
         let copy = session.copy();
         let is_own = || agent::leads_back(&copy.place, dir) == Some(true);
-        // An agent finds a session that is filed right only in its own directory, and any other one in all directories
-        // of its project.
+        // An agent finds a session that is filed right only in its own directory, and any other one in every
+        // directory of its project.
         (!self.needs_own_dir() || (!copy.is_filed_right && is_own())) && agent.check_start(copy, dir).is_ok()
     }
 
@@ -430,8 +430,8 @@ impl Resume {
         answers.map_err(|unable| refuse(RefusalCode::WouldNotEnd, unable))
     }
 
-    /// Finds the checkouts near the directories of all sessions, the git remote of the launch directory, and the number
-    /// of its sessions.
+    /// Finds the checkouts near the directories of all sessions, the git remote of the launch directory, and counts the
+    /// sessions of that directory.
     fn survey(&self, env: &Env) -> Surveyed {
         let scan = scan::locate(env, &[]).read_all(env, ScanScope::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();

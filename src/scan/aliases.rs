@@ -94,7 +94,7 @@ impl RealDirs {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -89,7 +89,7 @@ fn bytes_of(hex: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

@@ -171,7 +171,7 @@ pub(super) fn depends_on_others(env: &Env, filter: &Filter) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::fs::{self, File};
     use std::path::Path;

@@ -246,7 +246,7 @@ fn read(
     add_hashed_evidence(env, &mut copies, watcher);
 
     let mut sessions = group(copies, scope);
-    look_at_launch_dirs(&mut sessions);
+    check_launch_dirs(&mut sessions);
     problems.sort();
     problems.dedup();
     Scan { sessions, dangling: Vec::new(), problems }
@@ -283,7 +283,7 @@ fn session(mut copies: Vec<SessionCopy>, scope: ScanScope) -> Session {
 }
 
 /// Checks each directory once, for any number of sessions.
-fn look_at_launch_dirs(sessions: &mut [Session]) {
+fn check_launch_dirs(sessions: &mut [Session]) {
     // Compared as bytes: splitting thousands of paths costs more than checking a few twice.
     let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
     let exists: HashMap<OsString, Option<bool>> =

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::reader::{Notes, Reader};
-use super::{Scan, ScanScope, group, is_asked_for, locate, look_at_launch_dirs};
+use super::{Scan, ScanScope, check_launch_dirs, group, is_asked_for, locate};
 use crate::agent::{self, Inspector};
 use crate::session::select::Filter;
 use crate::session::{Evidence, Pointer, Session};
@@ -26,7 +26,7 @@ pub(crate) fn tie(session: &mut Session, pointer: Pointer) {
                 .insert(0, Evidence { dir: cwd.as_path().into(), source: "pointer", detail: detail.into(), counts });
             agent::decide_launch_dir(copy);
         }
-        look_at_launch_dirs(std::slice::from_mut(session));
+        check_launch_dirs(std::slice::from_mut(session));
     }
     session.pointers.push(pointer);
 }
@@ -67,7 +67,7 @@ impl Scan {
                 std::mem::take(&mut self.sessions).into_iter().partition(|session| session.agent == agent.kind());
             copies.extend(of_agent.into_iter().map(|session| session.copies));
             let mut sessions = group(copies, scope);
-            look_at_launch_dirs(&mut sessions);
+            check_launch_dirs(&mut sessions);
             self.sessions = rest;
             self.sessions.append(&mut sessions);
             self.sessions.sort_by(|a, b| (a.agent, a.id()).cmp(&(b.agent, b.id())));

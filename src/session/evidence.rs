@@ -20,7 +20,7 @@ pub(crate) fn decide(copy: &mut SessionCopy, is_statement: impl Fn(&Evidence) ->
     let own = || copy.evidence.iter().filter(|evidence| evidence.source != FROM_PROJECT);
     let statement = || own().find(|evidence| is_statement(evidence));
     let counting = own().find(|evidence| evidence.counts);
-    // Other sessions that disagree are not evidence. They count only if the session has no record of its own directory.
+    // Other sessions that disagree are not evidence. They count only if the session has no recorded directory.
     let counting = counting.or_else(|| the_projects(&copy.evidence).filter(|_| statement().is_none()));
     let chosen = counting.or_else(statement);
     copy.is_filed_right = counting.is_some();

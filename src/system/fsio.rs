@@ -116,7 +116,7 @@ pub(crate) fn other_owner(path: &Path, reason: &str) -> Option<FileOwner> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

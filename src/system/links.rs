@@ -71,7 +71,7 @@ pub(crate) fn out_of(root: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{lchown, symlink};

@@ -61,12 +61,12 @@ fn folded(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 
     #[test]
-    fn accents_are_normalized_to_composed_form() {
+    fn composition_normalizes_accents() {
         assert_eq!(composed("/w/cafe\u{301}"), "/w/caf\u{e9}");
         assert!(matches!(composed("/w/caf\u{e9}"), Cow::Borrowed(_)));
         assert_eq!(spellings("/w/cafe\u{301}").collect::<Vec<_>>(), ["/w/cafe\u{301}", "/w/caf\u{e9}"]);

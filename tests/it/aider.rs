@@ -9,7 +9,7 @@ use crate::contract::{Details, Kind, ResumePlan, Session, SessionList};
 use crate::facts::{copy_tree, corpus};
 use crate::fixtures::{Aider, Claude, age_tree, id, put};
 use crate::picture::{differences, picture};
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 fn show(world: &World, path: &Path) -> Details {
@@ -154,13 +154,13 @@ fn delete_and_undo_work_but_cleanup_keeps_history() {
     let cleaned = world.from(&app).rejoin(["cleanup", "--older-than", "1d", "--dry-run"]).code(0).stdout();
     assert!(!cleaned.contains("aider"), "{cleaned}");
     let name = format!("aider:{}", path.display());
-    goes_and_comes_back(&world, &name);
+    delete_and_undo(&world, &name);
 
     world.rejoin(["archive", &name]).code(0);
     age_tree(&app);
     let before = picture(&app);
     assert_eq!(before.len(), 3, "the directory, what was said, and what was typed");
-    std::fs::remove_dir_all(&app).expect("a directory that goes");
+    std::fs::remove_dir_all(&app).expect("a removed directory");
     let shown = world.rejoin(["show", &name, "--transcript"]).code(0).stdout();
     assert!(shown.contains("look") && shown.contains("ok"), "from the archive: {shown}");
     // An archive alone must not decide which project is written to.

@@ -66,9 +66,9 @@ pub(crate) fn wipe(world: &World) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         let path = entry.expect("an entry").path();
         if !path.is_dir() {
-            std::fs::remove_file(path).expect("a file that goes");
+            std::fs::remove_file(path).expect("a removed file");
         } else if !path.ends_with(".local") {
-            std::fs::remove_dir_all(path).expect("a store that goes");
+            std::fs::remove_dir_all(path).expect("a removed store");
         }
     }
     for name in ["gptme", "nanocoder", "opencode"] {
@@ -100,7 +100,7 @@ fn assert_sound(world: &World, when: &str) {
 
 /// Archives the one session of a world, wipes the stores and restores it.
 #[track_caller]
-pub(crate) fn comes_back(world: &World, session: &str, entries_at_least: usize) {
+pub(crate) fn archive_and_restore(world: &World, session: &str, entries_at_least: usize) {
     for entry in std::fs::read_dir(world.home()).expect("a home") {
         age_tree(&entry.expect("an entry").path());
     }
@@ -138,7 +138,7 @@ fn restore_brings_an_amplifier_session_with_its_directory() {
     std::fs::set_permissions(path.join("deep"), PermissionsExt::from_mode(0o750)).expect("a mode");
     std::fs::set_permissions(path.join("metadata.json"), PermissionsExt::from_mode(0o640)).expect("a mode");
     std::os::unix::fs::symlink("deep/er", path.join("link")).expect("a link");
-    comes_back(&world, &id(1), 9);
+    archive_and_restore(&world, &id(1), 9);
 }
 
 #[test]
@@ -150,14 +150,14 @@ fn restore_brings_claude_session_with_its_files_elsewhere() {
     put(&root.join("file-history").join(id(1)).join("x@v1"), "before");
     put(&root.join("todos").join(format!("{}-agent-{}.json", id(1), id(1))), "[]");
     put(&root.join("debug").join(format!("{}.txt", id(1))), "debug");
-    comes_back(&world, &id(1), 8);
+    archive_and_restore(&world, &id(1), 8);
 }
 
 #[test]
 fn restore_brings_a_jidocode_session() {
     let world = World::new();
     world.add(Jido::session(id(1)).in_dir(APP));
-    comes_back(&world, &id(1), 1);
+    archive_and_restore(&world, &id(1), 1);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn restore_brings_plain_and_compressed_codex_sessions() {
         let world = World::new();
         world.add(session.in_dir(APP).turn("look", "ok"));
         put(&world.home().join(".codex/shell_snapshots").join(format!("{}.1.sh", id(1))), "export A=1");
-        comes_back(&world, &id(1), 2);
+        archive_and_restore(&world, &id(1), 2);
     }
 }
 
@@ -177,7 +177,7 @@ fn restore_brings_gemini_session_with_its_project_marker() {
     let project = path.ancestors().nth(2).expect("a project");
     put(&project.join("logs").join(format!("session-{}.jsonl", id(1))), "{}\n");
     world.add(Gemini::session(id(2)).in_dir(APP).unregistered().subagent_of(id(1)).turn("count", "3"));
-    comes_back(&world, &id(1), 4);
+    archive_and_restore(&world, &id(1), 4);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn restore_keeps_changed_project_marker() {
     let path = world.add(Gemini::session(id(1)).in_dir(APP).turn("look", "ok"));
     let marker = path.ancestors().nth(2).expect("a project").join(".project_root");
     world.rejoin(["archive", &id(1)]).code(0);
-    std::fs::remove_file(&path).expect("a file that goes");
+    std::fs::remove_file(&path).expect("a removed file");
     put(&marker, "/somewhere/else");
     world.rejoin(["restore", &id(1)]).code(0);
     assert!(path.is_file());
@@ -236,7 +236,7 @@ fn restore_brings_sessions_of_other_file_agents() {
     let add = |fixture: &dyn Fn(&World) -> PathBuf, entries| {
         let world = World::new();
         fixture(&world);
-        comes_back(&world, &id(1), entries);
+        archive_and_restore(&world, &id(1), entries);
     };
     add(&|world| world.add(Pi::session(id(1)).in_dir(APP).turn("look", "ok")), 1);
     add(&|world| world.add(Copilot::session(id(1)).in_dir(APP).turn("look", "ok")), 3);
@@ -252,7 +252,7 @@ fn restore_brings_gptme_session_with_its_workspace_link() {
     let world = World::new();
     let dir = world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(APP).turn("look", "ok"));
     put(&dir.join("branches/one.jsonl"), "{}\n");
-    comes_back(&world, "2026-02-01-quiet-blue-fox", 8);
+    archive_and_restore(&world, "2026-02-01-quiet-blue-fox", 8);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn restore_brings_openhands_session_with_its_sub_agents() {
     let dir = world.add(OpenHands::session(&parent).in_dir(APP).turn("look", "ok"));
     world.add(OpenHands::session(openhands_id(2)).in_dir(APP).made_by(&parent).turn("count", "3"));
     put(&dir.join("observations/long.txt"), "a long output");
-    comes_back(&world, &parent, 12);
+    archive_and_restore(&world, &parent, 12);
 }
 
 #[cfg(feature = "sqlite")]
@@ -271,7 +271,7 @@ fn restore_brings_opencode_files() {
     use crate::fixtures::{OpenCode, opencode_id};
     let world = World::new();
     OpenCode::session(opencode_id(1)).in_dir(APP).turn("look", "ok").write_tree(&world.home());
-    comes_back(&world, &opencode_id(1), 5);
+    archive_and_restore(&world, &opencode_id(1), 5);
 }
 
 /// Creates a home with one session that was archived and continued since, and others that are not archived.
@@ -338,8 +338,8 @@ fn archive_stores_only_new_data() {
     put(&path, &text);
     let last_chunk = text.len() as u64 % (1024 * 1024);
     assert_eq!((plan().items[0].result, plan().details.stored_bytes), (ChangeResult::Planned, last_chunk));
-    let third: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
-    assert_eq!((third.items[0].result, third.items[0].details.state), (ChangeResult::Done, Some(2)));
+    let latest: Archive = world.rejoin(["archive", &id(1), "--json"]).code(0).json();
+    assert_eq!((latest.items[0].result, latest.items[0].details.state), (ChangeResult::Done, Some(2)));
     let grown = archive_bytes(&dir) - before;
     assert!(grown > 0 && grown < more.len() as u64, "{grown} bytes for {}", more.len());
     // Only the last chunk differs.
@@ -389,7 +389,7 @@ fn archive_keeps_and_restores_overwritten_state() {
     world.rejoin(["archive", &id(1)]).code(0);
     let states: Vec<u64> = archived(&world)[0].states.iter().map(|state| state.state).collect();
     assert_eq!(states, [1, 2]);
-    std::fs::remove_file(&path).expect("a file that goes");
+    std::fs::remove_file(&path).expect("a removed file");
     world.rejoin(["restore", &id(1), "--state", "3"]).code(5);
     world.rejoin(["restore", &id(1), "--state", "1"]).code(0);
     assert_eq!(std::fs::read(&path).expect("a transcript"), first);
@@ -429,7 +429,7 @@ fn verify_reports_every_flipped_bit() {
         std::fs::write(path, &sound).expect("the sound one");
         let is_blob = path.extension().is_some_and(|ending| ending == "zst");
         let code = if is_blob { FaultCode::MissingBlob } else { FaultCode::MissingManifest };
-        std::fs::remove_file(path).expect("a file that goes");
+        std::fs::remove_file(path).expect("a removed file");
         let verdict: Verify = world.rejoin(["archive", "--verify", "--json"]).code(4).json();
         assert_eq!((verdict.faults.len(), verdict.faults[0].code), (1, code), "{}", path.display());
         std::fs::write(path, &sound).expect("the sound one");
@@ -484,7 +484,7 @@ fn archive_full_repairs_damage_from_the_session() {
     assert!(mended.details.stored_bytes > 0);
     assert_sound(&world, "mended");
     // A missing blob is noticed immediately.
-    std::fs::remove_file(&blob).expect("a blob that goes");
+    std::fs::remove_file(&blob).expect("a removed blob");
     world.rejoin(["archive", &id(1)]).code(0);
     assert_sound(&world, "back again");
 }
@@ -524,7 +524,7 @@ fn restore_overwrites_no_file() {
     // Missing files are added to existing equal ones.
     std::fs::write(&path, &old).expect("the old one");
     let side = path.with_extension("").join("a.txt");
-    std::fs::remove_file(&side).expect("a file that goes");
+    std::fs::remove_file(&side).expect("a removed file");
     world.rejoin(["restore", &id(1)]).code(0);
     assert_eq!(std::fs::read_to_string(&side).expect("a file"), "a");
     world.rejoin(["restore", &id(1)]).code(0).stderr_eq(snapbox::str![[r#"
@@ -534,7 +534,7 @@ claude session 00000001-aaaa-4aaa-8aaa-000000000001 already exists with the same
 
     // A link in the path could lead anywhere.
     let (project, elsewhere) = (path.parent().expect("a project"), world.dir("other"));
-    std::fs::remove_dir_all(project).expect("a project that goes");
+    std::fs::remove_dir_all(project).expect("a removed project");
     std::os::unix::fs::symlink(&elsewhere, project).expect("a link");
     world.rejoin(["restore", &id(1)]).code(7);
     assert_eq!(picture(&elsewhere).len(), 1);
@@ -744,7 +744,7 @@ fn restore_maps_other_home_to_this_or_named_store() {
         &world.home(),
     );
     world.with("CLAUDE_CONFIG_DIR", &odd).rejoin(["archive", &id(2), "--archive-dir", volume]).code(0);
-    std::fs::remove_dir_all(odd.join("projects")).expect("a store that goes");
+    std::fs::remove_dir_all(odd.join("projects")).expect("a removed store");
     assert_eq!(
         world.rejoin(["restore", &id(2), "--archive-dir", volume, "--json"]).code(7).error().code,
         "unknown-store"

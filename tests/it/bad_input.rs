@@ -136,7 +136,7 @@ fn open_again(world: &World) {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "names and memory are looked at as Linux has them")]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs names and memory figures of Linux")]
 fn commands_survive_every_kind_of_damage() {
     let world = World::new();
     let (sound, bad) = fill(&world);
@@ -178,7 +178,7 @@ fn commands_survive_every_kind_of_damage() {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
+#[cfg_attr(not(target_os = "linux"), ignore = "reads memory figures of Linux")]
 fn show_streams_huge_transcript_in_little_memory() {
     let world = World::new();
     let path = world.add(Claude::session(id(1)).in_dir("/big").turn("the first prompt", "x"));

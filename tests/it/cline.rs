@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::archive::{APP, comes_back};
+use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, Kind, Liveness, ResumePlan, Session, SessionList};
 use crate::fixtures::put;
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 const ID: &str = "1769940000000_river";
@@ -110,8 +110,8 @@ fn sub_agent_belongs_to_folder_of_parent() {
     world.rejoin(["show", &sub]).code(0);
     let refused = world.rejoin(["resume", &sub]).code(7);
     assert!(refused.stderr().contains("resume its parent session"), "{}", refused.stderr());
-    goes_and_comes_back(&world, ID);
-    comes_back(&world, ID, 4);
+    delete_and_undo(&world, ID);
+    archive_and_restore(&world, ID, 4);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn damaged_session_hides_no_other() {
     let text = std::fs::read_to_string(path(1)).expect("a file");
     put(&path(1), &text[..text.len() / 2]);
     put(&path(2).with_file_name("1769940000002_x.json"), "{");
-    std::fs::remove_file(path(3)).expect("a file that goes");
+    std::fs::remove_file(path(3)).expect("a removed file");
     std::fs::create_dir_all(folder(&world, "1769940000005_x")).expect("an empty folder");
     let list: SessionList = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).json();
     let health: Vec<_> =

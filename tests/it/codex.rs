@@ -693,7 +693,7 @@ fn resume_joins_background_process_only_at_terminal() {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "it is looked at as strace tells it")]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs strace")]
 fn check_does_not_take_lock() {
     use std::os::unix::fs::MetadataExt as _;
     // In a separate namespace, the system's table does not list every lock, so locks are tested.

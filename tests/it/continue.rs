@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::archive::{APP, comes_back};
+use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, Kind, ResumePlan, Session, SessionList};
 use crate::fixtures::{id, ordered, put};
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 fn said(role: &str, content: &str) -> Value {
@@ -117,8 +117,8 @@ fn archive_delete_and_restore_handle_session() {
     let world = World::new();
     turn(&world, 1);
     add_index(&world, &[id(1)]);
-    goes_and_comes_back(&world, &id(1));
-    comes_back(&world, &id(1), 2);
+    delete_and_undo(&world, &id(1));
+    archive_and_restore(&world, &id(1), 2);
 }
 
 #[test]

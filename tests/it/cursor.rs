@@ -1,4 +1,4 @@
-//! Chats of Cursor CLI. Known from other people's findings, never measured.
+//! Chats of Cursor CLI. Known from published findings, never measured.
 
 use serde_json::json;
 

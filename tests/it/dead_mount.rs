@@ -160,8 +160,8 @@ fn commands(world: &World) -> Vec<(Vec<String>, Variables)> {
     all
 }
 
-/// Runs commands over mounts in the state `left`, and compares the time with that without them: every command, or half
-/// of them.
+/// Runs commands over mounts in the state `left`, and compares the time with that without them: every command, or every
+/// second one.
 fn nothing_waits(left: Left) {
     let (world, points) = world();
     let timed = |args: &[String], variables: &[(&'static str, PathBuf)]| {

@@ -289,7 +289,7 @@ fn made_newer(text: &str) -> String {
 }
 
 /// Counts the sessions that a cleanup would remove, those that it would leave to agents, and those that are only read.
-fn goes(world: &World) -> usize {
+fn count_planned(world: &World) -> usize {
     let args = ["cleanup", "--older-than", "7d", "--allow-all", "--via-agent", "--dry-run", "--json"];
     let plan: Cleanup = world.rejoin(args).code(0).json();
     plan.items.len() + plan.details.left_to_agent.len() + plan.kept(KeptFor::OnlyRead) as usize
@@ -310,9 +310,9 @@ fn newer_record_of_every_agent_keeps_session() {
             if !text.contains("river") || made_newer(&text) == text || agent == "aider" {
                 continue;
             }
-            let before = goes(&world);
+            let before = count_planned(&world);
             put(path, made_newer(&text) + &text.repeat(20));
-            assert_eq!(goes(&world), before - 1, "{agent} {}", path.display());
+            assert_eq!(count_planned(&world), before - 1, "{agent} {}", path.display());
             put(path, bytes);
             tried.insert(agent);
         }
@@ -324,11 +324,11 @@ fn newer_record_of_every_agent_keeps_session() {
 fn newer_record_in_compressed_log_keeps_session() {
     let world = World::new();
     let path = world.add(Codex::session(id(1)).turn("a", "b").turn("c", "d").packed());
-    assert_eq!(goes(&world), 1);
+    assert_eq!(count_planned(&world), 1);
     let packed = std::fs::read(&path).expect("a file");
     let text = String::from_utf8(zstd::decode_all(&*packed).expect("a packed file")).expect("text");
     put(&path, zstd::encode_all((made_newer(&text) + &text.repeat(20)).as_bytes(), 0).expect("a packed text"));
-    assert_eq!(goes(&world), 0);
+    assert_eq!(count_planned(&world), 0);
     // Half of a packed file may have held a newer time.
     put(&path, &packed[..packed.len() - 8]);
     let plan: Cleanup =
@@ -346,17 +346,17 @@ fn newer_message_in_file_tree_keeps_session() {
         let dir = world.home().join(".local/share/opencode/storage").join(kind);
         files(&dir).into_iter().collect()
     };
-    assert_eq!(goes(&world), 1);
+    assert_eq!(count_planned(&world), 1);
     for (path, bytes) in messages("message") {
         put(&path, made_newer(str::from_utf8(&bytes).expect("text")));
-        assert_eq!(goes(&world), 0, "{}", path.display());
+        assert_eq!(count_planned(&world), 0, "{}", path.display());
         put(&path, bytes);
     }
     let (path, bytes) = messages("part").remove(0);
     put(&path, r#"{"type":"text","text":"a","time":{"start":1772100000000,"end":1772100000001}}"#);
-    assert_eq!(goes(&world), 0);
+    assert_eq!(count_planned(&world), 0);
     put(&path, bytes);
-    assert_eq!(goes(&world), 1);
+    assert_eq!(count_planned(&world), 1);
 }
 
 #[test]
@@ -381,12 +381,12 @@ fn newer_message_in_database_keeps_session() {
             "hermes" => hermes_db(&home),
             _ => world.root().join("app/.crush/crush.db"),
         };
-        assert_eq!(goes(&world), 1, "{agent}");
+        assert_eq!(count_planned(&world), 1, "{agent}");
         let connection = rusqlite::Connection::open(&path).expect("a database");
         // The order of the rows is not that of their times.
         let sql = format!("UPDATE {table} SET {column} = {newer} WHERE rowid = (SELECT min(rowid) FROM {table})");
         assert_eq!(connection.execute(&sql, []).expect("a row"), 1);
-        assert_eq!(goes(&world), 0, "{agent}");
+        assert_eq!(count_planned(&world), 0, "{agent}");
     }
 }
 

@@ -270,7 +270,7 @@ fn export_refuses_stores_archive_and_trash() {
             std::os::unix::fs::symlink(place, &link).expect("a link");
             let through = link.join("page.html");
             world.rejoin(["export", &id(1), "-o", through.to_str().expect("a path"), "--overwrite"]).code(2);
-            std::fs::remove_file(&link).expect("a link that goes");
+            std::fs::remove_file(&link).expect("a removed link");
         }
         assert!(!target.exists() && !place.join("page.html").exists(), "{}", place.display());
     }

@@ -19,7 +19,7 @@ pub(crate) fn corpus(agent: &str) -> Option<PathBuf> {
 }
 
 /// Returns the agents with data of their clients, each with its folder, and prints those left out.
-#[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what they did not look at")]
+#[expect(clippy::disallowed_macros, reason = "a test run reports what it skipped")]
 pub(crate) fn corpora() -> Vec<(&'static str, PathBuf)> {
     // Aider's histories are in projects, and its ids are paths: aider.rs has its facts.
     let in_stores = names().iter().filter(|name| **name != "aider");

@@ -318,7 +318,7 @@ fn cleanup_gives_up_after_lock_timeout() {
 
 #[test]
 fn command_holds_lock_until_last_change() {
-    // With so many sessions, the other process begins to wait during the run.
+    // The number of sessions makes the other process begin to wait during the run.
     let old: Vec<String> = (10..70).map(id).collect();
     let delete: Vec<&str> = ["delete", "--permanent"].into_iter().chain(old.iter().map(String::as_str)).collect();
     for args in [&["cleanup", "--permanent", "--allow-all"][..], &delete] {

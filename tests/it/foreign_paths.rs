@@ -16,7 +16,7 @@ const FOREIGN: [&str; 3] = [r"C:\Users\ana\shop", "C:/Users/ana/shop", r"\\serve
 
 /// Lists and shows sessions of an agent that record one of these directories. In a sample, each agent has one of the
 /// directories.
-fn look_at_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
+fn check_foreign_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
     let number = names().iter().position(|name| *name == agent).unwrap_or_default();
     let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
     if !can_be_read || IN_PROJECTS.contains(&agent) {
@@ -35,7 +35,7 @@ fn look_at_dirs(agent: &str, dirs: &[&str], look: impl Fn(&str, &str, &World)) {
 #[test]
 fn windows_directory_is_missing_for_every_agent() {
     agent_rules::hold("a directory of Windows is gone, wherever rejoin is started", agent_rules::GUIDE, |agent| {
-        look_at_dirs(agent, &FOREIGN, |agent, dir, world| {
+        check_foreign_dirs(agent, &FOREIGN, |agent, dir, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
             let sessions = list.code(0).sessions();
             let [session] = sessions.as_slice() else { panic!("{agent}: {} sessions", sessions.len()) };
@@ -61,7 +61,7 @@ fn windows_directory_is_missing_for_every_agent() {
 #[test]
 fn relative_directory_of_every_agent_is_not_evidence() {
     agent_rules::hold("a relative directory is not evidence", agent_rules::GUIDE, |agent| {
-        look_at_dirs(agent, &["shop", "./shop", r"C:shop", r"\shop"], |agent, dir, world| {
+        check_foreign_dirs(agent, &["shop", "./shop", r"C:shop", r"\shop"], |agent, dir, world| {
             let list = world.from(world.dir("elsewhere")).rejoin(["list", "--agent", agent, "--all", "--json"]);
             for session in list.code(0).sessions() {
                 let recorded = session.launch_path().filter(|recorded| !Path::new(recorded).is_absolute());
@@ -102,7 +102,7 @@ fn move_maps_windows_directory_and_subdirectories() {
 #[test]
 fn move_maps_windows_directory_for_every_agent() {
     agent_rules::hold("its sessions follow a directory of Windows", agent_rules::GUIDE, |agent| {
-        look_at_dirs(agent, &FOREIGN[..1], |agent, _, world| {
+        check_foreign_dirs(agent, &FOREIGN[..1], |agent, _, world| {
             let new = world.dir("ana");
             std::fs::create_dir(new.join("shop")).expect("a directory");
             let map = format!(r"c:\users\ana={}", new.display());

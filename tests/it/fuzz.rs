@@ -538,7 +538,7 @@ fn try_seeds<A: FnMut(u64) -> Result<(), String>>(usual: u64, begin: impl Fn() -
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "time and memory are looked at as Linux tells them")]
+#[cfg_attr(not(target_os = "linux"), ignore = "reads time and memory figures of Linux")]
 fn damaged_session_affects_no_other_session() {
     try_seeds(SEEDS, || {
         let arena = Arena::new();

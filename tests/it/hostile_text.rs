@@ -272,8 +272,8 @@ hint: run it with `rejoin resume [..]`, or read it with `rejoin resume [..] --js
     }
 }
 
-/// JavaScript writes half a character if a text is cut within one, and a killed agent may leave an incomplete sequence
-/// of bytes.
+/// JavaScript writes half a character if a text is cut within one, and a killed agent may leave incomplete
+/// UTF-8.
 #[test]
 fn show_prints_message_with_lone_surrogate() {
     let world = World::new();

@@ -376,7 +376,7 @@ fn edit_manifest(world: &World, edit: impl FnOnce(&mut serde_json::Value)) {
     edit(&mut manifest);
     let bytes = serde_json::to_vec(&manifest).expect("JSON");
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    std::fs::remove_file(&path).expect("a manifest that goes");
+    std::fs::remove_file(&path).expect("a removed manifest");
     put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
 }
 

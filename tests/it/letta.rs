@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use crate::archive::{APP, comes_back};
+use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, Kind, ResumePlan, Session, SessionList};
 use crate::fixtures::{lines, put};
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 const AGENT: &str = "agent-local-1";
@@ -125,7 +125,7 @@ fn resume_passes_id_if_agent_exists() {
     world.rejoin(["resume", "local-conv-1", "--prompt", "go on"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.argv[5..].to_vec(), launch.cwd), (vec!["-p".to_owned(), "go on".to_owned()], APP.into()));
-    std::fs::remove_file(agent_file(&world)).expect("a file that goes");
+    std::fs::remove_file(agent_file(&world)).expect("a removed file");
     let refused = world.rejoin(["resume", "local-conv-1"]).code(7);
     assert!(refused.stderr().contains("the agent that it belongs to is gone"), "{}", refused.stderr());
 }
@@ -270,8 +270,8 @@ fn backup_of_migration_belongs_to_session() {
     let before = listed(&world)[0].size_bytes;
     put(&folder.join("messages.jsonl.pre-pi-backup-20260220-090000"), lines(&messages));
     assert!(listed(&world)[0].size_bytes > before);
-    goes_and_comes_back(&world, "local-conv-1");
-    comes_back(&world, "local-conv-1", 7);
+    delete_and_undo(&world, "local-conv-1");
+    archive_and_restore(&world, "local-conv-1", 7);
 }
 
 #[test]
@@ -326,8 +326,8 @@ fn session_of_unknown_format_is_not_empty() {
 fn delete_and_undo_include_agent_of_session() {
     let world = World::new();
     turn(&world, 1);
-    goes_and_comes_back(&world, "local-conv-1");
-    comes_back(&world, "local-conv-1", 6);
+    delete_and_undo(&world, "local-conv-1");
+    archive_and_restore(&world, "local-conv-1", 6);
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn damaged_conversation_hides_no_other() {
     put(&path(1, "manifest.json"), "7");
     let text = std::fs::read_to_string(path(2, "messages.jsonl")).expect("a file");
     put(&path(2, "messages.jsonl"), &text[..text.len() - 20]);
-    std::fs::remove_file(path(3, "messages.jsonl")).expect("a file that goes");
+    std::fs::remove_file(path(3, "messages.jsonl")).expect("a removed file");
     put(&path(4, "messages.jsonl"), format!("\0\n[]\n{text}"));
     put(&backend(&world).join("conversations/not base64").join("messages.jsonl"), &text);
     let list: SessionList = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).json();

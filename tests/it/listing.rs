@@ -439,7 +439,7 @@ fn narrow_table_keeps_requested_columns() {
 }
 
 #[test]
-fn is_closed_and_is_archived_are_synonyms() {
+fn is_closed_and_is_archived_select_same_sessions() {
     let world = World::new();
     world.add(Codex::session(id(1)).in_dir("/usr").turn("x", "y").archived());
     world.add(Claude::session(id(2)).in_dir("/usr").turn("x", "y"));

@@ -118,7 +118,7 @@ fn append_result(path: &Path, part: &str, megabytes: usize) {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux has it")]
+#[cfg_attr(not(target_os = "linux"), ignore = "reads memory figures of Linux")]
 fn line_of_100_megabytes_needs_little_memory() {
     let world = World::new();
     for (n, part, megabytes) in

@@ -2,7 +2,7 @@
 //!
 //! `SNAPSHOTS=overwrite cargo test --test it` rewrites the snapshots; read the diff before committing.
 #![expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own")]
-#![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#![expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 
 mod amp;
 #[cfg(feature = "sqlite")]

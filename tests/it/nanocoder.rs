@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::archive::{APP, comes_back};
+use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, DoctorReport, ResumePlan, Session, SessionList};
 use crate::fixtures::{id, ordered, put};
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 fn path(world: &World, id: &str) -> PathBuf {
@@ -160,8 +160,8 @@ fn environment_variable_selects_the_store() {
 fn archive_delete_and_restore_handle_session() {
     let world = World::new();
     turn(&world, 1);
-    goes_and_comes_back(&world, &id(1));
-    comes_back(&world, &id(1), 1);
+    delete_and_undo(&world, &id(1));
+    archive_and_restore(&world, &id(1), 1);
 }
 
 #[test]

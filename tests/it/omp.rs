@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::archive::{APP, comes_back};
+use crate::archive::{APP, archive_and_restore};
 use crate::contract::{Details, Kind, ResumePlan, Session};
 use crate::fixtures::{id, lines, put};
-use crate::undo::goes_and_comes_back;
+use crate::undo::delete_and_undo;
 use crate::world::World;
 
 const STAMP: &str = "2026-02-01T10-00-00-000Z";
@@ -167,7 +167,7 @@ fn archive_accepts_compressed_session_and_resume_refuses_it() {
     assert_eq!(session.size_bytes, Some(9));
     let refused = world.rejoin(["resume", &id(1), "--in", APP]).code(7);
     assert!(refused.stderr().contains("`omp gc` has closed it"), "{}", refused.stderr());
-    goes_and_comes_back(&world, &id(1));
+    delete_and_undo(&world, &id(1));
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn restore_brings_folder_and_images() {
     let blobs = world.home().join(".omp/agent/blobs");
     put(&blobs.join(&named), "an image");
     put(&blobs.join(&other), "another session's");
-    goes_and_comes_back(&world, &id(1));
-    std::fs::remove_file(blobs.join(other)).expect("a file that goes");
-    comes_back(&world, &id(1), 6);
+    delete_and_undo(&world, &id(1));
+    std::fs::remove_file(blobs.join(other)).expect("a removed file");
+    archive_and_restore(&world, &id(1), 6);
 }
 
 #[test]
@@ -220,11 +220,11 @@ fn backup_moves_with_its_session() {
     let other = path.with_file_name("notes.bak");
     put(&backup(&path), "{}");
     put(&other, "x");
-    goes_and_comes_back(&world, &id(1));
+    delete_and_undo(&world, &id(1));
     world.rejoin(["delete", &id(1), "--yes"]).code(0);
     assert!(!backup(&path).exists() && other.exists(), "omp would take it for the session");
     world.rejoin(["undo"]).code(0);
-    std::fs::remove_dir(&old).expect("a directory that goes");
+    std::fs::remove_dir(&old).expect("a removed directory");
     world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
     let moved = project(&world, "-new").join(path.file_name().expect("a name"));
     assert!(moved.exists() && backup(&moved).exists() && !backup(&path).exists());
@@ -235,7 +235,7 @@ fn move_skips_session_that_a_process_has_open() {
     let world = World::new().with_processes();
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let path = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
-    std::fs::remove_dir(&old).expect("a directory that goes");
+    std::fs::remove_dir(&old).expect("a removed directory");
     let moving = ["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"];
     let open = std::fs::File::options().append(true).open(&path).expect("a writer");
     let answer = world.rejoin(moving);
@@ -258,7 +258,7 @@ fn move_carries_a_session_with_its_folder() {
     let (old, new) = (world.dir("home/old"), world.dir("home/new"));
     let parent = add(&world, "-old", &id(1), &turn(&id(1), old.to_str().expect("a path")));
     add_subagent(&parent, &id(2), old.to_str().expect("a path"));
-    std::fs::remove_dir(&old).expect("a directory that goes");
+    std::fs::remove_dir(&old).expect("a removed directory");
     world.rejoin(["move", old.to_str().expect("a path"), new.to_str().expect("a path"), "--yes"]).code(0);
     let session = listed(&world).into_iter().find(|session| session.id == id(1)).expect("the session");
     assert_eq!((session.launch_path(), session.project.as_deref()), (new.to_str(), Some("-new")));

@@ -27,7 +27,7 @@ fn plan(world: &World, args: &[&str]) -> ResumePlan {
 }
 
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "memory is looked at as Linux tells it")]
+#[cfg_attr(not(target_os = "linux"), ignore = "reads memory figures of Linux")]
 fn memory_does_not_grow_with_lines() {
     let world = World::new();
     let path = world.add(Pi::session(id(1)).turn("the first prompt", "x"));

@@ -28,7 +28,7 @@ impl Call {
     }
 }
 
-/// Creates a world with a session that has files next to it and below, and one without a session-info.json.
+/// Creates a world with two sessions: one with files next to it and below, and one without a session-info.json.
 fn world() -> World {
     let world = World::new();
     let app = world.dir("app");

@@ -32,7 +32,7 @@ fn state(world: &World) -> PathBuf {
 }
 
 #[track_caller]
-fn assert_nothing_is_left(world: &World) {
+fn assert_no_leftover(world: &World) {
     assert_eq!(left_in(&state(world)), Vec::<PathBuf>::new());
 }
 
@@ -73,7 +73,7 @@ fn says_the_same(world: &World, session: &str, at_least: usize) {
     let gone = stores(world);
     assert_eq!(said(world, session), before, "{session}");
     assert_same(&gone, &stores(world), session);
-    assert_nothing_is_left(world);
+    assert_no_leftover(world);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn archived_flat_pi_directory_reads_the_same() {
     let before = flat(&["show", &id(1), "--transcript"]);
     assert!(before.contains("look"), "{before}");
     flat(&["archive", &id(1)]);
-    std::fs::remove_dir_all(&dir).expect("a store that goes");
+    std::fs::remove_dir_all(&dir).expect("a removed store");
     assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), before);
 }
 
@@ -156,7 +156,7 @@ fn all_say_the_same(world: &World, at_least: u64) {
     for (session, before) in known.iter().zip(before) {
         assert_eq!(transcript(session), before, "{session}");
     }
-    assert_nothing_is_left(world);
+    assert_no_leftover(world);
 }
 
 #[test]
@@ -285,12 +285,12 @@ fn show_reports_damaged_chunk() {
         assert!(refused.message.ends_with(&named), "{}", refused.message);
         world.rejoin(["show", &id(1)]).code(0);
         std::fs::write(&blob, &sound).expect("the sound one");
-        assert_nothing_is_left(&world);
+        assert_no_leftover(&world);
     }
     std::fs::remove_dir_all(own_dir(&world).join("blobs")).expect("blobs that go");
     let refused = world.rejoin(["show", &id(1), "--messages", "1", "--json"]).code(1).error();
     assert!(refused.message.ends_with(": it is missing"), "{}", refused.message);
-    assert_nothing_is_left(&world);
+    assert_no_leftover(&world);
     let elsewhere = world.root().join("other archive");
     std::fs::rename(archive_dir(&world), &elsewhere).expect("another archive");
     let option = ["--archive-dir", elsewhere.to_str().expect("a path")];
@@ -304,7 +304,7 @@ fn closed_pipe_leaves_no_unpacked_files() {
     for args in [&["--transcript"][..], &["--transcript", "--json"], &["--transcript", "--format", "ndjson"]] {
         let args: Vec<&str> = ["show", "latest", "--archived"].iter().chain(args).copied().collect();
         leaves_early(&world, &args);
-        assert_nothing_is_left(&world);
+        assert_no_leftover(&world);
     }
 }
 
@@ -323,7 +323,7 @@ fn next_run_removes_files_of_killed_show() {
         }
         leftovers += left_in(&state(&world)).len();
         world.rejoin(&next[point % 2]).code_is_one_of(&[0, 5]);
-        assert_nothing_is_left(&world);
+        assert_no_leftover(&world);
         assert_same(&gone, &stores(&world), fault);
         true
     });
@@ -347,7 +347,7 @@ fn failing_system_call_leaves_no_files() {
             let is_whole = answer.exit() == Some(0);
             assert!(is_whole || answer.stdout().is_empty(), "{fault}");
             world.with("TMPDIR", &elsewhere).rejoin(["show", &id(1), "--messages", "1"]).code(0);
-            assert_nothing_is_left(&world);
+            assert_no_leftover(&world);
             assert_eq!(left_in(&elsewhere), Vec::<PathBuf>::new());
             if is_whole && point > 30 {
                 break;
@@ -377,7 +377,7 @@ fn show_keeps_files_in_use_by_another_run() {
     stdout.read_to_end(&mut text).expect("the rest");
     assert_eq!(String::from_utf8(text).expect("text"), whole);
     assert!(child.wait().expect("an end").success());
-    assert_nothing_is_left(&world);
+    assert_no_leftover(&world);
 }
 
 #[test]
@@ -431,7 +431,7 @@ fn show_refuses_archived_link() {
     let secret = world.root().join("secret.jsonl");
     put(&secret, "{\"role\":\"user\",\"content\":\"the secret\"}\n");
     let session = world.add(Amplifier::session(id(1)).in_dir(APP).turn("look", "ok"));
-    std::fs::remove_file(session.join("transcript.jsonl")).expect("a transcript that goes");
+    std::fs::remove_file(session.join("transcript.jsonl")).expect("a removed transcript");
     std::os::unix::fs::symlink(&secret, session.join("transcript.jsonl")).expect("a link");
     world.rejoin(["archive", &id(1)]).code(0);
     let in_store = world.rejoin(["show", &id(1), "--transcript"]);
@@ -439,7 +439,7 @@ fn show_refuses_archived_link() {
     wipe(&world);
     let shown = world.rejoin(["show", &id(1), "--transcript"]);
     assert!(!shown.stdout().contains("the secret"), "{}", shown.stdout());
-    assert_nothing_is_left(&world);
+    assert_no_leftover(&world);
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn show_refuses_manifest_writing_through_its_link() {
     entries.extend([link, planted]);
     let bytes = serde_json::to_vec(&manifest).expect("JSON");
     let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    std::fs::remove_file(&path).expect("a manifest that goes");
+    std::fs::remove_file(&path).expect("a removed manifest");
     put(&path.with_file_name(format!("000001-{digest}.json")), &bytes);
     wipe(&world);
     let stderr = world.rejoin(["list", "--archived"]).code(0).stderr();
@@ -490,7 +490,7 @@ fn resume_of_archived_session_suggests_restore() {
     let path = world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("add a test", "Added."));
     world.add(Claude::session(id(2)).in_dir(APP).turn("x", "y"));
     world.rejoin(["archive", &id(1)]).code(0);
-    std::fs::remove_file(&path).expect("a file that goes");
+    std::fs::remove_file(&path).expect("a removed file");
     let path = path.to_str().expect("a path");
     let (short, hint) = (&id(1)[..8], format!("it is in the archive; run `rejoin restore {}` to put it back", id(1)));
     for name in [&id(1), short, "Tests", &format!("claude:{}", id(1)), path] {

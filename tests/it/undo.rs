@@ -38,7 +38,7 @@ pub(crate) fn assert_same(before: &Picture, after: &Picture, when: &str) {
 
 /// Deletes a session and undoes that: no byte, mode or time may differ.
 #[track_caller]
-pub(crate) fn goes_and_comes_back(world: &World, session: &str) {
+pub(crate) fn delete_and_undo(world: &World, session: &str) {
     let before = crate::archive::stores(world);
     let path =
         PathBuf::from(&world.rejoin(["show", session, "--json"]).code(0).json::<Details>().session.copies[0].path);

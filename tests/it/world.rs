@@ -135,7 +135,7 @@ impl World {
         let program = self.path.join("bin").join(name);
         // If the program is a link, writing would change its target.
         if program.is_symlink() {
-            std::fs::remove_file(&program).expect("a link that goes");
+            std::fs::remove_file(&program).expect("a removed link");
         }
         // Another process writes the program: a child that another test starts at this moment would inherit a file that
         // is open for writing here, and such a file cannot be run.

@@ -101,6 +101,7 @@ fn lock_dir(disk: &dyn Disk, at: NameInDir<'_>) -> io::Result<Option<Handle>> {
         return Ok(None);
     }
     // It may have been removed before it was locked.
-    let is_there = look_if_present(disk, at)?.map(|look| look.identity) == Some(disk.look_at(&held)?.identity);
+    let is_there =
+        look_if_present(disk, at)?.map(|look| look.identity) == Some(disk.read_open_metadata(&held)?.identity);
     Ok(is_there.then_some(held))
 }

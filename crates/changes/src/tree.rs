@@ -73,7 +73,7 @@ fn copy_file(disk: &dyn Disk, look: &EntryMetadata, from: NameInDir<'_>, to: Nam
         offset += count as u64;
     }
     copy.end()?;
-    let after = disk.look_at(&source)?;
+    let after = disk.read_open_metadata(&source)?;
     if (after.identity, after.size, after.modified) != (look.identity, look.size, look.modified) {
         return Err(io::Error::other("it was changed while it was copied"));
     }

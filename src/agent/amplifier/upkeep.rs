@@ -78,7 +78,7 @@ pub(super) fn fold(from: &Path, into: &Path) -> Result<Option<StrayLog>, PathErr
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::format::jsonl::MAX_LINE;

@@ -39,7 +39,7 @@ pub(crate) fn live_dir(contents: &[u8]) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

@@ -86,7 +86,7 @@ pub(super) fn liveness(dir: &Path, users: &BTreeSet<u32>) -> Liveness {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::agent::Agent as _;

@@ -39,7 +39,7 @@ impl<'db> Queries<'db> {
     }
 }
 
-/// The second table: of an older version that was used after a newer one had imported its sessions into the first
+/// The second table, of an older version that was used after a newer one had imported its sessions into the first
 /// table.
 pub(in crate::agent) struct Older<'db> {
     /// The rows of the messages that the older version added to the session `?1` after the import.

@@ -36,7 +36,7 @@ impl Resuming for Droid {
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        goes_on_in(copy, dir)
+        refuse_other_dir(copy, dir)
     }
 }
 
@@ -44,7 +44,7 @@ impl Moving for Droid {
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
         // If its own directory is missing, a session uses the directory in which it is started.
         Ok(Relocation::of_each(|copy, dir| {
-            goes_on_in(copy, dir)?;
+            refuse_other_dir(copy, dir)?;
             Ok(Moved::changing_no_file())
         }))
     }
@@ -102,9 +102,9 @@ impl Log for Droid {
     }
 }
 
-/// Returns an error if a session does not continue in a directory, because its own directory is another one that
+/// Refuses a directory in which a session does not continue, because its own directory is another one that
 /// exists.
-fn goes_on_in(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
+fn refuse_other_dir(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
     let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
     match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
         Some(own) => Err(format!(

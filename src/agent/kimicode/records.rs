@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn message_without_origin_is_imported() {
+    fn message_without_origin_counts_as_imported() {
         let record = |message: &str| format!(r#"{{"type":"context.append_message","message":{message}}}"#);
         let texts = |message: &str| {
             let text = record(message);

@@ -150,7 +150,7 @@ fn read(path: &Path, dir: &Path, zone: &TimeZone) -> Result<Option<Pointer>, Pat
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::system::env::tests::fixed;

@@ -240,7 +240,7 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::agent::lines::Record as _;

@@ -30,7 +30,7 @@ impl Home {
         Self { dir, env }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
     fn add_message(&self, transcript: &str) -> Vec<Session> {
         let project = self.dir.path().join(".claude/projects/-work");
         std::fs::create_dir_all(&project).expect("a directory");

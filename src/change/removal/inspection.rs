@@ -126,7 +126,7 @@ impl Summaries {
         self.watcher.begin(sessions.len());
         let (open, programs) = (OpenFiles::now(), Programs::now());
         let in_databases = self.newest_in_databases(sessions);
-        let look = |at: &usize| Box::new(self.look_at(*at, &find, (&open, &programs), &in_databases));
+        let look = |at: &usize| Box::new(self.inspect_one(*at, &find, (&open, &programs), &in_databases));
         let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
         drop(find);
         self.inspection.resize_with(self.len(), || None);
@@ -134,7 +134,7 @@ impl Summaries {
     }
 
     /// Inspects all belongings of a session, each file once.
-    fn look_at(
+    fn inspect_one(
         &self,
         at: usize,
         find: &FindBelongings,

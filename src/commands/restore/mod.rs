@@ -160,7 +160,7 @@ fn made_by<'h>(manifest: &Manifest, holdings: &'h Holdings) -> Vec<&'h Manifest>
 
 /// Decides the root for each store of the session; the first store is also returned as the agent sees it.
 ///
-/// A manifest is not trusted: the session goes to a store of the agent, or to the one that the user names.
+/// A manifest is not trusted: the target is a store of the agent, or the one that the user names.
 pub(super) fn roots(
     to_store: Option<&Path>,
     manifest: &Manifest,

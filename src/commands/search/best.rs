@@ -146,8 +146,8 @@ impl<'a> WordSearch<'a> {
         SearchAnswer { replaced, ..self.count(&loaded, &sieve, ui) }
     }
 
-    /// Returns whether the answer depends on sessions without the words: on their number, or on ids shortened among all
-    /// of them. A line for a script has neither.
+    /// Returns whether the answer depends on sessions without the words: on their number, or on ids that are shortened among
+    /// all sessions. Lines for scripts have neither.
     fn needs_all(&self) -> bool {
         !self.format().is_rows()
     }

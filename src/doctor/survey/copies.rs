@@ -88,7 +88,7 @@ fn is_beginning_of(a: &Path, b: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 

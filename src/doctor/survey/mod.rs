@@ -182,10 +182,10 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
         survey.copies = copies::collect_copy_facts(&survey.scan);
     }
     if wants_lines {
-        survey.look_at_lines(scope.deep, seen, watcher);
+        survey.survey_lines(scope.deep, seen, watcher);
     }
     if scope.wants_any(&[Code::OtherBranches, Code::StuckSession]) {
-        survey.look_at_databases();
+        survey.survey_databases();
     }
     let sessions = survey.scan.sessions.iter().enumerate();
     survey.large = sessions.filter(|(_, session)| is_large(session)).map(|(at, _)| at).collect();
@@ -197,10 +197,10 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
         survey.gone_sessions = deleted::without_files(env, |_| true, files);
     }
     if scope.wants_any(&[Code::LargeOutput]) {
-        survey.look_at_outputs(env);
+        survey.survey_outputs(env);
     }
     if scope.wants_any(&[Code::ExpiresSoon, Code::GoneSession]) {
-        survey.look_at_retentions(env);
+        survey.survey_retentions(env);
     }
     for Problem { path, reason } in &mut survey.scan.problems {
         let owner = fsio::other_owner(path, reason);
@@ -256,7 +256,7 @@ impl Survey {
         self.held = process::held_files(&temporary.map(|orphan| orphan.path.as_path()).collect::<Vec<_>>());
     }
 
-    fn look_at_outputs(&mut self, env: &Env) {
+    fn survey_outputs(&mut self, env: &Env) {
         let mut outputs = agent::Outputs::read(env);
         self.scan.problems.append(&mut outputs.problems);
         let look = |(agent, id, dir): (AgentKind, &str, &Path)| {
@@ -268,7 +268,7 @@ impl Survey {
         self.outputs = outputs.iter().filter_map(look).collect();
     }
 
-    fn look_at_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {
+    fn survey_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {
         let seen = seen.all();
         watcher.turn_to("Reading lines");
         watcher.begin(self.scan.sessions.len());
@@ -316,7 +316,7 @@ impl Survey {
     }
 
     /// Checks sessions in databases. Queries each database once for the last messages of all its sessions.
-    fn look_at_databases(&mut self) {
+    fn survey_databases(&mut self) {
         let (mut stuck, mut off_branch) = (Vec::new(), Vec::new());
         for (at, end) in stuck::database_ends(&self.scan.sessions) {
             let copy = self.scan.sessions[at].copy();
@@ -351,7 +351,7 @@ impl Survey {
         dirs.into_iter().map(|(agent, root, project, dir)| ((agent, Path::new(root), project), Path::new(dir)))
     }
 
-    fn look_at_retentions(&mut self, env: &Env) {
+    fn survey_retentions(&mut self, env: &Env) {
         let mut retentions = Retentions::new(env);
         for store in &self.stores {
             if let Some(retention) = retentions.retention_of(store) {

@@ -1,6 +1,6 @@
 //! Both ends of a file give the same lines, plain or compressed, whatever their length.
 
-#![expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#![expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 
 use std::io::Read as _;
 use std::path::PathBuf;

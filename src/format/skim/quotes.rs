@@ -57,19 +57,19 @@ impl<'a> Quotes<'a> {
 
     #[inline(never)]
     fn look_on(&mut self) -> Option<()> {
-        self.look_at(self.end)?;
+        self.mark_from(self.end)?;
         while self.quotes == 0 {
             let mut next = self.end;
             if self.texts == SkippedTexts::Ends {
                 next += memchr(b'"', self.bytes.get(next..)?)?;
                 self.is_next_escaped = is_escaped(self.bytes, next);
             }
-            self.look_at(next)?;
+            self.mark_from(next)?;
         }
         Some(())
     }
 
-    fn look_at(&mut self, start: usize) -> Option<()> {
+    fn mark_from(&mut self, start: usize) -> Option<()> {
         let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
         (self.start, self.end) = (start, start + PIECE);
         match rest.first_chunk() {

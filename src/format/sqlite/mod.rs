@@ -22,7 +22,7 @@ pub(crate) use connection::{Db, DbRow, PreparedQuery};
 mod connection;
 pub(crate) mod rows;
 #[cfg(all(test, feature = "sqlite"))]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests;
 
 /// Maximum number of reads of a database that changes during each read, and how many of these are without locks.

@@ -2,7 +2,7 @@
 
 mod checkouts;
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests;
 
 use std::path::{Path, PathBuf};

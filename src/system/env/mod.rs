@@ -172,7 +172,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn variables_of_agents_are_ignored_with_home_option() {
+    fn home_option_hides_variables_of_agents() {
         let mut env = fixed();
         env.variables.insert("CLAUDE_CONFIG_DIR".into(), "/elsewhere".into());
         assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_some());

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+    #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
     fn resolve_follows_links_in_existing_part() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a path");

@@ -7,10 +7,10 @@ use rustix::termios::Winsize;
 
 use super::{Variables, value};
 
-/// The width of the screen that shows the answer although it goes through a pipe, as with `--host`.
+/// The width of the screen that shows the answer although standard output is a pipe, as with `--host`.
 pub(crate) const COLUMNS: &str = "REJOIN_COLUMNS";
 
-/// Requests colours although the answer goes through a pipe, as in many other programs.
+/// Requests colours although standard output is a pipe, as in many other programs.
 pub(crate) const FORCE_COLORS: &str = "CLICOLOR_FORCE";
 
 /// Set if the user can answer questions although no stream is a terminal, as with `--host`.
@@ -42,7 +42,7 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Reads the sizes and kinds of the standard streams of this process.
-    #[expect(clippy::disallowed_methods, reason = "it only looks at what the streams are")]
+    #[expect(clippy::disallowed_methods, reason = "it only checks the kinds of the streams")]
     pub(super) fn read(variables: &Variables) -> Self {
         let (stdin, stdout, stderr) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
         let size = rustix::termios::tcgetwinsize(&stdout).ok();

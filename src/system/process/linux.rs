@@ -170,7 +170,7 @@ fn lock(line: &str) -> Option<((u64, u64), HeldLock)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn boot_time_is_read_from_proc_stat() {
+    fn boot_time_comes_from_proc_stat() {
         let dir = tempfile::tempdir().expect("a directory");
         let booted_at = |text: &str| {
             std::fs::write(dir.path().join("stat"), text).expect("a file");

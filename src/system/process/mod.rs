@@ -257,7 +257,7 @@ fn held_in(table: &impl ProcessTable, files: &[&Path]) -> BTreeSet<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::io::Read as _;
     use std::os::unix::process::CommandExt as _;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn open_file_of_other_process_is_detected() {
+    fn system_lists_open_file_of_other_process() {
         let dir = tempfile::tempdir().expect("a directory");
         let (open, own) = (dir.path().join("open"), dir.path().join("own"));
         for path in [&open, &own] {

@@ -119,7 +119,7 @@ pub(super) fn facts(session: &Session, env: &Env) -> Vec<FactLine> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::session::tests::{copy, session};

@@ -19,7 +19,7 @@ use crate::view::render::{fields, table};
 
 /// Maximum bytes of a briefing. A longer one contains only the name of the file.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum bytes of the last prompt, of the last reply, and of all prompts after it; an error has a quarter of that.
+/// Maximum bytes of the last prompt, of the last reply, and of all prompts after it; an error has 25 % of that.
 const MAX_QUOTE: usize = 16 * 1024;
 /// Maximum number of quoted prompts after the last reply.
 const MAX_UNANSWERED: usize = 8;

@@ -81,7 +81,7 @@ impl Pages {
         self.stdout.flush()
     }
 
-    /// Starts the pager with the held text. If it cannot be started, text goes directly to standard output.
+    /// Starts the pager with the held text. If it cannot be started, the text is written directly to standard output.
     fn start(&mut self) -> io::Result<()> {
         let PagerState::Holding(held) = mem::take(&mut self.state) else { return Ok(()) };
         let signals = Signals::catch().ok();

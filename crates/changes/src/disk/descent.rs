@@ -42,7 +42,7 @@ impl<'d> Descent<'d> {
         if let Some(at) = self.levels.len().checked_sub(HELD + 1)
             && let Level::Open(handle) = &self.levels[at]
         {
-            self.levels[at] = Level::Closed(self.disk.look_at(handle)?.identity);
+            self.levels[at] = Level::Closed(self.disk.read_open_metadata(handle)?.identity);
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl<'d> Descent<'d> {
         };
         if let Some(Level::Closed(identity)) = self.levels.last() {
             let above = self.disk.open((&left, OsStr::new("..")), For::Dir)?;
-            if self.disk.look_at(&above)?.identity != *identity {
+            if self.disk.read_open_metadata(&above)?.identity != *identity {
                 return Err(io::Error::other("a directory in it was moved meanwhile"));
             }
             self.levels.pop();

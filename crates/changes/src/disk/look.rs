@@ -138,7 +138,7 @@ fn has_other_device_above(dir: impl AsFd, name: &CStr, device: u64) -> io::Resul
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
 

@@ -95,7 +95,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Reads the metadata of an entry of a directory.
     fn read_metadata(&self, at: NameInDir<'_>) -> io::Result<EntryMetadata>;
     /// Reads the metadata of an open file or directory.
-    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata>;
+    fn read_open_metadata(&self, open: &Handle) -> io::Result<EntryMetadata>;
     /// Returns the names in a directory, in byte order.
     fn list(&self, dir: &Handle) -> io::Result<Vec<OsString>>;
     /// Returns the target of a link.
@@ -182,7 +182,7 @@ pub fn read_if_present(disk: &dyn Disk, path: &Path, limit: u64) -> io::Result<O
             }
         }
         let file = disk.open((&dir, &name), For::Reading)?;
-        let size = disk.look_at(&file)?.size;
+        let size = disk.read_open_metadata(&file)?.size;
         if size > limit {
             return Err(io::Error::other(format!("it is larger than {limit} bytes")));
         }
@@ -216,7 +216,7 @@ pub fn make_dirs(disk: &dyn Disk, path: &Path, access: Access) -> io::Result<Han
 /// Like [`make_dirs`], for a private directory of the program, which must belong to this user or to root.
 pub fn make_own_dirs(disk: &dyn Disk, path: &Path) -> io::Result<Handle> {
     let dir = make_dirs(disk, path, Access::Private)?;
-    let owner = disk.look_at(&dir)?.owner.0;
+    let owner = disk.read_open_metadata(&dir)?.owner.0;
     if links::is_trusted(owner) {
         return Ok(dir);
     }

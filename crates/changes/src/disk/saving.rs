@@ -34,7 +34,7 @@ impl<'d> Saving<'d> {
         let parent = path.parent().zip(path.file_name()).ok_or_else(|| io::Error::other("it has no directory"));
         let (dir, name) =
             parent.and_then(|(dir, name)| Ok((disk.open_for_writing(dir)?, name.to_owned()))).map_err(fail("write"))?;
-        let dir_before = disk.look_at(&dir).map_err(fail("write"))?;
+        let dir_before = disk.read_open_metadata(&dir).map_err(fail("write"))?;
         let old = look_if_present(disk, (&dir, &name)).map_err(fail("replace"))?;
         if old.is_some_and(|old| old.kind != EntryKind::File) {
             return Err(fail("replace")(io::Error::other("it is not a regular file")));
@@ -100,7 +100,7 @@ impl<'d> Saving<'d> {
         self.write_out()?;
         let (disk, dir, Some(temporary)) = (self.disk, &self.dir, &self.temporary) else { return Ok(()) };
         let Some(old) = &self.old else { return Ok(()) };
-        if disk.look_at(&self.file)?.owner != old.owner {
+        if disk.read_open_metadata(&self.file)?.owner != old.owner {
             // Only root can change the owner; other users have to keep the file as their own.
             let _ = disk.set_owner((dir, temporary), old.owner);
         }
@@ -292,7 +292,7 @@ impl<'d> FileUpdate<'d> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use std::fs::File;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

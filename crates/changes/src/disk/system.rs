@@ -190,7 +190,7 @@ impl Disk for System {
             Errno::NXIO => io::Error::other("it is not a regular file"),
             error => error.into(),
         })?);
-        if purpose != For::Dir && self.look_at(&handle)?.kind != EntryKind::File {
+        if purpose != For::Dir && self.read_open_metadata(&handle)?.kind != EntryKind::File {
             return Err(io::Error::other("it is not a regular file"));
         }
         if matches!(purpose, For::New(_) | For::Locking) {
@@ -203,7 +203,7 @@ impl Disk for System {
         EntryMetadata::read_at(fd(dir)?, name)
     }
 
-    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {
+    fn read_open_metadata(&self, open: &Handle) -> io::Result<EntryMetadata> {
         EntryMetadata::open(fd(open)?)
     }
 
@@ -327,7 +327,8 @@ impl Disk for System {
         match sync(fd(open)?) {
             // Some file systems cannot sync directories, and do not need it.
             Err(error)
-                if Errno::from_io_error(&error) == Some(Errno::INVAL) && self.look_at(open)?.kind == EntryKind::Dir =>
+                if Errno::from_io_error(&error) == Some(Errno::INVAL)
+                    && self.read_open_metadata(open)?.kind == EntryKind::Dir =>
             {
                 Ok(())
             }

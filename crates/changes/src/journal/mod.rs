@@ -75,7 +75,7 @@ impl<'a> Journal<'a> {
         let (path, disk) = (state_dir.journal_of(run), state_dir.disk());
         let fail = |error| PathError::new("write", &path, error);
         let file = disk.open((&state_dir.runs, &journal_name(run)), For::Adding).map_err(fail)?;
-        let length = disk.look_at(&file).map_err(fail)?.size;
+        let length = disk.read_open_metadata(&file).map_err(fail)?.size;
         let whole = last_line(disk, &file, length).map_err(fail)?.0;
         if whole < length {
             // A torn line must not swallow the next one.
@@ -143,7 +143,7 @@ fn last_line(disk: &dyn Disk, file: &Handle, length: u64) -> io::Result<(u64, Ve
 pub(super) fn is_settled(disk: &dyn Disk, at: NameInDir<'_>) -> bool {
     let last = || {
         let file = disk.open(at, For::Reading)?;
-        let length = disk.look_at(&file)?.size;
+        let length = disk.read_open_metadata(&file)?.size;
         let (whole, line) = last_line(disk, &file, length)?;
         Ok::<_, io::Error>(Some(line).filter(|_| whole == length))
     };

@@ -22,7 +22,7 @@ pub(super) struct StepDir<'p> {
 impl<'p> StepDir<'p> {
     pub(super) fn open_parent(disk: &dyn Disk, path: &'p Path) -> io::Result<Self> {
         let (dir, name) = disk::open_parent(disk, path)?;
-        let look = disk.look_at(&dir)?;
+        let look = disk.read_open_metadata(&dir)?;
         Ok(Self { dir, look, name, path })
     }
 
@@ -43,7 +43,7 @@ impl<'p> StepDir<'p> {
     fn set_times(&self, disk: &dyn Disk, times: FileTimes) -> io::Result<()> {
         match disk.set_times(self.next_to("."), times) {
             // It was not changed, as on a file system that is read-only.
-            Err(_) if disk.look_at(&self.dir).is_ok_and(|now| now.modified == times.1) => Ok(()),
+            Err(_) if disk.read_open_metadata(&self.dir).is_ok_and(|now| now.modified == times.1) => Ok(()),
             done => done,
         }
     }
@@ -68,7 +68,7 @@ impl StepContext<'_> {
             return Err(io::Error::other("it has no directory"));
         };
         let dir = self.disk.open_real_dir(dir)?;
-        let look = self.disk.look_at(&dir)?;
+        let look = self.disk.read_open_metadata(&dir)?;
         Ok(StepDir { dir, look, name: name.to_owned(), path })
     }
 

@@ -198,13 +198,13 @@ pub(super) fn is_within(old: &Manifest, new: &Manifest, dir: &MachineDir, agent:
         }
         size == 0
             || entry.role == EntryRole::Companion
-            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || goes_on(chunks, newer, dir))
+            || newer().is_some_and(|(_, digest, newer)| digest == sha256 || is_continued(chunks, newer, dir))
             || is_state()
     })
 }
 
 /// Checks whether a file begins with the whole content of its older state, by comparing chunks.
-pub(super) fn goes_on(old: &[String], new: &[String], dir: &MachineDir) -> bool {
+pub(super) fn is_continued(old: &[String], new: &[String], dir: &MachineDir) -> bool {
     let Some((last, full)) = old.split_last() else { return true };
     let Some(same_place) = new.get(full.len()).filter(|_| new.starts_with(full)) else { return false };
     let both = || dir.chunk(last).ok().zip(dir.chunk(same_place).ok());
@@ -258,12 +258,12 @@ mod tests {
 
             let mut start = whole[..kept.index(size + 1)].to_vec();
             let (_, _, older) = store(&start);
-            prop_assert!(goes_on(&older, &chunks, &archive));
+            prop_assert!(is_continued(&older, &chunks, &archive));
             if !start.is_empty() {
                 let at = flipped.index(start.len());
                 start[at] ^= 1;
                 let (_, _, other) = store(&start);
-                prop_assert!(!goes_on(&other, &chunks, &archive));
+                prop_assert!(!is_continued(&other, &chunks, &archive));
             }
         }
     }

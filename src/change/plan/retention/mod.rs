@@ -162,7 +162,7 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     families
 }
 
-/// Returns the index of each candidate's session: of the one that it is a sub-agent of, directly or not, or its own.
+/// Returns the index of each candidate's main session, which for a sub-agent is the root of its tree.
 fn roots(candidates: &[RetentionCandidate<'_>], parent: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     let above = |at: usize| parent(at).filter(|_| candidates[at].kind == SessionKind::Subagent);
     let mut roots: Vec<usize> = (0..candidates.len()).collect();

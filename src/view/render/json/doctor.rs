@@ -80,7 +80,7 @@ pub(crate) struct SessionIdJson<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct RepairJson<'a> {
     /// `backfill`: the session-info.json in the first path is written; `trash`: the paths go to the trash; `fold`: the
-    /// records of the first path are added to the log in the second, and the first goes to the trash.
+    /// records of the first path are added to the log in the second, and the first is moved to the trash.
     pub kind: &'a str,
     /// The affected files and directories.
     pub paths: Vec<PathJson<'a>>,

@@ -30,7 +30,7 @@ use crate::view::render::document::write_object;
 use crate::view::render::json::doctor::SessionIdJson;
 use crate::view::render::json::facts::{FactsJson, Of};
 
-/// A directory that a session is launched in.
+/// The launch directory of a session.
 #[derive(Debug, Serialize)]
 pub(crate) struct LaunchDirJson<'a> {
     /// The directory; with replacement characters where it is not UTF-8.

@@ -62,7 +62,7 @@ impl Disk for Memory {
         state.metadata_of(state.get(self.inode(&state, at.0)?, at.1)?)
     }
 
-    fn look_at(&self, open: &Handle) -> io::Result<EntryMetadata> {
+    fn read_open_metadata(&self, open: &Handle) -> io::Result<EntryMetadata> {
         let state = self.begin("look_at", false, OsStr::new(""))?;
         state.metadata_of(self.inode(&state, open)?)
     }
