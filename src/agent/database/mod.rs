@@ -11,7 +11,7 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
+use super::{AgentManaged, Found, Observers, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, QueryError, Row, Value};
@@ -154,7 +154,7 @@ impl Engine for Database {
     }
 
     /// Counts prompts and replies, unless that was done when the session was read.
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         if copy.prompts.is_some() {
             return Ok(());
         }

@@ -33,7 +33,7 @@ impl Reading for Kilo {
         &DATABASE
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         Program::usage(&copy.place)
     }
 }

@@ -103,7 +103,7 @@ impl Engine for Tree {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         let mut tally = database::Tally::default();
         walk(&copy.place, &mut |turn| {
             tally.add(&turn);

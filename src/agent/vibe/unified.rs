@@ -4,7 +4,6 @@
 use std::io::Read as _;
 
 use super::{complete, locate, read_meta, take_runtime};
-use crate::agent::lines::Counts;
 use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{Change, Journal, changes};
 use crate::agent::vibe::records::{Current, Entry, Manifest, STORE_FORMAT, inline_entries, is_number};
@@ -158,14 +157,13 @@ impl Engine for Unified {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let mut counts = Counts::default();
-        counts.has_bad_lines = Parts::of(&copy.place).conversation(&mut |entry| {
-            counts.prompts += u64::from(entry.prompt().is_some());
-            counts.replies += u64::from(entry.is_reply());
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        observers.has_bad_lines = Parts::of(&copy.place).conversation(&mut |entry| {
+            observers.count(entry.prompt().is_some(), entry.is_reply());
+            observers.see([entry].into_iter().filter_map(|entry| entry.message()));
             ControlFlow::Continue(())
         })?;
-        counts.note_in(copy);
+        observers.finish(copy);
         Ok(())
     }
 

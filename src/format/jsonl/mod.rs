@@ -26,9 +26,7 @@ use memchr::{memchr, memmem, memrchr};
 use crate::error::PathError;
 use crate::format::json_text::lossy;
 use crate::system::fsio;
-pub(crate) use lines::{
-    Line, Lines, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
-};
+pub(crate) use lines::{Line, Lines, each_line, each_line_at, each_message, is_shortened, lacks_text, last_messages};
 use unpacked::{Source, Unpacked};
 use window::Window;
 

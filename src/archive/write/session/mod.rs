@@ -5,7 +5,7 @@ mod content;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::agent::{self, Agent, Unable};
+use crate::agent::{self, Agent, Observers, Unable};
 use crate::archive::inventory::{Inventory, InventoryError, Kind, look, settled};
 use crate::archive::machine::Notes;
 use crate::archive::manifest::{Entry, Node};
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
         }
         let mut copy = session.copy().clone();
         // A session that cannot be counted is archived all the same.
-        if agent::count(agent, &mut copy).is_ok() {
+        if agent::observe(agent, &mut copy, &mut Observers::counts(false)).is_ok() {
             manifest.facts.count(&copy);
         }
         self.sync()?;
