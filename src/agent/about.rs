@@ -66,7 +66,7 @@ pub(crate) struct About {
     pub variables: &'static [(&'static str, Option<&'static str>)],
     /// JSON pointers and values that mark a record without conversation; one is sufficient.
     pub silent: &'static [(&'static str, &'static [&'static str])],
-    /// The tokens and the cost in the records of a log, if the agent records them there.
+    /// The tokens and the cost in the records of the conversation, if the agent records them there.
     pub usage: Option<UsageAt>,
     /// JSON pointer to the agent's version in a record of its transcript.
     pub version_at: Option<&'static str>,

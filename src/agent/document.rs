@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::engine::Engine;
-use super::{Found, ReadContext, decide_launch_dir, judge_by_age};
+use super::{Found, Observers, ReadContext, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
@@ -72,8 +72,8 @@ impl Engine for Documents {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        self.document.whole(&copy.place.path)?.fill_counts(copy);
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
+        self.document.whole(&copy.place.path, &mut |_| ())?.fill_counts(copy);
         Ok(())
     }
 
@@ -215,12 +215,15 @@ impl Document {
         Ok(sum)
     }
 
-    /// Sums up a whole document.
-    pub(super) fn whole(&self, path: &Path) -> Result<Sum, PathError> {
+    /// Sums up a whole document, and calls `see` with each element of its list.
+    pub(super) fn whole(&self, path: &Path, see: &mut dyn FnMut(&RawValue)) -> Result<Sum, PathError> {
         let (file, metadata) = fsio::open_regular(path)?;
         let mut sum = Sum { bytes: metadata.len(), is_whole: true, ..Sum::default() };
         sum.is_broken = !self.shape.each(file, &mut |field| {
             sum.see(&field, self);
+            if let Field::Message(raw) = field {
+                see(raw);
+            }
             ControlFlow::Continue(())
         });
         Ok(sum)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{AgentManaged, Found, ReadContext, StoreNotes};
+use super::{AgentManaged, Found, Observers, ReadContext, StoreNotes};
 use crate::error::PathError;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
@@ -36,8 +36,8 @@ pub(crate) trait Engine: Sync {
     /// Implements [`super::Reading::read`].
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError>;
 
-    /// Implements [`super::Reading::count`].
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError>;
+    /// Implements [`super::Reading::observe`].
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError>;
 
     /// Implements [`super::Reading::branches`].
     fn branches(&self, _copy: &SessionCopy) -> Result<Branches, PathError> {
@@ -109,7 +109,7 @@ impl Engine for Missing {
         Err(Self::error(&place))
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         Err(Self::error(&copy.place))
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let methods = [
             ("locate", found(agent.locate(&store, None)) || found(agent.locate(&store, Some("id")))),
             ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
-            ("count", read(agent.count(&mut copy))),
+            ("observe", read(agent.observe(&mut copy, &mut Observers::default()))),
             ("messages_on", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
         ];
         methods.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn missing_engine_methods_are_reported() {
-        assert_eq!(missing(&Forgetful), ["locate", "read", "count", "messages_on"]);
+        assert_eq!(missing(&Forgetful), ["locate", "read", "observe", "messages_on"]);
     }
 
     #[test]

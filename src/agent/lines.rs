@@ -10,12 +10,12 @@ use jiff::tz::TimeZone;
 
 use super::engine::Engine;
 use super::ids::is_argument;
-use super::tree::{note_branches, note_cut_off};
-use super::{Found, ReadContext, about, decide_launch_dir, judge_by_age};
+use super::usage::Sum;
+use super::{Found, Observers, ReadContext, about, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::format::turn::Turn;
-use crate::session::branches::{ACTIVE, BranchFilter, Branches};
+use crate::session::branches::{BranchFilter, Branches};
 use crate::session::obstacle::Obstacle;
 use crate::session::{Fact, Health, Located, Message, Role, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::fsio;
@@ -32,7 +32,7 @@ pub(super) const MAX_NODE_TEXT: u64 = 0x1fff_ffe8;
 /// The log of an agent.
 pub(super) trait Log: Sync + 'static {
     type Record<'a>: Record;
-    /// Facts from the records for which a copy has no member.
+    /// Facts from the records for which a copy has no member, and their tree.
     type Facts: Default;
 
     /// The log in the folder of a session; `None` if the session is the log itself.
@@ -46,7 +46,7 @@ pub(super) trait Log: Sync + 'static {
     const WINDOW: usize = 64 * 1024;
     /// The longest log that the agent can open, in bytes.
     const MAX_BYTES: u64 = u64::MAX;
-    /// Set if [`Log::branches`] can find more than one.
+    /// Set if [`Log::branches`] can find several, or replaced lines.
     const HAS_BRANCHES: bool = false;
 
     /// The directory of the sessions below the root of a store.
@@ -71,9 +71,17 @@ pub(super) trait Log: Sync + 'static {
     /// Parses a line; `None` if it is not a record.
     fn parse(line: &[u8]) -> Option<Self::Record<'_>>;
 
-    /// Reads the branches of the conversation.
-    fn branches(_log: &Path) -> Result<Branches, PathError> {
-        Ok(Branches::default())
+    /// Notes the place of a line in the tree of the conversation; `None` for a line that is not a record.
+    fn divide(_line: usize, _record: Option<&Self::Record<'_>>, _facts: &mut Self::Facts) {}
+
+    /// Returns the branches of the lines that [`Log::divide`] noted.
+    fn branches(_facts: &Self::Facts, _lines: usize) -> Branches {
+        Branches::default()
+    }
+
+    /// Adds the usage in a line.
+    fn add_usage(line: &[u8], sum: &mut Sum) {
+        sum.see(line);
     }
 
     /// Implements [`Reading::texts`](super::Reading::texts). The text files among them are shown if the log is lost.
@@ -166,43 +174,6 @@ pub(super) trait Record {
     #[cfg(test)]
     fn is_reply(&self) -> bool {
         self.turn().is_some_and(|turn| turn.is_reply())
-    }
-}
-
-/// The number of prompts and replies so far, for an agent that counts them itself.
-#[derive(Default)]
-pub(super) struct Counts {
-    pub prompts: u64,
-    pub replies: u64,
-    pub has_bad_lines: bool,
-}
-
-impl Counts {
-    /// Adds a turn.
-    pub(super) fn add(&mut self, turn: &Turn) {
-        self.prompts += u64::from(turn.prompt().is_some());
-        self.replies += u64::from(turn.is_reply());
-    }
-
-    /// Adds the records of a file; `turn_of` returns the turn of a record, if it has one, and `None` for a bad line.
-    pub(super) fn add_lines(
-        &mut self,
-        path: &Path,
-        turn_of: impl Fn(&[u8]) -> Option<Option<Turn>>,
-    ) -> Result<(), PathError> {
-        each_line(path, &mut |line| {
-            match turn_of(line) {
-                Some(turn) => turn.iter().for_each(|turn| self.add(turn)),
-                None => self.has_bad_lines = true,
-            }
-            ControlFlow::Continue(())
-        })
-    }
-
-    /// Stores the numbers in a copy.
-    pub(super) fn note_in(self, copy: &mut SessionCopy) {
-        (copy.prompts, copy.replies) = (Some(self.prompts), Some(self.replies));
-        copy.note_bad_lines(self.has_bad_lines);
     }
 }
 
@@ -329,56 +300,61 @@ impl<L: Log> Engine for Lines<L> {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let log = Self::log(&copy.place);
-        let branches = L::branches(&log)?;
-        let (mut prompts, mut replies, mut hidden, mut cut_off) = (0, 0, 0, 0);
-        let (mut number, mut has_bad_lines) = (0, false);
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let (mut usage, mut facts) = (Sum::wanted(&about(copy.place.agent()).usage, observers), L::Facts::default());
         // The records of one turn count once.
         let mut counted = HashSet::new();
-        each_line(&log, &mut |line| {
-            match L::parse(line) {
-                Some(record) => {
-                    L::see_counted(&record, copy);
-                    let turn = record.turn().filter(|_| L::is_own(&record, copy));
-                    let mut turn = turn.filter(|turn| turn.prompt().is_some() || turn.is_reply());
-                    let id = turn.as_mut().and_then(|turn| turn.id.take());
-                    match turn.filter(|_| id.is_none_or(|id| counted.insert(id))) {
-                        Some(_) if branches.is_cut_off(branches.number_of_line(number)) => cut_off += 1,
-                        Some(_) if branches.number_of_line(number) != ACTIVE => hidden += 1,
-                        Some(turn) if turn.is_reply() => replies += 1,
-                        Some(_) => prompts += 1,
-                        None => {}
-                    }
-                }
-                None => has_bad_lines = true,
+        each_line(&Self::log(&copy.place), &mut |line| {
+            usage.iter_mut().for_each(|usage| L::add_usage(line, usage));
+            if !observers.counts {
+                return ControlFlow::Continue(());
             }
-            number += 1;
+            let record = L::parse(line);
+            L::divide(observers.line, record.as_ref(), &mut facts);
+            observers.has_bad_lines |= record.is_none();
+            record.iter().for_each(|record| L::see_counted(record, copy));
+            if let Some(mut turn) = record.filter(|record| L::is_own(record, copy)).and_then(|record| record.turn()) {
+                observers.see(&turn.messages);
+                let (is_prompt, is_reply) = (turn.prompt().is_some(), turn.is_reply());
+                if (is_prompt || is_reply) && turn.id.take().is_none_or(|id| counted.insert(id)) {
+                    observers.count(is_prompt, is_reply);
+                }
+            }
+            observers.line += 1;
             ControlFlow::Continue(())
         })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        note_cut_off(copy, cut_off);
-        note_branches(copy, &branches, hidden, L::WAY_TO_BRANCHES);
-        hidden += cut_off;
+        copy.usage = usage.map(Sum::finish).or(copy.usage);
+        if !observers.counts {
+            return Ok(());
+        }
+        let branches = L::branches(&facts, observers.line);
+        let all = observers.finish_on(&branches, L::WAY_TO_BRANCHES, copy);
         match copy.kind {
-            SessionKind::Empty if prompts + replies + hidden > 0 => {
+            SessionKind::Empty if all > 0 => {
                 copy.kind = SessionKind::Main;
                 copy.health.remove(Health::EmptySession);
             }
-            SessionKind::Main if prompts + replies + hidden == 0 => copy.be_empty(),
+            SessionKind::Main if all == 0 => copy.be_empty(),
             _ => {}
         }
         Ok(())
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
-        L::branches(&Self::log(&copy.place))
+        let (mut facts, mut lines) = (L::Facts::default(), 0);
+        if L::HAS_BRANCHES {
+            each_line(&Self::log(&copy.place), &mut |line| {
+                L::divide(lines, L::parse(line).as_ref(), &mut facts);
+                lines += 1;
+                ControlFlow::Continue(())
+            })?;
+        }
+        Ok(L::branches(&facts, lines))
     }
 
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let log = Self::log(&copy.place);
-        let branches = L::branches(&log)?;
+        let branches = self.branches(copy)?;
         let mut number = 0;
         if copy.obstacle.is_some() {
             for text in L::texts(&copy.place) {

@@ -12,11 +12,10 @@ use jiff::Timestamp;
 use super::engine::{Engine, Missing};
 use super::registry::{Listed, about};
 use super::unknown_format::has_any;
-use super::{Found, Interest, ReadContext, Said, StoreNotes, stores};
+use super::{Found, Interest, Observers, ReadContext, Said, StoreNotes, stores};
 use crate::error::PathError;
 use crate::format::compare::compare;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::stats::Days;
 use crate::session::usage::Usage;
 use crate::session::{Comparison, Located, Message, SessionCopy, Store, Visitor};
 use crate::system::env::Env;
@@ -34,8 +33,8 @@ pub(crate) trait Reading: Listed + Sync {
         stores::selected_stores(self.kind(), env)
     }
 
-    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`, `count`
-    /// and `messages_on`.
+    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`,
+    /// `observe` and `messages_on`.
     fn engine(&self) -> &'static dyn Engine {
         &Missing
     }
@@ -129,9 +128,15 @@ pub(crate) trait Reading: Listed + Sync {
         self.engine_of(&a.place).compare(a, b).or_else(of_lines)
     }
 
-    /// Reads a copy's whole transcript to count prompts and replies and to find bad lines.
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        self.engine_of(&copy.place).count(copy)
+    /// Reads each file of a copy's conversation to its end, once for all observers. Called without
+    /// [`Observers::counts`] only if the records have the usage, as `ABOUT.usage` says.
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        self.engine_of(&copy.place).observe(copy, observers)
+    }
+
+    /// Returns the tokens and the cost of a copy's replies that its agent records outside the conversation.
+    fn recorded_usage(&self, _copy: &SessionCopy) -> Result<Usage, PathError> {
+        Ok(Usage::default())
     }
 
     /// Streams the messages of a copy in order to `see` until it breaks.
@@ -171,23 +176,6 @@ pub(crate) trait Reading: Listed + Sync {
     /// formatted by rejoin with other words than `tool`.
     fn verbatim(&self, _place: &Located) -> Option<PathBuf> {
         None
-    }
-
-    /// Sums up the tokens and the cost of a copy's replies, as far as its agent records them.
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        let log = self.written(&copy.place).into_iter().next();
-        about(self.kind()).usage.zip(log).map_or_else(|| Ok(Usage::default()), |(at, log)| at.sum(&log))
-    }
-
-    /// Counts the messages of a copy like [`Reading::count`], adds the days on which they were written, and returns the
-    /// value of [`Reading::usage`].
-    fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
-        self.count(copy)?;
-        self.messages_on(copy, BranchFilter::All, &mut |message| {
-            message.at.into_iter().for_each(|at| days.add(at));
-            ControlFlow::Continue(())
-        })?;
-        self.usage(copy)
     }
 }
 

@@ -1,14 +1,10 @@
 //! The branches of a log, from records with parents, or from turns that a later record rolls back.
 
-use std::ops::ControlFlow;
-use std::path::Path;
-
-use crate::error::PathError;
-use crate::format::jsonl::each_line;
 use crate::session::SessionCopy;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, Part};
 
 /// A record of a tree.
+#[derive(Clone, Copy)]
 pub(super) struct Link {
     pub id: Option<Id>,
     pub parent: Parent,
@@ -17,22 +13,28 @@ pub(super) struct Link {
     pub is_leaf: bool,
 }
 
-/// Reads the tree of a log, whose active branch ends at the last leaf. A line without a link follows the line before
-/// it.
-pub(super) fn branches(log: &Path, link: impl Fn(&[u8]) -> Option<Link>) -> Result<Branches, PathError> {
-    let (mut nodes, mut last, mut lines): (Vec<Node>, _, _) = (Vec::new(), None, 0);
-    each_line(log, &mut |line| {
-        if let Some(Link { id, parent, part, is_leaf }) = link(line) {
-            last = if is_leaf { Some(lines) } else { last };
-            // Most other lines simply follow the line before, and need no node.
-            if (id.is_some() || parent != Parent::Previous) && nodes.len() <= MAX_NODES {
-                nodes.push(Node { line: lines, id, parent, part });
-            }
+/// The records of a log whose active branch ends at the last leaf.
+#[derive(Default)]
+pub(super) struct Links {
+    nodes: Vec<Node>,
+    leaf: Option<usize>,
+}
+
+impl Links {
+    /// Adds the link of a line. A line without a link follows the line before it.
+    pub(super) fn add(&mut self, line: usize, link: Option<Link>) {
+        let Some(Link { id, parent, part, is_leaf }) = link else { return };
+        self.leaf = if is_leaf { Some(line) } else { self.leaf };
+        // Most other lines simply follow the line before, and need no node.
+        if (id.is_some() || parent != Parent::Previous) && self.nodes.len() <= MAX_NODES {
+            self.nodes.push(Node { line, id, parent, part });
         }
-        lines += 1;
-        ControlFlow::Continue(())
-    })?;
-    Ok(Branches::divide(&nodes, last, lines))
+    }
+
+    /// Divides a log with this number of lines.
+    pub(super) fn branches(&self, lines: usize) -> Branches {
+        Branches::divide(&self.nodes, self.leaf, lines)
+    }
 }
 
 /// The turns of a log, in which a record can roll back the last ones.
@@ -42,13 +44,15 @@ pub(super) struct Turns {
     live: Vec<usize>,
 }
 
-impl Turns {
-    pub(super) fn new() -> Self {
+impl Default for Turns {
+    fn default() -> Self {
         // The records before the first turn are the common root.
         let root = Node { line: 0, id: Some(0), parent: Parent::None, part: Part::Silent };
         Self { nodes: vec![root], live: Vec::new() }
     }
+}
 
+impl Turns {
     /// Begins a turn at a line.
     pub(super) fn begin(&mut self, line: usize) {
         let id = |line: usize| line as Id + 1;

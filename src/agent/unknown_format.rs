@@ -33,7 +33,7 @@ const NAMED: usize = 3;
 const MAX_NAME: usize = 40;
 
 /// Corrects the emptiness of a copy that [`Reading::read`](super::Reading::read) or
-/// [`Reading::count`](super::Reading::count) found empty: checks every record of its files again.
+/// [`Reading::observe`](super::Reading::observe) found empty: checks every record of its files again.
 pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
     if copy.kind != SessionKind::Empty && !copy.health.contains(Health::EmptySession) {
         return;

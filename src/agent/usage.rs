@@ -1,19 +1,18 @@
 //! Sums up the tokens and the cost in the records of a log.
 
 use std::collections::HashMap;
-use std::path::Path;
 
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
-use crate::error::PathError;
+use super::observers::Observers;
 use crate::format::json::{dollars, member, record, text_in};
-use crate::format::jsonl::each_line_with;
 use crate::session::usage::{Tokens, Usage};
 
 /// The members of a record with the tokens and the cost of a reply. A path is empty if the agent does not write the member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageAt {
-    /// A substring of every line with these members, to skip other lines without parsing.
+    /// A substring of every record with these members, to skip other records without parsing.
     pub mark: &'static str,
     /// The path of the object with the numbers of tokens and the cost.
     pub usage: &'static [&'static str],
@@ -32,16 +31,9 @@ pub(crate) struct UsageAt {
 }
 
 impl UsageAt {
-    /// The base of a description: no members.
+    /// The base of a description: no members. It is the description of an agent that sums up the usage itself.
     pub(crate) const NONE: Self =
         Self { mark: "", usage: &[], input: &[], cached: "", output: &[], cost: &[], id: "", is_total: false };
-
-    /// Sums up the records of a log.
-    pub(super) fn sum(&self, log: &Path) -> Result<Usage, PathError> {
-        let mut sum = Sum::of(self);
-        each_line_with(log, self.mark.as_bytes(), &mut |line| sum.see(line))?;
-        Ok(sum.finish())
-    }
 
     fn usage(&self, record: &RawValue) -> Usage {
         let usage = at(record, self.usage).filter(|raw| raw.get().starts_with('{'));
@@ -56,20 +48,28 @@ impl UsageAt {
 }
 
 /// The sum of the records so far.
-pub(super) struct Sum<'a> {
-    of: &'a UsageAt,
+pub(super) struct Sum {
+    of: &'static UsageAt,
+    mark: Finder<'static>,
     sum: Usage,
     by_id: HashMap<String, Usage>,
 }
 
-impl<'a> Sum<'a> {
-    pub(super) fn of(of: &'a UsageAt) -> Self {
-        Self { of, sum: Usage::default(), by_id: HashMap::new() }
+impl Sum {
+    /// Creates the sum of an agent's records, if it is wanted and they have a usage.
+    pub(super) fn wanted(of: &'static Option<UsageAt>, observers: &Observers) -> Option<Self> {
+        let of = of.as_ref().filter(|_| observers.usage)?;
+        Some(Self { of, mark: Finder::new(of.mark), sum: Usage::default(), by_id: HashMap::new() })
+    }
+
+    /// Returns whether a record may have a usage.
+    pub(super) fn has_mark(&self, record: &[u8]) -> bool {
+        self.mark.find(record).is_some()
     }
 
     /// Adds a record; a line that is not one has no usage.
     pub(super) fn see(&mut self, line: &[u8]) {
-        let Some(record) = record::<&RawValue>(line) else { return };
+        let Some(record) = Some(line).filter(|line| self.has_mark(line)).and_then(record::<&RawValue>) else { return };
         let usage = self.of.usage(record);
         if usage.tokens.is_none() && usage.cost.is_none() {
             return;
@@ -77,9 +77,17 @@ impl<'a> Sum<'a> {
         if self.of.is_total {
             self.sum = usage;
         } else if self.of.id.is_empty() {
-            self.sum.add(usage);
+            self.add(None, usage);
         } else if let Some(id) = text_in(Some(record), self.of.id).filled() {
-            self.by_id.insert(id.to_owned(), usage);
+            self.add(Some(id.to_owned()), usage);
+        }
+    }
+
+    /// Adds the usage of a reply, which replaces an earlier one with its id.
+    pub(super) fn add(&mut self, id: Option<String>, usage: Usage) {
+        match id {
+            Some(id) => drop(self.by_id.insert(id, usage)),
+            None => self.sum.add(usage),
         }
     }
 

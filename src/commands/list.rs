@@ -32,7 +32,7 @@ pub(crate) fn run(typed: &ListArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
     filter.kin = kin(&filter.dirs, env);
     // JSON names the copy that `resume` would use.
     let is_json = args.format.for_list(env.terminal.stdout).is_json();
-    let scope = ScanScope { counts: args.counts(), compare: is_json, ..ScanScope::GLANCE };
+    let scope = ScanScope { counts: args.counts(), usage: args.usage(), compare: is_json, ..ScanScope::GLANCE };
     let is_meant = |session: &Session| !args.has_words() || query::are_in(&query, session, env);
     let passes = |session: &Session| filter.matches(session) && filter.shows_kind(session);
     let count = count_of_first(args, &env.terminal);

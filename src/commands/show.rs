@@ -14,7 +14,7 @@ use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::{shown, text};
 use crate::launch;
-use crate::scan::{self, LONG_TO_COUNT, ScanScope, processes, stuck, usage};
+use crate::scan::{self, LONG_TO_COUNT, ScanScope, processes, stuck};
 use crate::session::Session;
 use crate::session::branches::Branch;
 use crate::session::fields::Field;
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     super::warn_of_interrupted(env, ui);
     let wants = MessageRange::from_args(args);
     let wants_all_only = matches!(wants, MessageRange::All(_)) && args.format.is_table();
-    let longest_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
-    let scope = ScanScope { counts: !wants_all_only, longest_counted, ..ScanScope::THOROUGH };
+    let max_counted = if args.counts { u64::MAX } else { LONG_TO_COUNT };
+    let scope = ScanScope { counts: !wants_all_only, usage: true, max_counted, ..ScanScope::THOROUGH };
     let selector = super::selector(&args.session)?;
     let mut finder = find::Finder::new(&filter, scope, env, ui);
     let found = finder.unambiguous(&selector);
@@ -66,9 +66,9 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     }
     if !wants_all_only {
         note_outputs(&mut session, env, ui);
-        if session.copy().transcript_bytes <= longest_counted {
+        if let Some(agent) = agent::by_kind(session.agent).filter(|_| session.copy().transcript_bytes <= max_counted) {
             // A file that cannot be read has unknown usage; the session reports the file.
-            let _ = usage::note_of(&mut session.copies[0]);
+            let _ = agent::read_usage(agent, &mut session.copies[0]);
         }
     }
     if let Some(stuck) = Some(&session).filter(|_| !wants_all_only).and_then(|session| stuck::of(session.copy())) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::tz::TimeZone;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
-use crate::agent;
+use crate::agent::{self, Observers};
 use crate::cli::StatsArgs;
 use crate::commands::no_match;
 use crate::error::{Exit, PathError};
@@ -13,7 +13,6 @@ use crate::format::text;
 use crate::scan::{self, ScanScope};
 use crate::session::select::ShortIds;
 use crate::session::stats::{self, Days, Measured, StatsKey};
-use crate::session::usage::Usage;
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::{Clock, Env};
 use crate::view::render::stats::{Stats, StatsRow};
@@ -79,18 +78,18 @@ fn name(session: &Session) -> String {
 
 /// Reads a session to its end; unreadable parts are not counted.
 fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError>) {
-    let (kind, mut usage, mut failed) = (session.copy().kind, Usage::default(), None);
-    let mut days = Days::new(TimeZone::clone(&clock.zone), clock.later(CLOCK_SKEW));
+    let (kind, mut failed) = (session.copy().kind, None);
+    let mut observers = Observers::counts(true);
+    observers.days = Some(Days::new(TimeZone::clone(&clock.zone), clock.later(CLOCK_SKEW)));
     if let Some(agent) = agent::by_kind(session.agent) {
-        match agent.measure(&mut session.copies[0], &mut days) {
-            Ok(found) => usage = found,
-            Err(error) => failed = Some(error),
-        }
+        let copy = &mut session.copies[0];
+        failed = agent::measure(agent, copy, &mut observers).err();
     }
     let copy = session.copy();
+    let usage = copy.usage.filter(|_| failed.is_none()).unwrap_or_default();
     let dir = copy.launch_dir.as_ref();
     // If no message has a time, the time of the last activity is used for all.
-    if days.dates.is_empty() {
+    if let Some(days) = observers.days.as_mut().filter(|days| days.dates.is_empty()) {
         copy.active_at.iter().for_each(|at| days.add(at.value));
     }
     let parent = copy.parent_id.as_ref().map(|id| format!("{}:{id}", session.agent));
@@ -105,7 +104,7 @@ fn measured(session: &mut Session, clock: &Clock) -> (Measured, Option<PathError
         replies: copy.replies.unwrap_or(0),
         size_bytes: copy.size().unwrap_or(0),
         output_bytes: 0,
-        days: days.dates,
+        days: observers.days.map(|days| days.dates).unwrap_or_default(),
         usage,
     };
     (measured, failed)

@@ -158,7 +158,7 @@ pub(crate) fn session(line: &str, host: &Arc<str>) -> Result<Session, String> {
     first.is_size_known = row.size_bytes.is_some();
     first.prompts = row.prompts;
     first.replies = row.replies;
-    first.usage = Usage { tokens: row.tokens, cost: row.cost_usd.and_then(Cost::from_dollars) };
+    first.usage = Some(Usage { tokens: row.tokens, cost: row.cost_usd.and_then(Cost::from_dollars) });
     first.model = fact(row.model);
     first.git_branch = fact(row.git_branch);
     first.liveness = match row.liveness.as_deref() {

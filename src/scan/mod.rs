@@ -42,7 +42,7 @@ use rayon::iter::{
 };
 use rayon::slice::ParallelSliceMut as _;
 
-use crate::agent::{self, Agent, Depth, Found, Inspector};
+use crate::agent::{self, Agent, Depth, Found, Inspector, Observers};
 use crate::session::choose::choose;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Pointer, Problem, Session, SessionCopy, Store};
@@ -92,8 +92,10 @@ pub(crate) struct ScanScope {
     pub sizes: bool,
     /// Set to count prompts and replies, which reads whole files.
     pub counts: bool,
-    /// The longest transcript that is counted, in bytes.
-    pub longest_counted: u64,
+    /// Set to sum up the tokens and the cost of each copy that is counted, if its records have them.
+    pub usage: bool,
+    /// The size of the longest transcript that is counted, in bytes.
+    pub max_counted: u64,
     /// Set to compare several copies of one session, which reads whole files.
     pub compare: bool,
 }
@@ -101,7 +103,7 @@ pub(crate) struct ScanScope {
 impl ScanScope {
     /// Enough for `list`.
     pub(crate) const GLANCE: Self =
-        Self { depth: Depth::Glance, sizes: true, counts: false, longest_counted: u64::MAX, compare: false };
+        Self { depth: Depth::Glance, sizes: true, counts: false, usage: false, max_counted: u64::MAX, compare: false };
     /// Enough to resume a session, with the choice between its copies.
     pub(crate) const RESUME: Self = Self { compare: true, ..Self::GLANCE };
     /// Every source of a launch directory.
@@ -275,7 +277,7 @@ fn session(mut copies: Vec<SessionCopy>, scope: ScanScope) -> Session {
     if let Some(reader) = reader {
         for copy in copies.iter_mut().filter(|copy| copy.prompts.is_none()) {
             // A copy that cannot be read to its end counts as having no messages.
-            let _ = agent::count(reader, copy);
+            let _ = agent::observe(reader, copy, &mut Observers::counts(false));
         }
     }
     let choice = choose(&mut copies, |a, b| reader?.compare(a, b));

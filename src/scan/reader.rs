@@ -10,7 +10,7 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 
 use super::ScanScope;
 use super::relocated::Relocated;
-use crate::agent::{self, Inspector, ReadContext, StoreNotes};
+use crate::agent::{self, Inspector, Observers, ReadContext, StoreNotes};
 use crate::session::{Located, Problem, SessionCopy, Store};
 use crate::system::env::Env;
 use crate::system::watch::Watcher;
@@ -155,8 +155,8 @@ impl Reader<'_> {
         };
         let copy = agent::read(agent, place, &context).and_then(|mut copy| {
             copy.judge_times(env.clock.now);
-            if wanted.counts && copy.transcript_bytes <= wanted.longest_counted {
-                agent::count(agent, &mut copy)?;
+            if wanted.counts && copy.transcript_bytes <= wanted.max_counted {
+                agent::observe(agent, &mut copy, &mut Observers::counts(wanted.usage))?;
             }
             if copy.drop_relative_dirs() {
                 agent::decide_launch_dir(&mut copy);

@@ -56,8 +56,8 @@ pub(crate) struct SessionCopy {
     pub prompts: Option<u64>,
     /// Number of assistant messages; `None` until the whole file was read.
     pub replies: Option<u64>,
-    /// The tokens and the cost of its replies; unknown unless `scan::usage` read them.
-    pub usage: Usage,
+    /// The tokens and the cost of its replies; `None` if they were not read.
+    pub usage: Option<Usage>,
     /// The model that answered last.
     pub model: Option<Fact<Arc<str>>>,
     /// The git branch on which the session last worked.
@@ -102,7 +102,7 @@ impl SessionCopy {
             temporary: Vec::new(),
             prompts: None,
             replies: None,
-            usage: Usage::default(),
+            usage: None,
             model: None,
             git_branch: None,
             liveness: Liveness::Idle,

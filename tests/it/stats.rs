@@ -1,8 +1,10 @@
 //! `stats`: sessions in numbers.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::fixtures::{Claude, Codex, Gemini, Kimi, Pi, id};
+use crate::fixtures::{Claude, Codex, Gemini, Kimi, Pi, Qwen, id};
 use crate::world::World;
 
 fn numbers(world: &World, args: &[&str]) -> Value {
@@ -148,4 +150,38 @@ fn future_timestamp_is_not_an_active_day() {
     let answer = numbers(&world, &["--by", "week"]);
     assert_eq!((&answer["total"]["sessions"], &answer["total"]["active_days"]), (&json!(2), &json!(1)), "{answer}");
     assert_eq!(row(&answer, "week", Value::Null)["sessions"], 1);
+}
+
+/// Returns how often a command reads a file to its end, from the system calls of one thread.
+fn passes(world: &World, args: &[&str], path: &Path) -> u64 {
+    let call = world.with("RAYON_NUM_THREADS", "1");
+    let (answer, trace) = call.under_strace(&["trace=read,pread64"], args);
+    answer.code(0);
+    let name = format!("{}>", path.display());
+    let reads = trace.lines().filter(|line| line.contains(&name)).filter_map(|line| line.rsplit_once("= "));
+    let bytes: u64 = reads.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+    bytes / std::fs::metadata(path).expect("a transcript").len()
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "strace shows the reads")]
+fn counts_usage_and_days_need_one_pass() {
+    if !crate::survival::has_strace() {
+        return;
+    }
+    let (world, text) = (World::new(), "word ".repeat(1000));
+    fn turns<S>(session: S, turn: impl Fn(S) -> S) -> S {
+        (0..100).fold(session, |session, _| turn(session))
+    }
+    let claude = world.add(turns(Claude::session(id(1)), |session| session.turn(&text, &text)));
+    let codex = world.add(turns(Codex::session(id(2)), |session| session.turn(&text, &text)));
+    let pi = world.add(turns(Pi::session(id(3)), |session| session.turn(&text, &text)));
+    let qwen = world.add(turns(Qwen::session(id(4)), |session| session.turn(&text, &text)));
+    let gemini = world.add(turns(Gemini::session(id(5)), |session| session.turn(&text, &text)));
+    let all = [claude, codex, pi, qwen, gemini];
+    for args in [&["list", "--counts", "--json"][..], &["list", "--fields", "id,prompts,cost"]] {
+        assert_eq!(all.each_ref().map(|path| passes(&world, args, path)), [1; 5], "{args:?}");
+    }
+    // The messages of Gemini CLI are read from their last lines.
+    assert_eq!(all[..4].iter().map(|path| passes(&world, &["stats"], path)).collect::<Vec<_>>(), [1; 4]);
 }

@@ -18,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     is_anywhere: true,
     // No `new_session`: Aider offers to add the files and addresses that a prompt mentions, and a briefing quotes
     // others.
+    usage: Some(UsageAt::NONE),
     ..About::NONE
 };

@@ -22,6 +22,7 @@ use crate::format::jsonl::{Jsonl, Line};
 use crate::format::shell;
 use crate::session::branches::BranchFilter;
 use records::{HistoryPiece, HistorySplitter};
+use usage::AiderCosts;
 
 const HISTORY: &str = ".aider.chat.history.md";
 /// The history of typed input, for the arrow keys.
@@ -96,14 +97,16 @@ impl Reading for Aider {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut replies) = (0, 0);
-        each_piece(&copy.place.path, &mut |piece| {
-            prompts += u64::from(matches!(piece, HistoryPiece::Prompt(_)));
-            replies += u64::from(matches!(piece, HistoryPiece::Answer(_)));
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let mut costs = AiderCosts::default();
+        each_piece(&copy.place.path, &mut |line| costs.line(line), &mut |piece| {
+            observers.count(matches!(piece, HistoryPiece::Prompt(_)), matches!(piece, HistoryPiece::Answer(_)));
             ControlFlow::Continue(())
         })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        copy.usage = observers.usage.then(|| Usage::from_cost(costs.sum()));
+        if observers.counts {
+            observers.finish(copy);
+        }
         Ok(())
     }
 
@@ -115,16 +118,12 @@ impl Reading for Aider {
         vec![place.path.to_path_buf()]
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place.path)
-    }
-
     fn is_silent(&self, line: &[u8]) -> bool {
         line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        each_piece(&copy.place.path, &mut |piece| {
+        each_piece(&copy.place.path, &mut |_| (), &mut |piece| {
             let (role, text) = match piece {
                 HistoryPiece::Prompt(text) => (Role::User, text),
                 HistoryPiece::Answer(text) => (Role::Assistant, text),
@@ -196,11 +195,16 @@ fn last_model(line: &[u8]) -> Option<String> {
     Some(line.split(" with ").next().unwrap_or(line).to_owned())
 }
 
-/// Calls `see` with the pieces of a history until it breaks.
-fn each_piece(path: &Path, see: &mut dyn FnMut(HistoryPiece) -> ControlFlow<()>) -> Result<(), PathError> {
+/// Calls `see` with the pieces of a history until it breaks, and `see_line` with its lines.
+fn each_piece(
+    path: &Path,
+    see_line: &mut dyn FnMut(&str),
+    see: &mut dyn FnMut(HistoryPiece) -> ControlFlow<()>,
+) -> Result<(), PathError> {
     let (mut history, mut pieces, mut number) = (HistorySplitter::default(), Vec::new(), 0);
     let mut lines = Jsonl::open(path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
+        see_line(&String::from_utf8_lossy(line.bytes));
         feed(&mut history, &line, &mut number, &mut |piece| pieces.push(piece));
         if pieces.drain(..).try_for_each(&mut *see).is_break() {
             return Ok(());

@@ -2,22 +2,11 @@
 //! US dollars (0.86.2, by its `base_coder.py`). It prints none for a model without a price.
 
 use crate::agent::aider::records::{BLANKS, START};
-use crate::agent::prelude::*;
-use crate::format::jsonl::Jsonl;
 use crate::session::usage::Cost;
-
-pub(super) fn usage(path: &Path) -> Result<Usage, PathError> {
-    let mut costs = AiderCosts::default();
-    let mut lines = Jsonl::open(path)?.into_lines()?;
-    while let Some(line) = lines.next_line()? {
-        costs.line(&String::from_utf8_lossy(line.bytes));
-    }
-    Ok(Usage::from_cost(costs.sum()))
-}
 
 /// The costs of the starts so far.
 #[derive(Default)]
-struct AiderCosts {
+pub(super) struct AiderCosts {
     earlier: Option<Cost>,
     since_start: Option<Cost>,
     /// Set after a line about tokens; the next line may be about the cost.
@@ -25,7 +14,7 @@ struct AiderCosts {
 }
 
 impl AiderCosts {
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         let tokens_line = line.strip_prefix("> ").filter(|tokens_line| tokens_line.starts_with("Tokens: "));
         if line.starts_with(START) {
             (self.earlier, self.since_start) = (self.sum(), None);
@@ -38,7 +27,7 @@ impl AiderCosts {
         self.is_of_tokens = tokens_line.is_some();
     }
 
-    fn sum(&self) -> Option<Cost> {
+    pub(super) fn sum(&self) -> Option<Cost> {
         Cost::sum(self.earlier.into_iter().chain(self.since_start))
     }
 }

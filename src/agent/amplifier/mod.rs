@@ -18,10 +18,10 @@ use std::path::Component;
 use reader::AmplifierReader;
 
 use super::as_last_argument;
-use crate::agent::lines::{Counts, Record as _};
+use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
 use crate::format::json;
-use crate::format::jsonl::{each_line, each_message};
+use crate::format::jsonl::each_message;
 use crate::session::branches::BranchFilter;
 use records::{EventLine, PointerRecord, TranscriptLine};
 
@@ -88,20 +88,18 @@ impl Reading for Amplifier {
         Ok(reader.finish())
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let mut counts = Counts::default();
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            counts.add_lines(&path, |line| json::record::<TranscriptLine<'_>>(line).map(|entry| entry.turn()))?;
+            observers.add_lines(&path, |line| json::record::<TranscriptLine<'_>>(line).map(|entry| entry.turn()))?;
         } else {
             // This client logs every event twice, so equal events count once.
             let mut seen = HashSet::new();
-            each_line(&copy.place.path.join("events.jsonl"), &mut |line| {
+            observers.add_lines(&copy.place.path.join("events.jsonl"), |line| {
                 let turn = json::record::<EventLine<'_>>(line).and_then(|event| event.turn());
-                turn.filter(|turn| seen.insert(turn.id.clone())).iter().for_each(|turn| counts.add(turn));
-                ControlFlow::Continue(())
+                Some(turn.filter(|turn| seen.insert(turn.id.clone())))
             })?;
         }
-        counts.note_in(copy);
+        observers.finish(copy);
         Ok(())
     }
 

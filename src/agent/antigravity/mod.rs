@@ -12,7 +12,6 @@ pub(super) mod about;
 
 use super::command::as_option;
 use super::ids::is_uuid;
-use super::lines::Counts;
 use super::unknown_format;
 use crate::agent::prelude::*;
 use crate::format::file_uri;
@@ -127,7 +126,7 @@ impl Engine for Conversations {
             let ends = AntigravityEnds::read(&copy.place.path)?;
             ends.fill(&mut copy);
             if ends.prompt.is_none() && !ends.is_empty {
-                self.count(&mut copy)?;
+                self.observe(&mut copy, &mut Observers::counts(false))?;
             }
         }
         copy.set_active_by_file(changed);
@@ -141,40 +140,35 @@ impl Engine for Conversations {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         if is_encrypted(&copy.place) {
             return Ok(());
         }
-        let (counts, steps) = sqlite::read(&copy.place.path, |db| {
-            let (mut counts, mut steps) = (Counts::default(), 0_u64);
-            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
-                steps += 1;
-                step.turn.iter().for_each(|turn| counts.add(turn));
-            })?;
-            Ok((counts, steps))
-        })?;
-        if counts.prompts + counts.replies == 0 && steps > 0 {
+        let turns = turns(&copy.place)?;
+        turns.iter().flatten().for_each(|turn| observers.add(turn));
+        if observers.prompts.is_empty() && observers.replies.is_empty() && !turns.is_empty() {
+            let steps = turns.len();
             unknown_format::mark(copy, format!("{steps} steps without a prompt or a reply could not be understood"));
         }
-        counts.note_in(copy);
+        observers.finish(copy);
         Ok(())
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        if is_encrypted(&copy.place) {
-            return Ok(());
-        }
-        let messages = sqlite::read(&copy.place.path, |db| {
-            let mut messages = Vec::new();
-            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
-                messages.extend(step.turn.into_iter().flat_map(|turn| turn.messages));
-            })?;
-            Ok(messages)
-        })?;
-        // Nothing follows, so a break needs no handling.
-        let _ = messages.into_iter().try_for_each(see);
+        let turns = if is_encrypted(&copy.place) { Vec::new() } else { turns(&copy.place)? };
+        // A break needs no handling: nothing follows.
+        let _ = turns.into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(see);
         Ok(())
     }
+}
+
+/// Reads all steps of a conversation; `None` for one without a turn.
+fn turns(place: &Located) -> Result<Vec<Option<Turn>>, PathError> {
+    sqlite::read(&place.path, |db| {
+        let mut turns = Vec::new();
+        steps::each_step(db, "ASC", u32::MAX, &mut |step| turns.push(step.turn))?;
+        Ok(turns)
+    })
 }
 
 /// The facts at both ends of a conversation.

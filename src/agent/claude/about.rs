@@ -41,5 +41,6 @@ pub(crate) const ABOUT: About = About {
     untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],
     marks_use: true,
     lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
+    usage: Some(UsageAt::NONE),
     ..About::NONE
 };

@@ -35,8 +35,7 @@ use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
-use crate::session::stats::Days;
-pub(super) use count::count;
+pub(super) use count::observe;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
@@ -85,16 +84,8 @@ impl Reading for Claude {
         last_activity(&place.path)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        count(copy)
-    }
-
-    fn measure(&self, copy: &mut SessionCopy, days: &mut Days) -> Result<Usage, PathError> {
-        count::measure(copy, days)
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place)
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        observe(copy, observers)
     }
 
     fn texts(&self, place: &Located) -> Vec<PathBuf> {

@@ -12,7 +12,6 @@ use memchr::memmem;
 
 use crate::agent::prelude::*;
 use crate::format::json::dollars;
-use crate::format::jsonl::each_line;
 use crate::session::usage::{Cost, Tokens};
 
 /// A substring of each record with tokens, to skip other records without parsing.
@@ -57,8 +56,8 @@ struct Costs<'a> {
 }
 
 /// The tokens and the costs of the lines so far.
-pub(super) struct Usages<'p> {
-    session: &'p str,
+pub(super) struct Usages {
+    session: String,
     /// By the id of the message.
     tokens: HashMap<String, Tokens>,
     costs: HashMap<String, Cost>,
@@ -66,9 +65,9 @@ pub(super) struct Usages<'p> {
     total: Option<Option<Cost>>,
 }
 
-impl<'p> Usages<'p> {
-    pub(super) fn of(place: &'p Located) -> Self {
-        Self { session: &place.id, tokens: HashMap::new(), costs: HashMap::new(), total: None }
+impl Usages {
+    pub(super) fn of(place: &Located) -> Self {
+        Self { session: place.id.clone(), tokens: HashMap::new(), costs: HashMap::new(), total: None }
     }
 
     /// Adds a line; later numbers of the same reply replace earlier ones.
@@ -90,7 +89,7 @@ impl<'p> Usages<'p> {
     fn see_cost(&mut self, record: &Costs<'_>) {
         if record.kind.get() == Some("cost-state") {
             // A fork may contain the total of its original session.
-            if record.session_id.get() == Some(self.session) {
+            if record.session_id.get() == Some(&self.session) {
                 let cost = dollars(record.total).filter(|_| !record.has_unknown_model_cost.0);
                 self.total = cost.map(Some).or(record.has_unknown_model_cost.0.then_some(None)).or(self.total);
             }
@@ -104,13 +103,4 @@ impl<'p> Usages<'p> {
         let cost = self.total.unwrap_or_else(|| Cost::sum(self.costs.into_values()));
         Usage { tokens: Tokens::sum(self.tokens.into_values()), cost }
     }
-}
-
-pub(super) fn usage(place: &Located) -> Result<Usage, PathError> {
-    let mut usages = Usages::of(place);
-    each_line(&place.path, &mut |line| {
-        usages.see(line);
-        ControlFlow::Continue(())
-    })?;
-    Ok(usages.sum())
 }

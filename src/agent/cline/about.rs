@@ -22,5 +22,6 @@ pub(crate) const ABOUT: About = About {
     // Measured on `tested_version`.
     new_session: NewSession::NONE.without_terminal(&["cline"], &[]),
     lists: &[ListAt { path: "state/taskHistory.json", names: ["id", "task", "ts", "cwdOnTaskInitialization"] }],
+    usage: Some(UsageAt::NONE),
     ..About::NONE
 };

@@ -45,9 +45,8 @@ impl Reading for Cline {
         tasks::notes(store)
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let cost = match () {
-            () if tasks::is_in(&copy.place) => tasks::cost(&copy.place)?,
             // The session's total includes the cost of its sub-agents, whose files have no costs.
             () if copy.kind == SessionKind::Subagent => None,
             () => {
@@ -164,9 +163,12 @@ impl Engine for ClineEngine {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place)))?;
-        // The user typed a prompt, although only the other file contains it.
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        if !observers.counts {
+            return Ok(());
+        }
+        let mut sum = unless_gone(document(&copy.place).whole(&messages_path(&copy.place), &mut |_| ()))?;
+        // A prompt was typed, although only the other file contains it.
         let is_only_announced = sum.prompts + sum.replies == 0 && copy.first_prompt.is_some();
         sum.prompts += u64::from(is_only_announced);
         sum.fill_counts(copy);

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::agent::document::Document;
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
-use crate::format::document::{Field, Shape};
+use crate::format::document::Shape;
 use crate::format::json::{dollars, epoch};
 use crate::format::text;
 use crate::session::Comparison;
@@ -138,28 +138,14 @@ pub(super) fn is_silent(record: &[u8]) -> bool {
     record.get("say").and_then(Value::as_str).is_some_and(|say| SILENT.contains(&say))
 }
 
-/// Sums up the costs in US dollars that the extension recorded with its requests, including those of deleted requests
-/// and of its sub-agents; a model without a price adds zero. Facts: `getApiMetrics.ts`.
-pub(in crate::agent) fn cost(place: &Located) -> Result<Option<Cost>, PathError> {
+/// Returns the cost in US dollars that the extension recorded with a request, also with a deleted one and one of a
+/// sub-agent; it is zero for a model without a price. Facts: `getApiMetrics.ts`.
+fn cost(raw: &RawValue) -> Option<Cost> {
     const COSTLY: [&str; 3] = ["api_req_started", "deleted_api_reqs", "subagent_usage"];
-    let [shown, _] = files(place);
-    let mut cost = None;
-    let file = match fsio::open_regular(&shown) {
-        Ok((file, _)) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    CLINE.document.shape.each(file, &mut |field| {
-        if let Field::Message(raw) = field {
-            let [say, text] = texts_in(Some(raw), ["say", "text"]);
-            if say.get().is_some_and(|say| COSTLY.contains(&say)) {
-                let noted: Option<&RawValue> = serde_json::from_str(text.get().unwrap_or_default()).ok();
-                cost = Cost::sum(cost.into_iter().chain(dollars(member(noted, "cost"))));
-            }
-        }
-        ControlFlow::Continue(())
-    });
-    Ok(cost)
+    let [say, text] = texts_in(Some(raw), ["say", "text"]);
+    say.get().filter(|say| COSTLY.contains(say))?;
+    let noted: Option<&RawValue> = serde_json::from_str(text.get().unwrap_or_default()).ok();
+    dollars(member(noted, "cost"))
 }
 
 /// Returns the files of a task with its conversation.
@@ -195,8 +181,14 @@ impl Engine for Tasks {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        super::unless_gone(self.0.document.whole(&files(&copy.place)[0]))?.fill_counts(copy);
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let (mut costs, [shown, _]) = (Vec::new(), files(&copy.place));
+        let whole = self.0.document.whole(&shown, &mut |raw| costs.extend(cost(raw)));
+        let sum = super::unless_gone(whole)?;
+        if observers.counts {
+            sum.fill_counts(copy);
+        }
+        copy.usage = observers.usage.then(|| Usage::from_cost(Cost::sum(costs)));
         Ok(())
     }
 

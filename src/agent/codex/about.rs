@@ -2,7 +2,6 @@
 
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
-use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("codex"),

@@ -10,6 +10,7 @@ mod belongings;
 mod ends;
 mod meta;
 mod obstacles;
+mod pass;
 mod rollbacks;
 mod rollouts;
 mod slim;
@@ -21,7 +22,6 @@ use ends::Ends;
 use super::ids::is_uuid;
 use super::{as_last_argument, last_activity};
 use crate::agent::prelude::*;
-use crate::agent::tree::note_branches;
 use crate::agent::{locks, stores};
 use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
@@ -30,7 +30,6 @@ use crate::session::Problem;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
 use crate::system::process::{self, Locks, Presence, StartTime};
-use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};
 use rollouts::{is_archived, is_segment, locate, packed_twin};
 use thread::Thread;
@@ -185,43 +184,8 @@ impl Reading for Codex {
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut typed, mut sent, mut replies, mut has_bad_lines) = (0_u64, 0_u64, 0_u64, false);
-        let (mut number, mut hidden) = (0, 0_u64);
-        let thread = Thread::of(&copy.place)?;
-        let branches = rollbacks::branches(&thread)?;
-        thread.each_line(&mut |line| {
-            let is_meta = line.is_first && Meta::parse(line.bytes).is_some();
-            match CodexRecord::parse(line.bytes) {
-                _ if is_meta || line.is_foreign => {}
-                None => has_bad_lines = true,
-                Some(record) if branches.other(number).is_some() => {
-                    let is_typed = matches!(record.prompt(), Some(Prompt::Typed(_)));
-                    hidden += u64::from(is_typed) + u64::from(record.is_reply());
-                }
-                Some(record) => {
-                    match record.prompt() {
-                        Some(Prompt::Typed(_)) => typed += 1,
-                        Some(Prompt::Sent(_)) => sent += 1,
-                        None => {}
-                    }
-                    replies += u64::from(record.is_reply());
-                }
-            }
-            number += 1;
-            ControlFlow::Continue(())
-        })?;
-        let prompts = if typed > 0 { typed } else { sent };
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
-        copy.note_bad_lines(has_bad_lines);
-        note_branches(copy, &branches, hidden, None);
-        copy.notes.extend(thread.lacks.filter(|lacks| !copy.notes.contains(lacks)));
-        if thread.parts.iter().any(|part| part.is_foreign) {
-            copy.notes.push(
-                "it is a fork; the messages before the fork are those of its parent, and are not counted".to_owned(),
-            );
-        }
-        Ok(())
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        pass::observe(copy, observers)
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {

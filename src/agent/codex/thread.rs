@@ -31,6 +31,8 @@ pub(super) struct Thread {
 /// A line of a thread.
 pub(super) struct ThreadLine<'l> {
     pub(super) bytes: &'l [u8],
+    /// The index of its rollout.
+    pub(super) part: usize,
     /// Set for the first line of a rollout.
     pub(super) is_first: bool,
     /// Set if the next part continues before it.
@@ -115,7 +117,7 @@ impl Thread {
 
     /// Calls `see` with each line of every rollout until it breaks.
     pub(super) fn each_line(&self, see: &mut dyn FnMut(ThreadLine<'_>) -> ControlFlow<()>) -> Result<(), PathError> {
-        for part in &self.parts {
+        for (at, part) in self.parts.iter().enumerate() {
             let Some(file) = Jsonl::open_if_present(&part.path)? else { continue };
             let mut lines = file.into_lines()?;
             while let Some(line) = lines.next_line()? {
@@ -124,7 +126,7 @@ impl Thread {
                     break;
                 }
                 let is_foreign = part.is_foreign;
-                if see(ThreadLine { bytes: line.bytes, is_first, is_taken_back, is_foreign }).is_break() {
+                if see(ThreadLine { bytes: line.bytes, part: at, is_first, is_taken_back, is_foreign }).is_break() {
                     return Ok(());
                 }
             }

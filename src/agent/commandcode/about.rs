@@ -3,7 +3,6 @@
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
 use crate::agent::upkeep::HalfLine;
-use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("command-code"),

@@ -131,8 +131,8 @@ impl Reading for Crush {
         notes
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        // At the end of a sub-agent, its cost is added to that of its parent.
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+        // The cost of a sub-agent is added to that of its parent at its end.
         let is_own = copy.kind != SessionKind::Subagent;
         let cost = if is_own { database::cost(&copy.place, "sessions", &["cost"])? } else { None };
         Ok(Usage::from_cost(cost))

@@ -11,7 +11,7 @@ use rayon::iter::ParallelIterator as _;
 use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
-use super::{AgentManaged, Found, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
+use super::{AgentManaged, Found, Observers, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
 use crate::agent::ids::is_argument;
 use crate::error::PathError;
 use crate::format::sqlite::{self, Db, DbRow, QueryError, SqlValue};
@@ -154,8 +154,8 @@ impl Engine for Database {
         if is_damaged { Err(PathError::new("read", path, std::io::Error::other(DAMAGED))) } else { Ok(newest) }
     }
 
-    /// Counts prompts and replies, unless the read has already counted them.
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    /// Counts prompts and replies, unless that was done when the session was read.
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         if copy.prompts.is_some() {
             return Ok(());
         }

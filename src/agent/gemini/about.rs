@@ -9,6 +9,16 @@ pub(crate) const ABOUT: About = About {
     tested_version: Some("0.61.0"),
     root: ".gemini",
     variables: &[("GEMINI_CLI_HOME", Some(".gemini"))],
+    // A message that is written again counts once. Thinking tokens are counted separately.
+    usage: Some(UsageAt {
+        mark: "\"tokens\"",
+        usage: &["tokens"],
+        input: &["input"],
+        cached: "cached",
+        output: &["output", "thoughts"],
+        id: "id",
+        ..UsageAt::NONE
+    }),
     needs_own_dir: true,
     is_hash: super::is_hash,
     decide: |copy| {

@@ -14,7 +14,6 @@ mod projects;
 mod reader;
 mod relocation;
 mod saved;
-mod usage;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -25,6 +24,7 @@ use super::{as_prompt_option, unknown_format};
 use crate::agent::ids::consists_of;
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
+use crate::agent::usage::Sum;
 use crate::format::compare::{compare, compare_lists};
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
@@ -97,8 +97,13 @@ impl Reading for Gemini {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let sum = whole(&copy.place)?;
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let mut usage = Sum::wanted(&about::ABOUT.usage, observers);
+        let sum = whole(&copy.place, &mut |record| usage.iter_mut().for_each(|usage| usage.see(record)))?;
+        copy.usage = usage.map(Sum::finish).or(copy.usage);
+        if !observers.counts {
+            return Ok(());
+        }
         copy.prompts = Some(sum.prompts());
         copy.replies = Some(sum.replies());
         copy.note_bad_lines(sum.has_bad_lines);
@@ -114,7 +119,7 @@ impl Reading for Gemini {
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
         // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
         // lines.
-        match [whole(&a.place).ok()?.said(), whole(&b.place).ok()?.said()] {
+        match [whole(&a.place, &mut |_| ()).ok()?.said(), whole(&b.place, &mut |_| ()).ok()?.said()] {
             [Some(ours), Some(theirs)] => Some(compare_lists(&ours, &theirs)),
             _ => compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok(),
         }
@@ -126,10 +131,6 @@ impl Reading for Gemini {
         [place.path.to_path_buf()].into_iter().chain(lines).collect()
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        usage::usage(&copy.place)
-    }
-
     fn texts(&self, place: &Located) -> Vec<PathBuf> {
         place.side_dir.clone().into_iter().collect()
     }
@@ -139,7 +140,7 @@ impl Reading for Gemini {
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
-        Ok(whole(&copy.place)?.branches())
+        Ok(whole(&copy.place, &mut |_| ())?.branches())
     }
 
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
@@ -153,7 +154,7 @@ impl Reading for Gemini {
             });
             return Ok(());
         }
-        let sum = whole(&copy.place)?;
+        let sum = whole(&copy.place, &mut |_| ())?;
         show(&copy.place.path, &sum.on(wanted), see)
     }
 }

@@ -109,19 +109,23 @@ pub(super) fn each(place: &Located, file: impl Read, see: &mut dyn FnMut(Field<'
     if saved::is_in(place) { saved::each(file, see) } else { DOCUMENT.each(file, see) }
 }
 
-/// Reads a whole file into a conversation.
-pub(super) fn whole(place: &Located) -> Result<Conversation, PathError> {
+/// Reads a whole file into a conversation, and calls `see` with each line, or message of a document.
+pub(super) fn whole(place: &Located, see: &mut dyn FnMut(&[u8])) -> Result<Conversation, PathError> {
     let mut sum = Conversation::default();
     if is_document(place) {
         let (file, _) = fsio::open_regular(&place.path)?;
         each(place, file, &mut |field| {
             take_field(&mut sum, &field);
+            if let Field::Message(raw) = field {
+                see(raw.get().as_bytes());
+            }
             ControlFlow::Continue(())
         });
         return Ok(sum);
     }
     let mut lines = Jsonl::open(&place.path)?.into_lines()?;
     while let Some(line) = lines.next_line()? {
+        see(line.bytes);
         // A checkpoint repeats the lines before it, which have the texts that do not fit.
         let has_list = |record: &GeminiRecord<'_>| record.change().as_ref().unwrap_or(record).checkpoint().is_some();
         if lacks_text(line.bytes) {

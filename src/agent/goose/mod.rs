@@ -108,7 +108,7 @@ impl Reading for Goose {
         files::is_in(place).then_some(&Lines(GooseLog))
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let is_row = !files::is_in(&copy.place);
         let cost = if is_row { database::cost(&copy.place, "sessions", &["accumulated_cost"])? } else { None };
         Ok(Usage::from_cost(cost))

@@ -1,7 +1,6 @@
 //! The description of gptme.
 
 use crate::agent::prelude::*;
-use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("gptme"),

@@ -10,7 +10,6 @@ use crate::agent::prelude::*;
 use crate::agent::tree::Turns;
 use crate::format::content::call;
 use crate::format::json::{self, epoch, list, record};
-use crate::format::jsonl::each_line;
 use crate::session::branches::Branches;
 use crate::session::obstacle::Obstacle;
 
@@ -28,6 +27,15 @@ const OF_SUMMARY: [&str; 8] = [
 
 /// The log of a session.
 pub(super) struct Updates;
+
+/// The prompts so far.
+#[derive(Default)]
+pub(super) struct Prompts {
+    turns: Turns,
+    /// The number of the prompt on the previous line, if it belongs to one.
+    last: Option<Option<usize>>,
+    have_numbers: bool,
+}
 
 /// An update of the Agent Client Protocol or of xAI's extension, which older versions wrote without an envelope.
 pub(super) struct GrokUpdate<'a> {
@@ -85,7 +93,7 @@ impl lines::Record for GrokUpdate<'_> {
 
 impl Log for Updates {
     type Record<'a> = GrokUpdate<'a>;
-    type Facts = ();
+    type Facts = Prompts;
 
     const FILE: Option<&'static str> = Some("updates.jsonl");
     const HAS_BRANCHES: bool = true;
@@ -109,33 +117,30 @@ impl Log for Updates {
     }
 
     /// Follows `/rewind` as Grok Build does when it loads a session.
-    fn branches(log: &Path) -> Result<Branches, PathError> {
-        let mut turns = Turns::new();
-        // The number of the prompt of the previous line, if it belongs to one.
-        let (mut at, mut last, mut has_numbers) = (0, None, false);
-        if !is_there(log) {
-            return Ok(Branches::default());
+    fn divide(line: usize, update: Option<&GrokUpdate<'_>>, Prompts { turns, last, have_numbers }: &mut Prompts) {
+        let of_prompt = update.filter(|update| update.kind.get() == Some("user_message_chunk"));
+        let number = of_prompt.map(|update| json::number(member(member(update.update, "_meta"), "promptIndex")));
+        *have_numbers |= number.flatten().is_some();
+        // Once prompts have numbers, one without a number is a remark within a turn.
+        if number.is_some_and(|number| number.is_some() || !*have_numbers) && number != *last {
+            turns.begin(line);
         }
-        each_line(log, &mut |line| {
-            let update = Self::parse(line);
-            let of_prompt = update.as_ref().filter(|update| update.kind.get() == Some("user_message_chunk"));
-            let number =
-                of_prompt.map(|update| json::number::<usize>(member(member(update.update, "_meta"), "promptIndex")));
-            has_numbers |= number.flatten().is_some();
-            // When prompts have numbers, one without a number is a remark within a turn.
-            if number.is_some_and(|number| number.is_some() || !has_numbers) && number != last {
-                turns.begin(at);
-            }
-            let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
-            let target = marker.and_then(|marker| json::number(member(marker.update, "target_prompt_index")));
-            target.into_iter().for_each(|target| turns.truncate(target));
-            (last, at) = (number, at + 1);
-            ControlFlow::Continue(())
-        })?;
-        Ok(turns.branches(at))
+        let marker = update.filter(|update| update.kind.get() == Some("rewind_marker"));
+        let target = marker.and_then(|marker| json::number(member(marker.update, "target_prompt_index")));
+        target.into_iter().for_each(|target| turns.truncate(target));
+        *last = number;
     }
 
-    fn finish(copy: &mut SessionCopy, _ends: &Ends, _facts: (), context: &ReadContext<'_>) -> Result<(), PathError> {
+    fn branches(prompts: &Prompts, lines: usize) -> Branches {
+        prompts.turns.branches(lines)
+    }
+
+    fn finish(
+        copy: &mut SessionCopy,
+        _ends: &Ends,
+        _facts: Prompts,
+        context: &ReadContext<'_>,
+    ) -> Result<(), PathError> {
         let registered = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         if registered != Liveness::Idle {
             copy.liveness = registered;

@@ -123,7 +123,7 @@ impl Reading for Hermes {
         &DATABASE
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         // The billed cost, if it is known, or else the estimate by the prices of the model.
         let columns = ["actual_cost_usd", "estimated_cost_usd"];
         Ok(Usage::from_cost(database::cost(&copy.place, "sessions", &columns)?))

@@ -71,17 +71,14 @@ impl Reading for Jido {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut prompts, mut replies) = (0, 0);
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         self.messages(copy, &mut |message| {
-            match message.role {
-                Role::User => prompts += 1,
-                Role::Assistant if !message.text.trim().is_empty() => replies += 1,
-                _ => {}
-            }
+            let is_reply = message.role == Role::Assistant && !message.text.trim().is_empty();
+            observers.count(message.role == Role::User, is_reply);
+            observers.see([&message]);
             ControlFlow::Continue(())
         })?;
-        (copy.prompts, copy.replies) = (Some(prompts), Some(replies));
+        observers.finish(copy);
         Ok(())
     }
 

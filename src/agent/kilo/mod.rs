@@ -36,7 +36,7 @@ impl Reading for Kilo {
         &DATABASE
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         OpenCodeProgram::usage(&copy.place)
     }
 }

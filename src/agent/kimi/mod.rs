@@ -18,7 +18,7 @@ use md5::{Digest as _, Md5};
 use reader::{KimiFiles, is_file, listed_dirs, read_context, read_state, read_wire};
 
 use crate::agent::Depth;
-use crate::agent::lines::{Counts, Record as _};
+use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
 use crate::format::json;
@@ -113,27 +113,27 @@ impl Reading for Kimi {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let (mut counts, mut replies) = (Counts::default(), Replies::default());
-        let files = KimiFiles::in_session_dir(&copy.place);
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let (files, mut replies) = (KimiFiles::in_session_dir(&copy.place), Replies::default());
         each_line(&files.wire, &mut |line| {
             match json::record::<WireRecord<'_>>(line) {
                 Some(record) => {
                     let event = record.event();
-                    counts.prompts += u64::from(matches!(event, WireEvent::Prompt(_)));
+                    observers.count(matches!(event, WireEvent::Prompt(_)), false);
+                    observers.see([record].iter().filter_map(WireRecord::message));
                     replies.add_event(&event);
                 }
-                None => counts.has_bad_lines = true,
+                None => observers.has_bad_lines = true,
             }
             ControlFlow::Continue(())
         })?;
-        counts.replies = replies.count();
-        if counts.prompts + counts.replies == 0 {
-            counts.add_lines(&files.context, |line| {
+        (0..replies.count()).for_each(|_| observers.count(false, true));
+        if observers.prompts.is_empty() && observers.replies.is_empty() {
+            observers.add_lines(&files.context, |line| {
                 json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
             })?;
         }
-        counts.note_in(copy);
+        observers.finish(copy);
         Ok(())
     }
 

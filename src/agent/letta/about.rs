@@ -8,6 +8,8 @@ pub(crate) const ABOUT: About = About {
     title: "Letta Code",
     tested_version: Some("0.32.18"),
     silent: &[("/type", &["session"])],
+    // `Log::add_usage` parses the record.
+    usage: Some(UsageAt { mark: "\"usage\"", ..UsageAt::NONE }),
     is_state: |name| name == "conversation.json",
     half_line: HalfLine::Failing,
     new_session: NewSession::NONE.without_terminal(&["letta"], &["-p"]),

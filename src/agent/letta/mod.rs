@@ -8,18 +8,16 @@
 pub(super) mod about;
 mod records;
 
-use std::collections::HashMap;
-
 use super::lines::{Ends, Lines, Log};
+use super::usage::Sum;
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
 use crate::format::json::record;
-use crate::format::jsonl::{Jsonl, each_line_with};
+use crate::format::jsonl::Jsonl;
 use crate::session::branches::{BranchFilter, Branches};
-use crate::session::usage::Cost;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use records::{DIRECTORY, LettaConversation, LettaLine, LettaManifest, ProcessStart, replaced};
+use records::{DIRECTORY, LettaConversation, LettaLine, LettaManifest, ProcessStart, Rewritten};
 
 const BACKEND: &str = "LETTA_LOCAL_BACKEND_DIR";
 /// The file with the format of the messages, and with their migration.
@@ -48,9 +46,10 @@ impl Reading for Letta {
         &Lines(Self)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        // Some messages of an unknown format may look like known ones, so a number would be wrong.
-        if copy.health.contains(Health::UnsupportedVersion) { Ok(()) } else { self.engine().count(copy) }
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        // Some messages of an unknown format may look like known ones; a number would claim to count all of them.
+        observers.counts &= !copy.health.contains(Health::UnsupportedVersion);
+        self.engine().observe(copy, observers)
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
@@ -60,19 +59,6 @@ impl Reading for Letta {
 
     fn written(&self, place: &Located) -> Vec<PathBuf> {
         vec![messages_path(place)]
-    }
-
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        // A message that is written again is counted once.
-        let (mut costs, mut nameless) = (HashMap::new(), Vec::new());
-        each_line_with(&messages_path(&copy.place), b"\"usage\"", &mut |line| match LettaLine::parse(line)
-            .and_then(|line| line.cost())
-        {
-            Some((Some(id), cost)) => drop(costs.insert(id, cost)),
-            Some((None, cost)) => nameless.push(cost),
-            None => {}
-        })?;
-        Ok(Usage::from_cost(Cost::sum(costs.into_values().chain(nameless))))
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
@@ -126,6 +112,7 @@ pub(super) struct LettaFacts {
     has_older: bool,
     first: Option<ProcessStart>,
     last: Option<ProcessStart>,
+    rewritten: Rewritten,
 }
 
 impl Log for Letta {
@@ -150,8 +137,17 @@ impl Log for Letta {
         LettaLine::parse(line)
     }
 
-    fn branches(log: &Path) -> Result<Branches, PathError> {
-        Ok(Branches::without(&replaced(log)?))
+    fn divide(at: usize, line: Option<&LettaLine<'_>>, facts: &mut LettaFacts) {
+        line.into_iter().for_each(|line| facts.rewritten.add(at, line));
+    }
+
+    fn branches(facts: &LettaFacts, _lines: usize) -> Branches {
+        Branches::without(&facts.rewritten.replaced)
+    }
+
+    fn add_usage(line: &[u8], sum: &mut Sum) {
+        let cost = Some(line).filter(|line| sum.has_mark(line)).and_then(|line| LettaLine::parse(line)?.cost());
+        cost.into_iter().for_each(|(id, cost)| sum.add(id, Usage::from_cost(Some(cost))));
     }
 
     fn see_from_start(line: &LettaLine<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut LettaFacts) {

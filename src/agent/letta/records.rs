@@ -7,7 +7,6 @@
 //! no entry branches off.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
 use crate::agent::lines;
@@ -15,7 +14,7 @@ use crate::agent::pi::records::PiRecord;
 use crate::agent::prelude::*;
 use crate::format::content::{Block, blocks};
 use crate::format::json::{dollars, epoch, record};
-use crate::format::jsonl::each_line;
+use crate::session::branches::{Id, hash};
 use crate::session::usage::Cost;
 
 /// Beginning of the texts that the program inserts before a prompt.
@@ -212,19 +211,19 @@ fn real(at: Option<Timestamp>) -> Option<Timestamp> {
     at.filter(|at| !INVENTED.contains(at))
 }
 
-/// Returns the numbers of the lines whose message a later line replaces, counted from 0.
-pub(super) fn replaced(path: &Path) -> Result<BTreeSet<usize>, PathError> {
-    let (mut last, mut replaced, mut at): (HashMap<u64, usize>, _, _) = (HashMap::new(), BTreeSet::new(), 0);
-    each_line(path, &mut |line| {
-        if let Some(id) = LettaLine::parse(line).as_ref().and_then(|line| line.message.id.filled()) {
-            let mut hasher = DefaultHasher::new();
-            id.hash(&mut hasher);
-            replaced.extend(last.insert(hasher.finish(), at));
-        }
-        at += 1;
-        ControlFlow::Continue(())
-    })?;
-    Ok(replaced)
+/// The messages that are written again, by the numbers of their lines.
+#[derive(Default)]
+pub(super) struct Rewritten {
+    /// The last line of each message.
+    last: HashMap<Id, usize>,
+    pub replaced: BTreeSet<usize>,
+}
+
+impl Rewritten {
+    pub(super) fn add(&mut self, at: usize, line: &LettaLine<'_>) {
+        let id = line.message.id.filled().map(hash);
+        self.replaced.extend(id.and_then(|id| self.last.insert(id, at)));
+    }
 }
 
 fn is_reminder(text: &str) -> bool {

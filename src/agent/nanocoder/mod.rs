@@ -32,8 +32,8 @@ impl Reading for Nanocoder {
         &DOCUMENTS
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let sum = DOCUMENT.whole(&copy.place.path)?;
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
+        let sum = DOCUMENT.whole(&copy.place.path, &mut |_| ())?;
         sum.fill_counts(copy);
         // In a long document, the flag of a user-given title may follow the messages.
         entitle(copy, &sum);

@@ -292,7 +292,7 @@ impl Engine for Packed {
         Ok(copy)
     }
 
-    fn count(&self, _copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, _copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         Ok(())
     }
 

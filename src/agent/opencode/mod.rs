@@ -47,12 +47,12 @@ impl Reading for OpenCode {
         tree::is_in(place).then_some(&OpenCodeTree)
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         if tree::is_in(&copy.place) { Ok(Usage::default()) } else { OpenCodeProgram::usage(&copy.place) }
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        self.engine_of(&copy.place).count(copy)?;
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        self.engine_of(&copy.place).observe(copy, observers)?;
         let lost = if tree::is_in(&copy.place) { Vec::new() } else { tree::left_behind(&copy.place) };
         if !lost.is_empty() {
             let count = |is: fn(&Turn) -> bool| lost.iter().filter(|turn| is(turn)).count() as u64;

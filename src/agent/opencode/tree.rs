@@ -104,7 +104,7 @@ impl Engine for OpenCodeTree {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
+    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
         let mut tally = database::MessageTally::default();
         walk(&copy.place, &mut |turn| {
             tally.add(&turn);

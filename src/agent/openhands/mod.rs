@@ -42,8 +42,8 @@ impl Reading for OpenHands {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        reader::count(copy)
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        reader::observe(copy, observers)
     }
 
     fn transcript(&self, _place: &Located) -> Option<PathBuf> {
@@ -63,7 +63,7 @@ impl Reading for OpenHands {
         vec![reader::state_of(&place.path)]
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
         let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
         Ok(Usage::from_cost(cost))
     }

@@ -1,7 +1,7 @@
 //! Reads the state and the events of one conversation.
 
 use crate::agent::judge_by_age;
-use crate::agent::lines::{Counts, Record as _};
+use crate::agent::lines::Record as _;
 use crate::agent::openhands::records::{BaseState, OpenHandsEvent, number};
 use crate::agent::prelude::*;
 use crate::system::env::Clock;
@@ -119,23 +119,19 @@ fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
 }
 
 /// Counts prompts and replies, and records whether there are unreadable events.
-pub(super) fn count(copy: &mut SessionCopy) -> Result<(), PathError> {
-    let (mut counts, mut answered) = (Counts::default(), None);
+pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+    let mut answered = None;
     for path in events(&copy.place.path)? {
-        let seen = event(&path, |event| {
-            let Some(turn) = event.turn() else { return };
-            // One reply may contain several calls of tools.
-            let is_same = turn.is_reply() && turn.id.is_some() && turn.id == answered;
-            if !is_same {
-                counts.add(&turn);
-            }
-            if turn.is_reply() {
-                answered = turn.id;
-            }
-        });
-        counts.has_bad_lines |= seen.is_none();
+        let turn = event(&path, |event| event.turn());
+        observers.has_bad_lines |= turn.is_none();
+        let Some(turn) = turn.flatten() else { continue };
+        observers.see(&turn.messages);
+        // One answer may call several tools.
+        let is_same = turn.is_reply() && turn.id.is_some() && turn.id == answered;
+        observers.count(turn.prompt().is_some(), turn.is_reply() && !is_same);
+        answered = if turn.is_reply() { turn.id } else { answered };
     }
-    counts.note_in(copy);
+    observers.finish(copy);
     Ok(())
 }
 

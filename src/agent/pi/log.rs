@@ -4,8 +4,9 @@ use memchr::memmem;
 
 use crate::agent::ids::is_word;
 use crate::agent::lines::{Ends, Log};
-use crate::agent::pi::records::{PiRecord, branches, id_of_file};
+use crate::agent::pi::records::{PiRecord, id_of_file};
 use crate::agent::prelude::*;
+use crate::agent::tree::Links;
 use crate::session::branches::Branches;
 
 /// The differences between the programs that write Pi's records.
@@ -36,6 +37,7 @@ pub(in crate::agent) struct PiFacts {
     has_body: bool,
     /// The last name; empty if it was removed.
     name: Option<String>,
+    links: Links,
 }
 
 /// The log of such a program: a header, then a tree of records.
@@ -56,8 +58,12 @@ impl<D: Dialect> Log for PiTree<D> {
         PiRecord::parse(line)
     }
 
-    fn branches(log: &Path) -> Result<Branches, PathError> {
-        branches(log)
+    fn divide(line: usize, record: Option<&PiRecord<'_>>, facts: &mut PiFacts) {
+        facts.links.add(line, record.map(PiRecord::link));
+    }
+
+    fn branches(facts: &PiFacts, lines: usize) -> Branches {
+        facts.links.branches(lines)
     }
 
     fn see_from_start(record: &PiRecord<'_>, number: usize, copy: &mut SessionCopy, facts: &mut PiFacts) {

@@ -6,11 +6,11 @@
 use crate::agent::ids::is_word;
 use crate::agent::lines;
 use crate::agent::prelude::*;
-use crate::agent::tree::{self, Link};
+use crate::agent::tree::Link;
 use crate::agent::unknown_format::has_any;
 use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::record;
-use crate::session::branches::{Branches, Id, Parent, Part, hash};
+use crate::session::branches::{Id, Parent, Part, hash};
 
 /// A line of a session's file.
 #[derive(Debug, Default, Deserialize)]
@@ -151,7 +151,19 @@ impl PiRecord<'_> {
         self.raw_message().and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
-    /// Returns the hash of the record's id, and its parent.
+    /// Returns its place in the tree of a file. The active branch ends at the last record, and begins at one whose parent
+    /// is missing (session-manager.ts, 0507789f).
+    pub(crate) fn link(&self) -> Link {
+        let kind = self.kind.get();
+        if kind == Some("session") {
+            return Link { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false };
+        }
+        let (id, parent) = self.node();
+        let part = if kind == Some("message") { Part::Message } else { Part::Silent };
+        Link { id, parent, part, is_leaf: true }
+    }
+
+    /// Returns its own id, as a hash, and its parent.
     fn node(&self) -> (Option<Id>, Parent) {
         let own = self.id.get().map(hash);
         let parent = match (own, self.parent_id) {
@@ -181,21 +193,6 @@ impl lines::Record for PiRecord<'_> {
         }
         Some(summary)
     }
-}
-
-/// Reads the tree of a file. The active branch ends at the last record, and begins at one whose parent is missing
-/// (session-manager.ts, 0507789f).
-pub(crate) fn branches(path: &Path) -> Result<Branches, PathError> {
-    tree::branches(path, |line| {
-        let record = PiRecord::parse(line)?;
-        let kind = record.kind.get();
-        if kind == Some("session") {
-            return Some(Link { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false });
-        }
-        let (id, parent) = record.node();
-        let part = if kind == Some("message") { Part::Message } else { Part::Silent };
-        Some(Link { id, parent, part, is_leaf: true })
-    })
 }
 
 /// Returns whether Pi files the sessions of a directory under this project: `a-b` and `a/b` share a project.
@@ -240,10 +237,10 @@ pub(in crate::agent) fn is_silent(record: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
     use crate::agent::lines::Record as _;
+    use crate::agent::tree::Links;
     use crate::session::branches::BranchFilter;
 
     fn record(text: &str) -> PiRecord<'_> {
@@ -251,10 +248,10 @@ mod tests {
     }
 
     fn branch(lines: &[&str]) -> Vec<usize> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("x.jsonl");
-        std::fs::write(&path, lines.join("\n") + "\n").expect("a file");
-        let branches = branches(&path).expect("branches");
+        let mut tree = Links::default();
+        let link = |line: &str| PiRecord::parse(line.as_bytes()).as_ref().map(PiRecord::link);
+        lines.iter().enumerate().for_each(|(at, line)| tree.add(at, link(line)));
+        let branches = tree.branches(lines.len());
         // A header is on every branch.
         (1..lines.len()).filter(|line| branches.has(*line, BranchFilter::Active)).collect()
     }

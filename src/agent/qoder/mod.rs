@@ -42,8 +42,8 @@ impl Reading for Qoder {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        claude::count(copy)
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        claude::observe(copy, observers)
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {

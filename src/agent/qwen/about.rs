@@ -4,7 +4,6 @@ use crate::agent::claude;
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::HalfLine;
-use crate::agent::usage::UsageAt;
 
 pub(crate) const ABOUT: About = About {
     program: Some("qwen"),

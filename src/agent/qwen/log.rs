@@ -6,7 +6,7 @@ use super::{Qwen, add_evidence, find_session, is_archived, is_session_id, livene
 use crate::agent::lines::{Ends, Log};
 use crate::agent::prelude::*;
 use crate::agent::qwen::records::{QwenRecord, Runtime, record};
-use crate::agent::tree;
+use crate::agent::tree::Links;
 use crate::session::branches::Branches;
 
 /// Number of records near the end that are searched for the branch and the model.
@@ -22,6 +22,7 @@ pub(in crate::agent) struct QwenFacts {
     title: Option<String>,
     branch: Option<String>,
     records_from_end: u32,
+    links: Links,
 }
 
 impl Log for Qwen {
@@ -45,12 +46,13 @@ impl Log for Qwen {
         record(line)
     }
 
-    fn branches(log: &Path) -> Result<Branches, PathError> {
-        tree::branches(log, |line| {
-            // A sub-agent's record in the same log is not part of the tree.
-            let record = record(line)?;
-            record.link().filter(|_| !record.is_sidechain.0)
-        })
+    fn divide(line: usize, record: Option<&QwenRecord<'_>>, facts: &mut QwenFacts) {
+        // A sub-agent's record in the same log is not part of the tree.
+        facts.links.add(line, record.filter(|record| !record.is_sidechain.0).and_then(QwenRecord::link));
+    }
+
+    fn branches(facts: &QwenFacts, lines: usize) -> Branches {
+        facts.links.branches(lines)
     }
 
     fn texts(place: &Located) -> Vec<PathBuf> {

@@ -12,5 +12,6 @@ pub(crate) const ABOUT: About = About {
     // Roo Code's command line searches only the tasks of the current directory.
     needs_own_dir: true,
     is_state: |name| name == super::HISTORY_ITEM,
+    usage: Some(UsageAt::NONE),
     ..About::NONE
 };

@@ -72,10 +72,6 @@ impl Reading for Roo {
         vec![place.path.join(HISTORY_ITEM)]
     }
 
-    fn usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        Ok(Usage::from_cost(tasks::cost(&copy.place)?))
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         const SAYS: [&str; 11] = [
             "api_req_started",

@@ -4,7 +4,6 @@
 use std::io::Read as _;
 
 use super::{complete, locate, read_meta, take_runtime};
-use crate::agent::lines::Counts;
 use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{EntryChange, VibeJournal, changes};
 use crate::agent::vibe::records::{Current, STORE_FORMAT, UnifiedEntry, VibeManifest, inline_entries, is_number};
@@ -162,14 +161,13 @@ impl Engine for Unified {
         Ok(copy)
     }
 
-    fn count(&self, copy: &mut SessionCopy) -> Result<(), PathError> {
-        let mut counts = Counts::default();
-        counts.has_bad_lines = ConversationFiles::in_session_dir(&copy.place).conversation(&mut |entry| {
-            counts.prompts += u64::from(entry.prompt().is_some());
-            counts.replies += u64::from(entry.is_reply());
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        observers.has_bad_lines = ConversationFiles::in_session_dir(&copy.place).conversation(&mut |entry| {
+            observers.count(entry.prompt().is_some(), entry.is_reply());
+            observers.see([entry].into_iter().filter_map(|entry| entry.message()));
             ControlFlow::Continue(())
         })?;
-        counts.note_in(copy);
+        observers.finish(copy);
         Ok(())
     }
 

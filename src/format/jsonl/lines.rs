@@ -91,17 +91,6 @@ pub(crate) fn lacks_text(line: &[u8]) -> bool {
     line.len() >= SHORTENED && memmem::find(line, OF_TEXT.as_bytes()).is_some()
 }
 
-/// Calls `see` with the lines of a file that contain `bytes`, so that most lines need no parsing.
-pub(crate) fn each_line_with(path: &Path, bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<(), PathError> {
-    let finder = memmem::Finder::new(bytes);
-    each_line(path, &mut |line| {
-        if finder.find(line).is_some() {
-            see(line);
-        }
-        ControlFlow::Continue(())
-    })
-}
-
 /// A line-by-line reader of a whole file; holds at most one line in memory.
 #[derive(Debug)]
 pub(crate) struct LineReader {

@@ -27,7 +27,7 @@ use crate::error::PathError;
 use crate::format::json_text::lossy;
 use crate::system::fsio;
 pub(crate) use lines::{
-    Line, LineReader, each_line, each_line_at, each_line_with, each_message, is_shortened, lacks_text, last_messages,
+    Line, LineReader, each_line, each_line_at, each_message, is_shortened, lacks_text, last_messages,
 };
 use unpacked::{LineSource, UnpackedEnds};
 use window::Window;

@@ -93,7 +93,7 @@ pub(crate) fn session(
         let counts = in_home(&counts, &env.invocation.elsewhere);
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
     }
-    if let Some(tokens) = &copy.usage.tokens {
+    if let Some(tokens) = copy.usage.as_ref().and_then(|usage| usage.tokens.as_ref()) {
         page.line("tokens", &stats::in_words(tokens).join(", ").replace(" tokens", ""))?;
     }
     page.fact("cost", session, Field::Cost)?;

@@ -5,7 +5,7 @@ mod content;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::agent::{self, Agent, Unable};
+use crate::agent::{self, Agent, Observers, Unable};
 use crate::archive::inventory::{Inventory, InventoryError, InventoryKind, list_entries, settled};
 use crate::archive::machine::MachineNotes;
 use crate::archive::manifest::{EntryContent, ManifestEntry};
@@ -145,8 +145,8 @@ impl<'a> SessionWriter<'a> {
             return Ok((manifest, true));
         }
         let mut copy = session.copy().clone();
-        // A session that cannot be counted is archived anyway.
-        if agent::count(agent, &mut copy).is_ok() {
+        // A session that cannot be counted is archived all the same.
+        if agent::observe(agent, &mut copy, &mut Observers::counts(false)).is_ok() {
             manifest.facts.count(&copy);
         }
         self.sync()?;
