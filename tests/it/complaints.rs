@@ -82,5 +82,7 @@ fn picture_of_two_candidates_matches_its_output() {
     let at = |n: u32| Claude::session(id(n)).at("2026-11-20T12:00:00Z");
     world.add(at(1).in_dir("/workspaces/shop").turn("made in the container", "y"));
     world.add(at(2).in_dir(&known).turn("made on the host", "y"));
-    assert_screen(&world, "candidates", &["resume", "container"], "rejoin resume container", None, 7);
+    // Without `--print`, a terminal offers the candidates as a list.
+    let args = ["resume", "container", "--print"];
+    assert_screen(&world, "candidates", &args, &format!("rejoin {}", args.join(" ")), None, 7);
 }
