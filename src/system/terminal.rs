@@ -108,7 +108,7 @@ pub(crate) struct Screen {
     settings: TerminalSettings,
     /// A signal that arrived while another program used the screen.
     held: Option<i32>,
-    /// Becomes readable when another thread has a message, and the end for writing.
+    /// The receiving end becomes readable when another thread has a message; the other end is for writing.
     woken: UnixStream,
     waker: Waker,
 }

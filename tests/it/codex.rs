@@ -624,7 +624,7 @@ mod database {
     }
 }
 
-/// Holds a lock as Codex does, in this process, until it is dropped.
+/// A lock that this process holds as Codex does, until it is dropped.
 pub(crate) struct Holder(std::fs::File);
 
 impl Holder {

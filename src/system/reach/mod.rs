@@ -48,7 +48,7 @@ struct Reach {
     helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
     /// Paths that were accessed successfully by a helper.
     answered: RwLock<HashSet<OsString>>,
-    /// Milliseconds that were spent on waiting in vain.
+    /// Milliseconds of waiting for mounts that did not answer.
     wasted: AtomicU64,
     /// Mounts that did not answer, each with the sessions whose directories are there.
     silent: Mutex<SilentMounts>,
