@@ -120,7 +120,7 @@ pub(crate) struct Waker(Arc<UnixStream>);
 impl Waker {
     /// Makes the screen check for messages.
     pub(crate) fn wake(&self) {
-        // If the buffer is full, the screen will check anyway.
+        // A full buffer already makes the screen check for messages.
         let _ = (&*self.0).write(&[0]);
     }
 }

@@ -230,7 +230,7 @@ struct Helper {
     state: MountState,
     /// Deadline for the first answer.
     until: Instant,
-    /// Set if it was started together with the helpers of other mounts, so that all share one wait.
+    /// Set if the helper was started together with the helpers of other mounts, so that all share one wait.
     is_ahead: bool,
 }
 
