@@ -19,7 +19,7 @@ fn ordinary_session(world: &World, agent: &str) -> Option<Session> {
 }
 
 #[test]
-fn no_command_changes_read_only_agent() {
+fn every_agent_stays_unchanged_if_only_read() {
     agent_rules::hold("nothing is changed if its files were never measured", "docs/agents.md", |agent| {
         let world = World::new();
         let Some(session) = ordinary_session(&world, agent) else { return };
@@ -68,7 +68,7 @@ fn no_command_changes_read_only_agent() {
 }
 
 #[test]
-fn page_names_every_read_only_agent() {
+fn page_of_every_agent_says_if_read_only() {
     let page = include_str!("../../docs/agents.md");
     let part = |agent: &str| {
         let (_, part) = page.split_once(&format!("\n* **`{agent}` sessions**")).expect("a section");
