@@ -150,9 +150,9 @@ pub(crate) struct About {
     pub list_anew: fn(&Path) -> Option<String>,
     /// Returns the edits of the agent's data about moved directories, apart from sessions: trust, histories, costs.
     pub references: fn(&Store, &Mapping, &Env) -> Vec<Act>,
-    /// Writes a rewound copy, if the format of such a session is known.
+    /// Writes a rewound copy, if rejoin knows the format of a rewound session.
     pub rewind: Option<Rewind>,
-    /// Writes a copy without large parts, if a resume of such a session was measured.
+    /// Writes a copy without large parts, if a resume of a slimmed session was measured.
     pub slim: Option<Slim>,
     /// The files outside the stores that rejoin changes: in the home if the name begins with `~/`, else in any directory; a
     /// `*` matches the beginning of the last name.

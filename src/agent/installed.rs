@@ -37,7 +37,7 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    /// Finds the package of the program that a shell would start by this name; `None` if its files do not show one.
+    /// Finds the package of the program that a shell would start by a name; `None` if its files do not show one.
     pub(crate) fn find_on_path(program: &str, env: &Env) -> Option<Self> {
         let ProgramSearch::Found(path) = env.find_program(program) else { return None };
         let real = reach::canonicalize(&path).ok()?;

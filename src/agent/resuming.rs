@@ -21,7 +21,7 @@ pub(crate) trait Resuming: Sync {
         Ok(())
     }
 
-    /// Checks whether the installed program can resume a copy, if there are several programs of that name. Returns a
+    /// Checks whether the installed program can resume a copy, if several programs have the same name. Returns a
     /// warning if their files do not show which one is installed.
     fn check_program(&self, _copy: &SessionCopy, _env: &Env) -> Result<Option<String>, Unable> {
         Ok(None)

@@ -41,7 +41,7 @@ pub(crate) type Rewind = fn(&SessionCopy, CutPoint, &str) -> Result<NewCopy, Pat
 /// Makes sessions with all messages of a copy, but without images, files and long results of tools.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slim {
-    /// Creates such a session with a new id. Fails as [`Rewind`] does.
+    /// Creates a new session with a new id. Fails as [`Rewind`] does.
     pub write: fn(&SessionCopy, &str) -> Result<NewCopy, PathError>,
     /// Returns whether a copy has a supported format.
     pub is_supported: fn(&SessionCopy) -> bool,

@@ -18,6 +18,6 @@ pub(crate) enum Interest {
 pub(crate) enum Said {
     /// One message of the record.
     Message(Message),
-    /// The number of messages, none of which is needed.
+    /// The number of messages that were skipped.
     Uninteresting(u64),
 }

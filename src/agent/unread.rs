@@ -29,8 +29,7 @@ struct StorePath {
     base: Base,
     /// The path below the base.
     path: &'static str,
-    /// Paths below `path`, at least one of which must exist; a part `*` matches any name. Empty if `path` is
-    /// sufficient.
+    /// Paths below `path`; at least one must exist. A part `*` matches any name. Empty if `path` is sufficient.
     with: &'static [&'static str],
 }
 

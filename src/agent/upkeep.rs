@@ -43,7 +43,7 @@ pub(crate) enum HalfLine {
     PassedOver,
     /// The agent appends its next record to the line, and later loses the earlier conversation because of that.
     WrittenOn,
-    /// The agent continues no session at all while one has such a line.
+    /// The agent resumes no session at all while one has a line like this.
     Failing,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct CwdRecord {
     pub written_at: Option<Timestamp>,
 }
 
-/// The locations of such records.
+/// The locations of the records of working directories.
 pub(crate) trait CwdRecords: fmt::Debug + Sync {
     /// Returns the directory of a project's records.
     fn dir_in(&self, project: &Path) -> PathBuf;
@@ -143,7 +143,8 @@ pub(crate) enum StrayLog {
 
 /// Returns whether a line is a JSON object in UTF-8, without parsing its values.
 pub(crate) fn is_object(line: &[u8]) -> bool {
-    // The parser does not check skipped values for UTF-8, but one such line makes Amplifier reject the whole file.
+    // The parser does not check skipped values for UTF-8, but one line with invalid UTF-8 makes Amplifier reject the
+    // whole file.
     line.trim_ascii_start().starts_with(b"{")
         && std::str::from_utf8(line).is_ok()
         && (skim::sound_members(line, |_, _| ()).is_some() || serde_json::from_slice::<IgnoredAny>(line).is_ok())

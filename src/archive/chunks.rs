@@ -42,7 +42,7 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Checks whether a text is a digest, and thus safe as a part of a file's name.
+/// Checks whether a text is a digest, and so is safe as a part of a file name.
 pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }

@@ -51,7 +51,7 @@ impl ArchivedState {
 pub(crate) enum BlobFault {
     /// The blob does not exist.
     Missing,
-    /// The blob exists, but is invalid for this reason.
+    /// The blob exists, but is invalid; the reason.
     Damaged(String),
 }
 

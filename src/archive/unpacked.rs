@@ -82,7 +82,7 @@ impl UnpackedSession {
 /// Reason why an entry cannot be unpacked.
 #[derive(Debug)]
 pub(super) enum UnpackError {
-    /// The archive is damaged, for this reason.
+    /// The archive is damaged; the reason.
     Damaged(String),
     /// The system call failed.
     System(io::Error),

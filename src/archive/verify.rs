@@ -28,8 +28,8 @@ pub(crate) struct VerifyAnswer {
     pub snapshots: usize,
     /// Number of blobs that the states need.
     pub blobs: usize,
-    /// Number of states of other machines of which a part is missing or damaged here, because it may not have arrived
-    /// yet. 0 if this machine has not used the archive; all damage is then a fault.
+    /// Number of states of other machines with a missing or damaged part, which may not have arrived yet. 0 if this
+    /// machine has not used the archive; all damage is then a fault.
     pub incomplete: usize,
     /// Bytes on the disk of the intact blobs and the manifests.
     pub stored_bytes: u64,

@@ -258,7 +258,7 @@ fn or_in(error: anyhow::Error, place: &PlaceArgs, env: &Env) -> anyhow::Error {
     }
 }
 
-/// Refuses a place in the list, which may mean another session by the time of the change.
+/// Refuses a line number of a list, which may mean another session by the time of the change.
 fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {

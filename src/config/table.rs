@@ -143,7 +143,7 @@ impl<'t> ConfigTable<'t> {
         Ok(tables)
     }
 
-    /// Finishes a table below this one, and adds its keys.
+    /// Finishes a nested table, and adds its keys.
     pub(super) fn done(&mut self, table: Self) -> Result<(), Mistake> {
         self.set_keys.extend(table.finish()?);
         Ok(())

@@ -186,8 +186,8 @@ pub(crate) fn is_object(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object())
 }
 
-/// Writes the object on a line with its host as the first field, which replaces a field of that name. Returns `None` if the
-/// line is not an object.
+/// Writes the object on a line with its host as the first field, which replaces a field with the same name. Returns
+/// `None` if the line is not an object.
 pub(crate) fn with_host(line: &str, host: &str) -> Option<String> {
     // Parsed, because a key can be escaped and can occur twice.
     let mut fields: IndexMap<String, &RawValue> = serde_json::from_str(line).ok()?;

@@ -245,7 +245,7 @@ pub(crate) fn call(name: Option<&str>, arguments: Option<&str>) -> String {
     format!("{} {}", name.unwrap_or("tool"), arguments.unwrap_or_default()).trim_end().to_owned()
 }
 
-/// Formats the calls in a message's `tool_calls`, each of which has a `function`.
+/// Formats the calls in a message's `tool_calls`. Each call has a `function`.
 pub(crate) fn tool_calls(calls: Option<&RawValue>) -> Vec<String> {
     list(calls).into_iter().map(|raw| function_call(member(Some(raw), "function"))).collect()
 }

@@ -20,7 +20,7 @@ impl<W: Write> Write for Harmless<W> {
         }
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
-        // JSON itself escapes the control characters below this one.
+        // JSON itself escapes the other control characters, which have smaller codes.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\u{7f}' && shown::is_hostile(*c)) {
             self.0.write_all(&rest.as_bytes()[..at])?;
             for unit in c.encode_utf16(&mut [0; 2]) {

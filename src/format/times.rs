@@ -84,7 +84,7 @@ fn ends_dated(tail: &[u8], latest: Timestamp, untimed: &[&str]) -> bool {
                 .any(|known| kind.strip_prefix(known.as_bytes()).is_some_and(|rest| rest.starts_with(b"\"")))
     };
     let lines = || tail.rsplit(|byte| *byte == b'\n');
-    // A record of such a type that has a time counts as the last line.
+    // A record of a counted type that has a time counts as the last line.
     let untimed = lines().take_while(|line| !counts(line));
     let first = lines().find(counts);
     untimed.chain(first).any(has_time)
@@ -114,7 +114,7 @@ pub(crate) fn newest_value_near_end(path: &Path, latest: Timestamp) -> Result<Op
     file.take(NEAR_END).read_to_end(&mut bytes).map_err(fail)?;
     let values = memmem::find_iter(&bytes, b"\":\"2").map(|at| at + 3);
     let spaced = memmem::find_iter(&bytes, b"\": \"2").map(|at| at + 4);
-    // Inside a JSON string the quotes are escaped, so such a time is not a value.
+    // Inside a JSON string the quotes are escaped, so a time there is not a value.
     let times = values.chain(spaced).filter(|at| bytes[at - 3..*at].iter().all(|byte| *byte != b'\\'));
     Ok(times.filter_map(|at| written(&bytes[at..(at + LONGEST).min(bytes.len())])).filter(|at| *at <= latest).max())
 }

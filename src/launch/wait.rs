@@ -57,7 +57,7 @@ fn stand_by(child: &Child) -> io::Result<AgentExit> {
         }
         signals.wait()?;
         for signal in signals.pending() {
-            // The terminal sends its signals to the agent as well, but these two may be sent to this process only.
+            // The terminal sends its signals also to the agent, but these two may be sent to this process only.
             let forwarded = match signal {
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,

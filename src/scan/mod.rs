@@ -134,7 +134,7 @@ fn locate_with(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<S
     places
 }
 
-/// Returns a problem for each store on a mount that does not answer, or a single one if the home itself is on such a
+/// Returns a problem for each store on a mount that does not answer, or a single one if the home itself is on that
 /// mount.
 fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
     let problem = |path: &Path| {

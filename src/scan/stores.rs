@@ -25,7 +25,7 @@ pub(crate) struct StoreFacts {
     /// The directory, or the database.
     #[serde(serialize_with = "path_json::serialize")]
     pub root: PathBuf,
-    /// The directory below which a program creates such stores, one per task.
+    /// The directory below which a program creates one store per task.
     #[serde(skip)]
     pub made_below: Option<PathBuf>,
     /// True if the store exists.

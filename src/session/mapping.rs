@@ -52,7 +52,7 @@ impl Mapping {
     }
 }
 
-/// Joins the rest of a path below a Windows directory to the new location, with the separators of the latter.
+/// Joins the rest of a path below a Windows directory to the new location, with the separators of the new location.
 fn below_foreign(dir: &Path, rest: &[&str], to: &Path) -> Option<PathBuf> {
     let (mut joined, separator) = (to.to_str()?.to_owned(), if recorded::is_foreign(to) { '\\' } else { '/' });
     for name in rest {

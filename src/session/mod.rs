@@ -76,7 +76,7 @@ pub(crate) enum SessionKind {
 }
 
 impl SessionKind {
-    /// Returns whether `list` shows such sessions without `--all`.
+    /// Returns whether `list` shows sessions of this kind without `--all`.
     pub(crate) fn is_listed(self) -> bool {
         matches!(self, Self::Main | Self::Fork | Self::Exec | Self::Saved)
     }
@@ -201,7 +201,7 @@ pub(crate) struct Session {
 /// The relation of a directory to another one with the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kin {
-    /// The location of that directory before it moved.
+    /// The earlier location of the working directory.
     Earlier,
     /// A git worktree of it, or its main checkout.
     Worktree,
@@ -330,7 +330,7 @@ pub(crate) mod tests {
         SessionCopy::new(Located { project: Some("-p".into()), ..Located::new(&store, id, path) })
     }
 
-    /// A session with these copies, the first of which is the chosen one.
+    /// A session with these copies. The first copy is the chosen one.
     pub(crate) fn session(copies: Vec<SessionCopy>) -> Session {
         Session::new(copies, CopyChoice::new("it is the only copy", true))
     }

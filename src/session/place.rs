@@ -19,7 +19,7 @@ pub(crate) struct Store {
     pub host: Option<Arc<str>>,
     /// The directory; the directory itself and entries in it may be links.
     pub root: PathBuf,
-    /// The directory below which a program creates such stores, one per task; `None` for other stores.
+    /// The directory below which a program creates one store per task; `None` for other stores.
     pub made_below: Option<PathBuf>,
     /// Set if the agent uses the store by default.
     pub is_default: bool,

@@ -27,9 +27,9 @@ pub(crate) enum When {
 pub(crate) enum Day {
     Today,
     Yesterday,
-    /// The latest such weekday, which may be today.
+    /// The latest day that is this weekday, which may be today.
     Latest(Weekday),
-    /// The latest such weekday before today.
+    /// The latest day before today that is this weekday.
     Last(Weekday),
     /// The Monday of the week this many weeks ago.
     Week(i32),

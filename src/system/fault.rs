@@ -13,7 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct FaultInjector {
     wishes: Vec<RequestedFault>,
-    /// Number of such calls so far.
+    /// Number of calls so far.
     passed: AtomicU64,
 }
 

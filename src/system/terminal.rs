@@ -109,7 +109,7 @@ pub(crate) struct Screen {
     settings: TerminalSettings,
     /// A signal that arrived while another program used the screen.
     held: Option<i32>,
-    /// Becomes readable when another thread has a message, and the end for writing.
+    /// The receiving end becomes readable when another thread has a message; the other end is for writing.
     woken: UnixStream,
     waker: Waker,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Waker(Arc<UnixStream>);
 impl Waker {
     /// Makes the screen check for messages.
     pub(crate) fn wake(&self) {
-        // If the buffer is full, the screen will check anyway.
+        // A full buffer already makes the screen check for messages.
         let _ = (&*self.0).write(&[0]);
     }
 }

@@ -74,7 +74,7 @@ enum Parent {
     Before(usize),
 }
 
-/// Writes a session of these messages, the first of which is a prompt.
+/// Writes a session with these messages. The first one is a prompt.
 fn write(world: &World, agent: &str, parents: &[Parent]) -> PathBuf {
     let (_, path) = TREES.iter().find(|(name, _)| *name == agent).expect("an agent with a tree");
     let record = |(n, parent): (usize, &Parent)| {

@@ -122,7 +122,7 @@ fn guards_count_current_archived_session_as_kept() {
     }
     age_tree(&world.home().join(".claude"));
     assert_eq!(refused(&world), Some(Guard::MoreThanHalf));
-    // Sessions that are archived first are safe as well; a wrong clock is refused in any case.
+    // Sessions that are archived first are also safe; a wrong clock is refused in any case.
     let all: Cleanup = world.rejoin(["cleanup", "--any-age", "--archive", "--yes", "--json"]).code(0).json();
     assert_eq!((all.done, all.details.archived), (9, 9));
     let undone: Undo = world.rejoin(["undo", "--json"]).code(0).json();

@@ -624,7 +624,7 @@ mod database {
     }
 }
 
-/// Holds a lock as Codex does, in this process, until it is dropped.
+/// A lock that this process holds as Codex does, until it is dropped.
 pub(crate) struct Holder(std::fs::File);
 
 impl Holder {
@@ -791,7 +791,7 @@ fn rewound_thread_is_one_session() {
 }
 
 #[test]
-fn delete_keeps_parent_until_its_fork_leaves() {
+fn delete_removes_no_parent_before_its_fork() {
     let world = World::with_agents();
     let base = world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("first", "one").turn("second", "two"));
     let history = json!({"thread_id": id(1), "end_ordinal_exclusive": 9, "end_byte_offset": base.metadata().expect("a file").len()});

@@ -198,7 +198,7 @@ const HOSTILE: [&str; 25] = [
     "(touch PWN)",
 ];
 
-/// Returns 750 names, 500 of which are valid ids: every pair of these pieces in some order.
+/// Returns 750 names: every pair of these pieces in some order. 500 of them are valid ids.
 fn hostile_names() -> Vec<String> {
     let pieces = |at: usize| match at % 25 {
         0 => (String::new(), "plain.name-1"),

@@ -228,7 +228,7 @@ fn config_must_not_be_writable_by_others() {
     put(&file, "#".repeat(300 * 1024));
     says("it is larger than 262144 bytes");
     std::fs::remove_file(&file).expect("no file");
-    // Many users keep such files in a repository and link to them.
+    // Many users keep config files in a repository and link to them.
     put(&world.root().join("dotfiles/rejoin.toml"), "[list]\nlimit = 0\n");
     symlink(world.root().join("dotfiles/rejoin.toml"), &file).expect("a link");
     let config: Config = world.rejoin(["config", "--json"]).code(0).json();

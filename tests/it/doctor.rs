@@ -660,7 +660,7 @@ fn doctor_groups_upcoming_deletions_by_day() {
     let world = World::new();
     world.add(sound(&world));
     world.add(Claude::session(id(2)).in_dir(world.dir("app")).turn("x", "y"));
-    // The record is old as well; only the time of the file counts.
+    // The record is also old; only the time of the file counts.
     let fresh = world.add(Claude::session(id(3)).in_dir(world.dir("app")).turn("x", "y"));
     std::fs::File::options()
         .append(true)

@@ -149,13 +149,13 @@ fn survives_renames(agent: &str) {
 const RENAMED: &str = "no conversation is empty, or goes, after its agent renamed a record type or a key";
 
 #[test]
-fn renamed_fields_of_every_agent_empty_no_session_1() {
+fn every_agent_survives_renamed_fields_first_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[..chosen.len() / 2], RENAMED, agent_rules::GUIDE, survives_renames);
 }
 
 #[test]
-fn renamed_fields_of_every_agent_empty_no_session_2() {
+fn every_agent_survives_renamed_fields_second_half() {
     let chosen = agent_rules::chosen();
     agent_rules::hold_for_these(&chosen[chosen.len() / 2..], RENAMED, agent_rules::GUIDE, survives_renames);
 }

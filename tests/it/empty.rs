@@ -54,7 +54,7 @@ fn has_words(home: &Path) -> bool {
 }
 
 #[test]
-fn session_of_every_agent_with_text_is_not_empty() {
+fn every_agent_finds_text_in_remaining_files() {
     agent_rules::hold("its session is not empty while a file has its words", agent_rules::GUIDE, |agent| {
         let mut faults = Vec::new();
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);

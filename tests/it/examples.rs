@@ -210,7 +210,7 @@ enum Json {
 }
 
 impl Json {
-    /// Writes JSON with line breaks if it does not fit on a line, of which `before` columns are used. A list of plain
+    /// Writes JSON with line breaks if it does not fit on a line, which already has `before` columns. A list of plain
     /// values stays on one line.
     fn lines(&self, depth: usize, before: usize) -> String {
         /// The maximum width of a line.

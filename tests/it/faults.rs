@@ -33,7 +33,7 @@ pub(crate) fn killed_at_every_point(at_least: usize, mut scenario: impl FnMut(&s
     assert!(beyond.is_some_and(|beyond| beyond > at_least), "point {beyond:?} was not passed");
 }
 
-/// Runs a scenario with a fault of this kind at each point at which `run` can be killed.
+/// Runs a scenario with a fault at each point at which `run` can be killed.
 #[track_caller]
 pub(crate) fn failing_at_every_point(
     kind: &str,

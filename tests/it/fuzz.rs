@@ -75,7 +75,7 @@ impl Arena {
         let new =
             new.filter(|path| !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm"));
         for path in new {
-            // A registry is created with the first session, and affects all others as well.
+            // A registry is created with the first session, and affects also all others.
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let is_shared = name.ends_with(".db")
                 || matches!(name, "projects.json" | "kimi.json" | ".project_root" | "sessions.json");

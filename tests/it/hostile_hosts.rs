@@ -78,7 +78,7 @@ fn silent_host_ends_at_answer_timeout() {
 #[test]
 fn run_stops_endless_host_after_its_answer() {
     let world = hosts();
-    // All at once, because each waits for its host.
+    // Starts all at once, because each waits for its host.
     std::thread::scope(|scope| {
         let world = &world;
         for words in ["list --limit 5", "list --limit 5 --json", "search x --limit 5"] {

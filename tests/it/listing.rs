@@ -363,7 +363,7 @@ fn names_not_read(list: &AgentList) -> Vec<&str> {
 #[test]
 fn agents_names_the_unread_stores() {
     let world = World::new();
-    // Every user of VS Code has such directories, also without a chat.
+    // Every user of VS Code has directories of workspaces, also without a chat.
     std::fs::create_dir_all(world.home().join(".config/VSCodium/User/workspaceStorage/0a1b")).expect("a directory");
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
     assert!(list.not_read.is_empty(), "{:?}", list.not_read);

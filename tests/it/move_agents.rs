@@ -560,7 +560,7 @@ fn detect_finds_renamed_checkout_by_commits() {
     world.add(tool.turn("x", "y"));
     let git = json!({"repository_url": "git@h:ana/lib"});
     world.add(Codex::session(id(3)).in_dir(root.join("work/lib")).meta("git", git).turn("x", "y"));
-    // The other checkout nearby is not evidence for this directory.
+    // The other checkout nearby is not evidence for the missing directory.
     has("work/other", &commit("ef"));
     has("work/market", &commit("ab"));
     has("work/forge", &commit("cd"));

@@ -105,7 +105,7 @@ fn resume_passes_id_to_versions_that_accept_it() {
     assert_eq!((launch.argv[1..].to_vec(), launch.cwd), (vec!["--resume".to_owned(), id(1)], APP.into()));
     let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7);
     assert!(refused.stderr().contains("resume it without --prompt"), "{}", refused.stderr());
-    // A program of that name from another package may not accept the command.
+    // A program with the same name from another package may not accept the command.
     world.install_npm("nanocoder", "nanocoder-fork", "9.0.0", "");
     assert_eq!(plan().argv, ["nanocoder"]);
 }

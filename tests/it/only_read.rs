@@ -19,7 +19,7 @@ fn ordinary_session(world: &World, agent: &str) -> Option<Session> {
 }
 
 #[test]
-fn every_agent_only_read_stays_unchanged() {
+fn every_agent_stays_unchanged_if_only_read() {
     agent_rules::hold("nothing is changed if its files were never measured", "docs/agents.md", |agent| {
         let world = World::new();
         let Some(session) = ordinary_session(&world, agent) else { return };
@@ -68,7 +68,7 @@ fn every_agent_only_read_stays_unchanged() {
 }
 
 #[test]
-fn page_names_every_agent_that_is_only_read() {
+fn page_of_every_agent_says_if_read_only() {
     let page = include_str!("../../docs/agents.md");
     let part = |agent: &str| {
         let (_, part) = page.split_once(&format!("\n* **`{agent}` sessions**")).expect("a section");

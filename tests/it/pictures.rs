@@ -51,7 +51,7 @@ pub(crate) fn at_terminal(world: &World, size: Size, args: &[&str]) -> Seat {
     Seat::run(&command, size.columns, size.rows)
 }
 
-/// Draws the screen of a terminal of that size after all its input.
+/// Draws the final screen of a terminal with the given size, after all input in `sent`.
 pub(crate) fn picture(world: &World, size: Size, command: &str, sent: &str) -> String {
     let [rows, columns] = [size.rows, size.columns].map(|count| NonZeroU16::new(count).expect("a size"));
     let mut terminal = vt100::Parser::new(rows, columns, 0);

@@ -98,7 +98,7 @@ fn session_is_never_idle_without_proc() {
 const ON_A_MAC: [&str; 5] =
     ["platforms::", "undo::undo_restores", "undo::undo_keeps_file_changed", "delete::", "kimi::"];
 
-/// Runs tests with their homes, stores, state and trash on such a disk, in a separate mount namespace.
+/// Runs tests with their homes, stores, state and trash on another file system, in a separate mount namespace.
 #[test]
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know what was run, or that nothing was")]

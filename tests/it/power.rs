@@ -59,7 +59,7 @@ fn traced(world: &World, state: Option<&Path>, args: &[&str]) -> Vec<Call> {
     parsed.collect()
 }
 
-/// Returns the index of the first such call, from an index on.
+/// Returns the index of the first matching call, from an index on.
 #[track_caller]
 fn first(calls: &[Call], from: usize, what: &str, is_it: impl Fn(&Call) -> bool) -> usize {
     let found = calls.iter().skip(from).position(is_it);

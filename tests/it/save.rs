@@ -537,7 +537,7 @@ fn save_never_overwrites_existing_id() {
     assert_eq!(std::fs::read(&path).expect("a session"), before);
     assert_eq!(path.parent().expect("a directory").read_dir().expect("a listing").count(), 1);
 
-    // If many run at once, one of the files is saved, completely.
+    // If many processes save at once, one of the files is saved, completely.
     let other = "4f2b8c1e-6f0d-4c2a-9b7e-5a1d2c3e4f50";
     let codes: Vec<bool> = std::thread::scope(|scope| {
         let runs: Vec<_> = (0..8)

@@ -35,7 +35,7 @@ fn show_reads_only_end_of_long_transcript() {
 
     let counted: Value = world.rejoin(["show", "--counts", &id(1), "--json"]).code(0).json();
     assert_eq!((&counted["session"]["prompts"], &counted["session"]["replies"]), (&json!(3), &json!(3)));
-    // More messages than the end of the file contains are found as well.
+    // Finds also more messages than the end of the file contains.
     let all: Value = world.rejoin(["show", &id(1), "--messages", "6", "--json"]).code(0).json();
     assert_eq!(all["messages"].as_array().expect("messages").len(), 6, "the hole has none");
 }

@@ -129,7 +129,7 @@ impl World {
         self
     }
 
-    /// Puts a program on PATH that records its start and then runs `script`.
+    /// Installs a program in `PATH` that records its start and then runs `script`.
     pub(crate) fn install(&self, name: &str, script: &str) -> PathBuf {
         let recorder = RECORDER.replace("@ROOT@", self.path.to_str().expect("a path in UTF-8"));
         let program = self.path.join("bin").join(name);

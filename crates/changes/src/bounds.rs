@@ -70,7 +70,7 @@ impl Bounds {
         is_plain && (self.roots.iter().any(|root| path.starts_with(root)) || self.is_known_anywhere(path))
     }
 
-    /// Returns whether a file of this name may change in any directory.
+    /// Returns whether a file name may change in any directory.
     fn is_known_anywhere(&self, path: &Path) -> bool {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
         let has_name = |known: &Cow<'_, str>| match known.rsplit_once("/*") {

@@ -24,7 +24,7 @@ pub struct History {
 }
 
 impl History {
-    /// Checks whether a run of this name exists, readable or not.
+    /// Checks whether a run with the given name exists, readable or not.
     pub fn has_run(&self, run: &str) -> bool {
         let is_its = |problem: &Problem| problem.path.file_stem().is_some_and(|name| name == run);
         self.runs.iter().any(|known| known.id == run) || self.problems.iter().any(is_its)

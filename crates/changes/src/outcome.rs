@@ -12,7 +12,7 @@ pub enum ItemResult {
     Skipped(String),
     /// Not tried, because the item cannot be done.
     Refused(String),
-    /// Failed, for this reason, and left no traces. A failed undo is done in part.
+    /// Failed without traces; the reason. A failed undo is done in part.
     Failed(String),
 }
 

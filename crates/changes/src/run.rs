@@ -87,7 +87,7 @@ enum RecordedPlan {
     Plain,
     /// Records of the steps, made when they were planned.
     Steps(Vec<StepRecord>),
-    /// The item cannot be done, for this reason.
+    /// The item cannot be done; the reason.
     Refused(String),
 }
 

@@ -22,7 +22,7 @@ pub struct Stamp {
     pub device: u64,
     /// Its inode.
     pub inode: u64,
-    /// Set if it is a directory.
+    /// Set if the entry is a directory.
     pub is_dir: bool,
     /// Its size in bytes; for a directory, the sum over everything in it.
     pub size: u64,

@@ -92,7 +92,7 @@ pub fn purge(state_dir: &StateDir, now: Timestamp, which: &Purge) -> Result<Purg
 pub enum Purge {
     /// Every run.
     All,
-    /// Runs before this time.
+    /// Runs before a time.
     Before(Timestamp),
     /// These runs.
     Runs(Vec<String>),
@@ -160,7 +160,7 @@ fn empty(state_dir: &StateDir, run: &str) -> io::Result<()> {
         disk.sync(&trash)?;
         let whole = stamp(&rest);
         if let Err(error) = tree::remove(disk, (&trash, &rest)) {
-            // An entry of which nothing was removed can still be restored.
+            // An entry that is still whole can be restored.
             if whole.is_some() && whole == stamp(&rest) {
                 disk.rename_to_free((&trash, &rest), (&trash, &name)).and_then(|()| disk.sync(&trash))?;
             }

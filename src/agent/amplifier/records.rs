@@ -171,7 +171,7 @@ impl Record for EventLine<'_> {
 pub(crate) struct PointerRecord {
     /// The session that it names.
     pub session_id: Option<String>,
-    /// The working directory of that session.
+    /// The working directory of the parent session.
     pub working_dir: Option<String>,
 }
 

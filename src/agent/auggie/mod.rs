@@ -78,7 +78,7 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, _context: &ReadContext<'_>) -> Result
     Ok(())
 }
 
-/// Returns the id of the session that a file of this name is a backup of.
+/// Returns the id of the session whose backup has the file name.
 fn backup_of(name: &str) -> Option<&str> {
     let (id, number) = name.rsplit_once(BACKUP)?;
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)

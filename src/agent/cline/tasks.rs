@@ -22,7 +22,7 @@ use crate::session::usage::Cost;
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
 
-/// An extension that stores such tasks.
+/// An extension of an editor that stores tasks in this format.
 pub(in crate::agent) struct Extension {
     pub agent: AgentKind,
     /// Its folder in the editor's `globalStorage`.

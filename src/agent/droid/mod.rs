@@ -17,7 +17,7 @@ use records::{DroidRecord, DroidSettings};
 /// Suffix of the settings file next to a session.
 const SETTINGS: &str = "settings.json";
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
-/// The folder of side questions, each of which is a fork that Droid's list omits.
+/// The folder of side questions. Each is a fork that Droid's list omits.
 const ASIDE: &str = "btw";
 
 /// Implements [`Agent`](super::Agent) for Factory Droid.

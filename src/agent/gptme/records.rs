@@ -78,7 +78,7 @@ pub(super) struct GptmeConfig {
     pub name: Option<String>,
     /// The model that answers.
     pub model: Option<String>,
-    /// Set if it was created for a terminal.
+    /// Set if the session was created for a terminal.
     pub is_interactive: Option<bool>,
 }
 

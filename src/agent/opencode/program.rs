@@ -40,7 +40,7 @@ impl OpenCodeProgram {
         let chosen = chosen.zip(stores.first()).map(|(name, store)| store.root.join(name));
         stores.iter_mut().for_each(|store| store.unset.push(self.variable));
         if env.foreign_home {
-            // Commands in messages should find the store as well.
+            // Commands in messages should also find the store.
             let home = env.home.clone().into_os_string();
             stores.iter_mut().for_each(|store| drop(store.set.insert("HOME".into(), home.clone())));
         }
@@ -140,8 +140,8 @@ impl OpenCodeProgram {
         repository
     }
 
-    /// Returns the operations of such a program, from the words of two of its commands, the default database and the
-    /// variable that names another.
+    /// Returns the operations of OpenCode or a fork of it, from the words of two of its commands, the default database
+    /// and the variable that names another.
     pub(in crate::agent) const fn agent_managed(
         removal: &'static [&'static str],
         import: &'static [&'static str],

@@ -40,7 +40,7 @@ pub(in crate::agent) struct PiFacts {
     links: Links,
 }
 
-/// The log of such a program: a header, then a tree of records.
+/// The log of Pi or a fork of it: a header, then a tree of records.
 pub(in crate::agent) struct PiTree<D>(pub D);
 
 impl<D: Dialect> Log for PiTree<D> {

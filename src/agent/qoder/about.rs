@@ -18,7 +18,7 @@ pub(crate) const ABOUT: About = About {
     decide: claude::decide_again,
     link: claude::link,
     parent_at: Some("parentUuid"),
-    // By its bundle.
+    // Measured from its bundle.
     bridges: Some(SignedDuration::from_secs(5)),
     is_move_record: Some(is_relocated),
     ..About::NONE

@@ -88,7 +88,7 @@ impl Moving for Qoder {
             let belongings = self.belongings(place)?.own.into_iter().filter(|path| **path != *place.path);
             let moves = belongings.map(|from| Act::Move { to: target(&from), from });
             let mut acts: Vec<Act> = moves.filter(|act| !matches!(act, Act::Move { from, to } if from == to)).collect();
-            // Qoder itself writes such a record when it changes to a worktree.
+            // Qoder itself writes a `relocated` record when it changes to a worktree.
             let record = serde_json::json!({"type": "relocated", "sessionId": place.id, "relocatedCwd": to});
             let edits = vec![added_line(&place.path, &record.to_string())?];
             acts.push(Act::Edit { from: place.path.to_path_buf(), to: target(&place.path), edits });

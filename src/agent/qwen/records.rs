@@ -23,7 +23,7 @@ pub(crate) struct QwenRecord<'a> {
     pub subtype: Text<'a>,
     /// The time of the record.
     pub timestamp: Text<'a>,
-    /// The working directory at that time.
+    /// The working directory when the record was written.
     pub cwd: Text<'a>,
     /// The git branch; absent outside a repository.
     pub git_branch: Text<'a>,

@@ -78,7 +78,7 @@ pub(crate) struct VibeMeta<'a> {
     pub config: Option<&'a RawValue>,
 }
 
-/// Returns the id at the beginning of a `meta.json`, of which it is the first member.
+/// Returns the id at the beginning of a `meta.json`. The id is the first member.
 pub(crate) fn id_in_head(head: &[u8]) -> Option<String> {
     let key = b"\"session_id\"";
     let rest = &head[memchr::memmem::find(head, key)? + key.len()..];

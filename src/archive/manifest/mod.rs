@@ -38,7 +38,7 @@ pub(crate) struct Manifest {
     pub agent: AgentKind,
     /// The full id.
     pub id: String,
-    /// The home directory at that time; a store below it is restored below the current home.
+    /// The home directory when the session was archived; a store below it is restored below the current home.
     pub home: PathText,
     /// The roots of the stores of its copies, the chosen copy's first.
     pub stores: Vec<PathText>,

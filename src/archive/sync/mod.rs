@@ -34,7 +34,7 @@ pub(crate) struct Decision<'a> {
 #[derive(Debug)]
 pub(crate) struct Brought<'a> {
     pub(crate) snapshot: &'a ArchivedState,
-    /// The machine with this state.
+    /// The machine that archived the state.
     pub(crate) machine: String,
     pub(crate) layout: LocalLayout,
     pub(crate) behind: Behind,

@@ -22,7 +22,7 @@ pub(crate) enum Relation {
     Ahead,
     /// The second one continues the first one.
     Behind(Behind),
-    /// Each has data that the other one lacks, for this reason.
+    /// Each has data that the other one lacks; the reason.
     Diverged(String),
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn undo(
     patience: Duration,
 ) -> anyhow::Result<UndoReport> {
     if is_dry_run {
-        // Do not create the state directory if there is no such run.
+        // Does not create the state directory if the run does not exist.
         undo::find_run(&history::read(env)?, which).map_err(refusal)?;
     }
     let state_dir = state_dir::open(env, "undo", patience)?;

@@ -18,7 +18,7 @@ pub(crate) struct Proposal {
     pub to: Option<PathBuf>,
     /// Number of sessions that were started in the directory or below it.
     pub sessions: usize,
-    /// The evidence for that directory, or the other candidates.
+    /// The evidence for the new directory, or the other candidates.
     pub why: String,
 }
 

@@ -22,7 +22,8 @@ const MAX_CANDIDATES: usize = 12;
 const SHORTEST_FULL_ID: usize = 32;
 
 impl Finder<'_> {
-    /// Tries in this order: exact id, place in the list, beginning of an id, exact title, path, part of a title, words.
+    /// Tries in this order: exact id, line number of the list, prefix of an id, exact title, path, part of a title,
+    /// words.
     pub(super) fn by_text(&mut self, agent: Option<AgentKind>, text: &str) -> anyhow::Result<SelectorTarget> {
         self.named_by(agent, text).map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) if refusal.code == RefusalCode::Ambiguous => in_picker(agent, text, refusal).into(),

@@ -228,7 +228,7 @@ impl<'a> Return<'a> {
         let place = self.manifest.copy_in(unpacked.root()).place;
         let mut contents = Vec::new();
         if (import.write)(&place, &mut contents).is_err() {
-            // The export format of this version is unknown.
+            // The export format version is unknown.
             return self.as_script(env).map(Some);
         }
         let words = |file: &Path| -> Vec<String> {

@@ -183,7 +183,7 @@ fn ambiguous_prefixes(survey: &Survey) -> Vec<Finding> {
     let mut by_short: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in own_sessions(survey) {
         let Some(agent) = agent::by_kind(session.agent) else { continue };
-        // If the short id is also a full id, the agent resolves it to that session.
+        // A short id that is also the full id of another session would resume that session.
         let Some(short) = agent
             .about()
             .printed_id

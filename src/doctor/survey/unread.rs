@@ -16,7 +16,7 @@ use crate::session::AgentKind;
 /// Maximum records of a file that are examined.
 const RECORDS: usize = 64;
 
-/// Finds such logs in the directories with transcripts, and in their sibling directories.
+/// Finds logs without a reader in the directories with transcripts, and in their sibling directories.
 pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
     // Paths as bytes compare faster.
     let (mut dirs, mut known) = (HashSet::default(), HashSet::default());

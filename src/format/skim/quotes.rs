@@ -46,7 +46,7 @@ impl<'a> Quotes<'a> {
         Some(at)
     }
 
-    /// Returns whether a backslash is between two positions, of which `to` is the quote that was returned last.
+    /// Returns whether a backslash is between `from` and `to`, the quote that was returned last.
     #[inline(always)]
     pub(super) fn has_backslash(&self, from: usize, to: usize) -> bool {
         match from.checked_sub(self.start) {

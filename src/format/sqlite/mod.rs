@@ -44,7 +44,7 @@ pub(crate) enum SqlValue<'a> {
     Null,
     Integer(i64),
     Real(f64),
-    /// May be invalid UTF-8.
+    /// Text that may be invalid UTF-8.
     Text(&'a [u8]),
     Blob(&'a [u8]),
 }
@@ -176,7 +176,7 @@ fn read_opened<T>(
 enum OpenMode {
     /// As an immutable file: the database has no log.
     Alone,
-    /// With its log, which is indexed in private memory.
+    /// Opens the database with its log, which is indexed in private memory.
     WithLog,
     /// As a reader with locks, but without creating or changing shared memory.
     Locked,

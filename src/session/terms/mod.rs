@@ -190,7 +190,7 @@ impl Term {
         Some(TermMatch { term: number, range: range.start + within.start..range.start + within.end, weight })
     }
 
-    /// Returns the weight of a match in a word of a text, and its range in that word.
+    /// Returns the weight of a match in a word of a text, and the byte range of the match in the word.
     fn weigh(&self, stem: &str, original: &str, token: &str) -> Option<(f32, Range<usize>)> {
         let whole = 0..original.len();
         if token == self.folded {

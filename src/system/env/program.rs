@@ -10,9 +10,9 @@ use crate::system::reach;
 pub(crate) enum ProgramSearch {
     /// The program can be executed.
     Found(PathBuf),
-    /// A file of that name exists, but cannot be executed.
+    /// A file with that name exists, but cannot be executed.
     NotExecutable(PathBuf),
-    /// No such file exists.
+    /// No file of that name exists.
     Missing,
 }
 

@@ -48,7 +48,7 @@ struct Reach {
     helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
     /// Paths that were accessed successfully by a helper.
     answered: RwLock<HashSet<OsString>>,
-    /// Milliseconds that were spent on waiting in vain.
+    /// Milliseconds of waiting for mounts that did not answer.
     wasted: AtomicU64,
     /// Mounts that did not answer, each with the sessions whose directories are there.
     silent: Mutex<SilentMounts>,
@@ -230,7 +230,7 @@ struct Helper {
     state: MountState,
     /// Deadline for the first answer.
     until: Instant,
-    /// Set if it was started together with the helpers of other mounts, so that all share one wait.
+    /// Set if the helper was started together with the helpers of other mounts, so that all share one wait.
     is_ahead: bool,
 }
 

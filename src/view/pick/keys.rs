@@ -137,7 +137,7 @@ impl Iterator for Keys {
 fn decode(bytes: &[u8]) -> Option<(usize, Option<PickerKey>)> {
     let key = match *bytes.first()? {
         ESCAPE => return decode_escape(bytes),
-        // Typed text does not follow enter at once: a terminal without bracketed paste has pasted it.
+        // A user does not type text directly after enter: a terminal without bracketed paste has pasted it.
         b'\r' if bytes.get(1).is_some_and(|next| *next >= b' ' && *next != 0x7f) => Some(PickerKey::Char(' ')),
         b'\r' => Some(PickerKey::Enter),
         0x01 => Some(PickerKey::Start),

@@ -75,7 +75,7 @@ impl Preview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FactLine {
     pub(super) words: String,
-    /// Set if it is a problem.
+    /// Set if the fact is a problem.
     pub(super) is_warning: bool,
 }
 

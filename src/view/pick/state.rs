@@ -18,7 +18,7 @@ pub(super) enum Mode {
     /// The list.
     #[default]
     List,
-    /// The page of all keys, from this line on.
+    /// The page of all keys, scrolled to a line.
     Help(usize),
     /// The question whether to delete these sessions, with their size in bytes.
     Sure { items: Vec<usize>, bytes: u64 },

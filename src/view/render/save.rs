@@ -17,7 +17,7 @@ pub(crate) struct Saved {
     pub what: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// Set if it was written; `false` if it was already equal.
+    /// Set if the file was written; `false` if it was already equal.
     pub is_written: bool,
     /// Numbers of messages, for a file with messages.
     pub counts: Option<MessageCounts>,

@@ -173,7 +173,8 @@ pub(crate) fn legend(sessions: &[Session], look: &TableLayout, env: &Env) -> Vec
 /// Minimum useful widths of a title and of a path, and the widths that they get before other columns are dropped.
 const NARROWEST: [usize; 2] = [14, 12];
 const COMFORTABLE: [usize; 2] = [28, 16];
-/// The width that a title and a path get before marks in words shrink, and the minimum and maximum width of such marks.
+/// The width that a title and a path get before marks in words shrink, and the minimum and maximum width of marks in
+/// words.
 const WANTED: [usize; 2] = [40, 16];
 const MARKS: [usize; 2] = [14, 30];
 /// Minimum width of a table with line numbers.

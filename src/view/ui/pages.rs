@@ -48,7 +48,7 @@ impl Pages {
         Self { stdout, state: PagerState::Off }
     }
 
-    /// Starts to hold text for a screen of this size.
+    /// Starts to hold text for a screen with a given size.
     pub(super) fn hold_text(&mut self, pager: Pager, columns: usize, rows: usize) {
         if matches!(self.state, PagerState::Off) {
             self.state = PagerState::Holding(HeldText { pager, text: Vec::new(), columns, rows });

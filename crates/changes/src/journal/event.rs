@@ -127,7 +127,7 @@ pub enum StepRecord {
         /// Its name in the run.
         kept: String,
     },
-    /// Puts a prepared entry in place.
+    /// Moves a prepared entry to its final path.
     Put {
         /// Target path.
         #[serde(with = "path_text")]

@@ -64,7 +64,7 @@ impl<'a> Journal<'a> {
         };
         let begun = begin();
         if begun.is_err() {
-            // It is empty, and belongs to this run.
+            // The file is empty and belongs to this run.
             state_dir.forget(&run);
         }
         Ok((journal, run, begun?))

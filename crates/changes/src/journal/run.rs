@@ -22,9 +22,9 @@ pub enum ItemState {
     Begun,
     /// Done.
     Done,
-    /// Left alone, for this reason.
+    /// The item was left alone; the reason.
     Left(String),
-    /// Done in part, for this reason.
+    /// The item was done in part; the reason.
     Stuck(String),
     /// Done and undone.
     Undone,

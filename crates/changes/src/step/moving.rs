@@ -36,7 +36,7 @@ impl StepContext<'_> {
         old.settle(disk).map_err(&fail)
     }
 
-    /// Returns the state of such a step.
+    /// Returns the state of a step that moves an entry.
     pub(super) fn standing_of_move(
         &self,
         from: &Path,
@@ -69,7 +69,7 @@ impl StepContext<'_> {
         })
     }
 
-    /// Reverts such a step, whatever its state.
+    /// Reverts a step that moves an entry, whatever its state.
     pub(super) fn move_back(&self, from: &Path, path: &Path, kept: &str, stamp: &Stamp) -> Result<(), StepError> {
         let (disk, fail) = (self.disk, failed("cannot restore", from));
         let standing = self.standing_of_move(from, path, kept, stamp).map_err(&fail)?;

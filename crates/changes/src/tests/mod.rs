@@ -11,5 +11,5 @@ mod scenarios;
 
 use crate::disk::System;
 
-/// The disk of the system, all of which may be touched.
+/// The disk of the system. Tests may touch every path.
 pub(crate) static SYSTEM: System = System::new(|_| Ok(()));

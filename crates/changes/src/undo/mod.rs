@@ -181,7 +181,7 @@ fn together_with(record: &ItemRecord, why: &str) -> String {
 pub enum Which {
     /// The newest run that can still be undone.
     Newest,
-    /// The run of this name.
+    /// The run with a name.
     Named(String),
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct JidoSession {
     pub model: Option<String>,
     /// The conversation, the oldest message first.
     pub messages: Vec<Message>,
-    /// Set if it has a signature, which is not verified here. JidoCode accepts a file without one as a legacy one; a
+    /// Set if the document has a signature, which is not verified here. JidoCode accepts a file without one as a legacy one; a
     /// value that is not a string never verifies.
     pub is_signed: bool,
 }

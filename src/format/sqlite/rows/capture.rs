@@ -22,7 +22,7 @@ pub(crate) struct Owned {
 pub(crate) enum CapturedRows {
     /// All rows were passed on.
     Whole,
-    /// The database has no such session.
+    /// The database does not have the session.
     Missing,
     /// The receiver of the rows failed.
     Refused(io::Error),

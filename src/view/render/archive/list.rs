@@ -73,7 +73,7 @@ pub(crate) struct StateJson<'a> {
     pub hostname: &'a str,
     /// The version of rejoin that archived it.
     pub rejoin_version: &'a str,
-    /// The use of the session at that time: `live`, `maybe` or `idle`.
+    /// The use of the session when it was archived: `live`, `maybe` or `idle`.
     pub liveness: &'a str,
     /// Number of files.
     pub files: usize,

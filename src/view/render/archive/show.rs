@@ -40,7 +40,7 @@ pub(crate) struct ArchivedSessionJson<'a, M> {
     pub archive: PathJson<'a>,
     /// The session, as it was in the state that is shown.
     pub session: ArchivedJson<'a>,
-    /// Everything in that state.
+    /// All entries of the archived state.
     pub entries: Vec<EntryJson<'a>>,
     /// The requested messages, in order; `null` if none were requested.
     pub messages: M,

@@ -231,6 +231,6 @@ pub(crate) struct SaveItem {
 /// Details of a run whose trash is purged.
 #[derive(Debug, Serialize)]
 pub(crate) struct PurgeItem<'a> {
-    /// The run.
+    /// The name of the run.
     pub run: &'a str,
 }

@@ -8,10 +8,10 @@ use crate::disk::memory::{Actor, Memory};
 use crate::tests::explore::setup::{files_at, place};
 use crate::tests::scenarios::{FileContents, ScenarioDirs};
 
-/// Exists while a process uses the data.
+/// A path that exists while a process uses the data.
 const HELD: &str = "/home/held";
 
-/// Data found in use, with its files at that time.
+/// Data that a process used, with its files at that moment.
 #[derive(Default)]
 pub(super) struct DataInUse(Rc<RefCell<Vec<(PathBuf, FileContents)>>>);
 
