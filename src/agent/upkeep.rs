@@ -43,7 +43,7 @@ pub(crate) enum HalfLine {
     PassedOver,
     /// The agent appends its next record to the line, and later loses the earlier conversation because of that.
     WrittenOn,
-    /// The agent resumes no session at all while one has a line like this.
+    /// A line like this in any session keeps the agent from resuming all sessions.
     Failing,
 }
 
