@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_agent_or_check_gets_the_nearest_or_the_command_that_lists_them() {
+    fn unknown_agent_suggests_nearest_or_list_command() {
         for (line, expected) in [
             ("resume 9f4d --with codx", "a similar value exists: 'codex'"),
             ("list --agent zzz", "`rejoin agents` lists the agents"),

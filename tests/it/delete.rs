@@ -113,7 +113,7 @@ removed  claude 00000002-aaaa-4aaa-8aaa-000000000002  697 B  x
 }
 
 #[test]
-fn refusal_names_the_open_file_and_its_process() {
+fn refusal_names_open_file_and_process() {
     let world = World::new().with_processes();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
     let open = std::fs::File::options().append(true).open(&path).expect("a transcript");

@@ -324,7 +324,7 @@ fn signal_ends_picker_and_restores_terminal() {
 }
 
 #[test]
-fn ctrl_z_stops_the_picker_until_its_shell_continues_it() {
+fn ctrl_z_suspends_the_picker() {
     let world = two_sessions();
     let mut command = world.from(world.dir("elsewhere")).command("/bin/sh");
     command.arg("-im");
@@ -569,7 +569,7 @@ fn picker_explains_refused_resume_and_offers_actions() {
 }
 
 #[test]
-fn resume_of_a_named_session_lets_its_user_choose_another_directory() {
+fn resume_offers_other_directories_at_a_terminal() {
     let world = two_sessions();
     let gone = world.dir("repo/gone");
     std::fs::create_dir(world.dir("repo").join(".git")).expect("a directory");

@@ -208,7 +208,7 @@ fn running_list_respects_words_and_filters() {
 }
 
 #[test]
-fn is_live_finds_a_transcript_that_a_process_writes() {
+fn is_live_finds_transcript_open_for_writing() {
     let world = World::new().with_processes();
     let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("one", "1"));
     world.add(Claude::session(id(2)).in_dir("/usr/bin").turn("two", "2"));

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resume_sends_the_active_branch() {
+    fn resume_sends_the_active_branch() {
         for (text, expected) in [
             ("a b<a c<a", [1, 2, 1].as_slice()),
             ("a b<a c<a !c", &[1, 2, 1, 1]),

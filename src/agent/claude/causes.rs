@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_record_hides_every_cause() {
+    fn unknown_record_hides_every_cause() {
         let surrogate = ("user", r#""\ud83d""#);
         assert_eq!(found(&[surrogate]).len(), 1);
         for other in

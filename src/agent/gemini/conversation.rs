@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_replaces_all_earlier_messages() {
+    fn checkpoint_replaces_earlier_messages() {
         let (a, b) = (user("a", "one"), user("b", "two"));
         let checkpoint =
             format!(r#"{{"$set":{{"messages":[{b},7,{{"type":"gemini","id":"g","content":[{{"text":"x"}}]}}]}}}}"#);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_line_and_a_missing_newline_are_distinguished() {
+    fn survey_distinguishes_cut_line_from_missing_newline() {
         assert_eq!(looked("{}\n{\"a\":", false, false).last, LastLine::CutOff);
         assert_eq!(looked("{}\n{}", false, false).last, LastLine::WithoutNewline);
         assert_eq!(looked("{}\n{\"a\":", false, false).bad_count, 0, "it is not one of the bad lines as well");

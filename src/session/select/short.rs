@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_path_is_its_directory() {
+    fn short_path_is_its_directory() {
         let ids =
             ["/home/ana/work/has space/.aider.chat.history.md", "/home/ana/h/.aider.chat.history.md", "9f4d0000-1"];
         let list: Vec<_> = candidates(&ids).collect();
