@@ -92,6 +92,9 @@ fn resume_starts_in_directory_of_history() {
     let name = path.to_str().expect("a path");
     let plan: ResumePlan = world.rejoin(["resume", name, "--json"]).plan();
     assert_eq!(plan.resume.argv, ["aider", "--restore-chat-history"]);
+    for dir in [app.to_str().expect("a path").to_owned(), format!("aider:{}", app.display())] {
+        assert_eq!(world.rejoin(["resume", &dir, "--json"]).plan().resume.argv, plan.resume.argv, "by its directory");
+    }
     world.rejoin(["resume", &format!("aider:{name}"), "--prompt", "-go on"]).code(0);
     let launch = world.launched().expect("a launch");
     assert_eq!((launch.argv[2..].to_vec(), launch.cwd), (vec!["--message=-go on".to_owned()], app));

@@ -43,7 +43,9 @@ impl Reading for Aider {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // During a restore, the project is the store.
         let path = only.map_or_else(|| store.root.join(HISTORY), PathBuf::from);
-        let dir = path.parent().filter(|_| path.is_absolute() && path.file_name() == Some(OsStr::new(HISTORY)));
+        let is_history = path.file_name() == Some(OsStr::new(HISTORY));
+        // The directory of a history names its session, too.
+        let dir = if is_history { path.parent() } else { Some(&*path) }.filter(|_| path.is_absolute());
         let mut found = Found::default();
         dir.into_iter().for_each(|dir| in_project(dir, &mut found));
         found

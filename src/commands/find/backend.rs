@@ -227,11 +227,14 @@ impl SessionBackend {
         how: &How,
     ) -> RefusedResume {
         let ready = |how: How, why: String| Ready { line: Self::line(session, &how), why, how: Some(how) };
-        let elsewhere = |dir: &Path| How { dir: Some(dir.to_owned()), ..how.clone() };
+        // A narrow terminal cuts the directory at the end of the command.
+        let elsewhere = |dir: &Path, why: &str| {
+            ready(How { dir: Some(dir.to_owned()), ..how.clone() }, format!("in {}: {why}", self.env.tilde(dir)))
+        };
         let starts_in = |dir: &&Path| resume.is_none_or(|resume| resume.starts_in(dir));
         let here = || {
             let cwd = self.env.cwd.as_deref().filter(|_| !self.env.foreign_home).filter(starts_in);
-            cwd.map(|cwd| ready(elsewhere(cwd), "starts it in the current directory".to_owned()))
+            cwd.map(|cwd| elsewhere(cwd, "the current directory"))
         };
         let mut all: Vec<Ready> = match refusal.code {
             RefusalCode::MissingDirectory | RefusalCode::NotADirectory | RefusalCode::UnknownDirectory => {
@@ -245,7 +248,7 @@ impl SessionBackend {
                     let why = format!("makes the git worktree again on {}, and resumes there", lost.head_in_words());
                     ready(How { recreate_worktree: true, ..how.clone() }, why)
                 });
-                let found = instead.iter().map(|found| ready(elsewhere(&found.dir), found.why.words().to_owned()));
+                let found = instead.iter().map(|found| elsewhere(&found.dir, found.why.words()));
                 let ways = moved.into_iter().chain(worktree).chain(found).chain(here()).chain(may_move);
                 ways.chain(made).chain(anywhere.map(command)).collect()
             }

@@ -107,6 +107,7 @@ impl<'a> Finder<'a> {
                         let words = self.by_text(None, &path.to_string_lossy());
                         return words.map_err(|other| if is_not_found(&other) { error } else { other });
                     }
+                    Err(error) if is_not_found(&error) => self.by_dir_of_id(&env.absolute(path)).ok_or(error)?,
                     found => found?,
                 };
                 match &found {

@@ -61,6 +61,16 @@ impl Finder<'_> {
         Ok(SelectorTarget::Session(Box::new(session)))
     }
 
+    /// Finds the session whose id is the path of a file in a directory; tables show the directory as its short id.
+    pub(super) fn by_dir_of_id(&self, dir: &Path) -> Option<SelectorTarget> {
+        let Self { filter, scope: requested, env, .. } = *self;
+        let dir = reach::canonicalize(dir).ok()?;
+        let places = scan::locate_id(env, &filter.agents, dir.to_str()?);
+        let place = places.places.iter().find(|place| select::dir_of(&place.id) == dir.to_str())?.clone();
+        let session = super::the_only(places, (place.agent(), &place.id), requested, env).ok()?;
+        Some(SelectorTarget::Session(Box::new(session)))
+    }
+
     /// Follows a pointer: to the stored id in any place of its agent, else to the directory's newest session.
     fn by_pointer(&mut self, writer: &dyn PointerWriter, pointer: Pointer) -> anyhow::Result<SelectorTarget> {
         let Self { scope: requested, env, ref mut ui, .. } = *self;

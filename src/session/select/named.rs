@@ -121,7 +121,7 @@ pub(crate) fn all_by_id<'a, K>(
 
 /// Returns the directory in an id that is the path of a file. The directory names the session as well, and a prefix
 /// would end within a name.
-pub(super) fn dir_of(id: &str) -> Option<&str> {
+pub(crate) fn dir_of(id: &str) -> Option<&str> {
     id.starts_with('/').then(|| id.rsplit_once('/'))?.map(|(dir, _)| dir).filter(|dir| !dir.is_empty())
 }
 
