@@ -43,6 +43,11 @@ impl Observers {
         Self { counts: true, usage, ..Self::default() }
     }
 
+    /// Forgets the lines that were read, before a read that starts over.
+    pub(super) fn restart(&mut self) {
+        *self = Self { counts: self.counts, usage: self.usage, days: self.days.take(), ..Self::default() };
+    }
+
     /// Notes the times of messages on the line. Takes no message if no days are wanted.
     pub(super) fn see(&mut self, messages: impl IntoIterator<Item = impl Borrow<Message>>) {
         if self.days.is_some() {

@@ -144,10 +144,16 @@ impl Engine for Conversations {
         if is_encrypted(&copy.place) {
             return Ok(());
         }
-        let turns = turns(&copy.place)?;
-        turns.iter().flatten().for_each(|turn| observers.add(turn));
-        if observers.prompts.is_empty() && observers.replies.is_empty() && !turns.is_empty() {
-            let steps = turns.len();
+        let steps = sqlite::read(&copy.place.path, |db| {
+            observers.restart();
+            let mut steps = 0_u64;
+            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
+                steps += 1;
+                step.turn.iter().for_each(|turn| observers.add(turn));
+            })?;
+            Ok(steps)
+        })?;
+        if observers.prompts.is_empty() && observers.replies.is_empty() && steps > 0 {
             unknown_format::mark(copy, format!("{steps} steps without a prompt or a reply could not be understood"));
         }
         observers.finish(copy);
@@ -155,20 +161,20 @@ impl Engine for Conversations {
     }
 
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let turns = if is_encrypted(&copy.place) { Vec::new() } else { turns(&copy.place)? };
+        if is_encrypted(&copy.place) {
+            return Ok(());
+        }
+        let messages = sqlite::read(&copy.place.path, |db| {
+            let mut messages = Vec::new();
+            steps::each_step(db, "ASC", u32::MAX, &mut |step| {
+                messages.extend(step.turn.into_iter().flat_map(|turn| turn.messages));
+            })?;
+            Ok(messages)
+        })?;
         // A break needs no handling: nothing follows.
-        let _ = turns.into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(see);
+        let _ = messages.into_iter().try_for_each(see);
         Ok(())
     }
-}
-
-/// Reads all steps of a conversation; `None` for one without a turn.
-fn turns(place: &Located) -> Result<Vec<Option<Turn>>, PathError> {
-    sqlite::read(&place.path, |db| {
-        let mut turns = Vec::new();
-        steps::each_step(db, "ASC", u32::MAX, &mut |step| turns.push(step.turn))?;
-        Ok(turns)
-    })
 }
 
 /// The facts at both ends of a conversation.
