@@ -18,8 +18,8 @@ use crate::launch::resume::{Options, Resume};
 use crate::launch::wait;
 use crate::launch::written::{self, AgentFiles};
 use crate::scan::ScanScope;
-use crate::session::Session;
 use crate::session::select::CopySelector;
+use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::view::pick::Purpose;
 use crate::view::render::resume as render;
@@ -69,20 +69,15 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
                 .ok_or_else(|| super::or_in(error, &args.filter.place, env))?),
         }
     };
-    let backend = SessionBackend {
-        env: env.clone(),
-        filter: filter.clone(),
-        options: options.clone(),
-        request: request.clone(),
-        copy: copy.clone(),
-        with,
-        is_started,
+    let backend = |options: &Options, copy: &Option<CopySelector>, with: Option<AgentKind>| {
+        let (env, filter, request) = (env.clone(), filter.clone(), request.clone());
+        SessionBackend { env, filter, request, options: options.clone(), copy: copy.clone(), with, is_started }
     };
     let target = match found {
         Ok(target) => target,
         Err(words) => {
             let purpose = Purpose { verb: "resume", takes_several: false, is_checked: true };
-            match find::picked(backend.clone(), purpose, &words, ui)? {
+            match find::picked(backend(&options, &copy, with), purpose, &words, ui)? {
                 PickAnswer::Sessions(sessions, how) => {
                     copy = how.copy.map(CopySelector::Number).or(copy);
                     with = how.with.or(with);
@@ -111,8 +106,10 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         }
     };
     let mut refusals = resume.check(&options, env);
-    if let (true, Some(refusal), Some(session)) = (is_started, refusals.first(), resume.session.clone())
-        && let Some(how) = find::another_dir(&backend, &session, &resume, refusal, ui)?
+    if is_started
+        && let Some(refusal) = refusals.first()
+        && let Some(session) = resume.session.clone()
+        && let Some(how) = find::another_dir(&backend(&options, &copy, with), &session, &resume, refusal, ui)?
     {
         options = find::options_with(&options, &how);
         resume = planned(session, &options)?;

@@ -41,7 +41,6 @@ const FIRST: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The data that the picker needs for its actions.
-#[derive(Clone)]
 pub(crate) struct SessionBackend {
     pub env: Env,
     pub filter: Filter,

@@ -66,7 +66,8 @@ impl Finder<'_> {
         let Self { filter, scope: requested, env, .. } = *self;
         let dir = reach::canonicalize(dir).ok()?;
         let places = scan::locate_id(env, &filter.agents, dir.to_str()?);
-        let place = places.places.iter().find(|place| select::dir_of(&place.id) == dir.to_str())?.clone();
+        let mut named = places.places.iter().filter(|place| select::dir_of(&place.id) == dir.to_str()).cloned();
+        let (Some(place), None) = (named.next(), named.next()) else { return None };
         let session = super::the_only(places, (place.agent(), &place.id), requested, env).ok()?;
         Some(SelectorTarget::Session(Box::new(session)))
     }

@@ -118,7 +118,7 @@ pub(crate) fn with_a_copy(
 }
 
 /// Lets the user choose another directory for a session at the terminal, if its own is gone or unknown. `None` if the
-/// refusal has another reason, or nobody can choose.
+/// refusal has another reason, or the terminal cannot show a list.
 pub(crate) fn another_dir(
     backend: &SessionBackend,
     session: &Session,
