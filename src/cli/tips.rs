@@ -173,6 +173,18 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
+    /// Returns the error of a line, with the command and the words that were parsed.
+    fn error_of(line: &str) -> (Error, Command, Vec<String>) {
+        let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
+        let mut command = Cli::command();
+        let error = command.try_get_matches_from_mut(&words).expect_err("an error");
+        (error, command, words)
+    }
+
+    fn tips_in(message: &str) -> Vec<&str> {
+        message.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect()
+    }
+
     #[test]
     fn missing_argument_suggests_list_command() {
         for (line, expected) in [
@@ -184,13 +196,10 @@ mod tests {
             ("search", &[]),
             ("delete --nonsense", &[]),
         ] {
-            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
-            let mut command = Cli::command();
-            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            let (mut error, command, words) = error_of(line);
             add_tips(&mut error, &command, &words);
             let message = error.to_string();
-            let tips: Vec<&str> = message.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
-            let tips: Vec<&str> = tips.into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
+            let tips: Vec<&str> = tips_in(&message).into_iter().filter(|tip| !tip.contains("--nonsense")).collect();
             assert_eq!(tips, expected, "{line}");
         }
     }
@@ -203,14 +212,11 @@ mod tests {
             ("--home /a resume 9f4d --with zzz", "`rejoin --home /a agents` lists the agents"),
             ("doctor --check zzz", "`rejoin doctor --list-checks` lists the checks"),
         ] {
-            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
-            let mut command = Cli::command();
-            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            let (mut error, command, words) = error_of(line);
             suggest_nearest(&mut error, &command, &words);
-            let said = error.to_string();
-            let tips: Vec<&str> = said.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
-            assert_eq!(tips, [expected], "{said}");
-            assert!(!said.contains("possible values"), "{said}");
+            let message = error.to_string();
+            assert_eq!(tips_in(&message), [expected], "{message}");
+            assert!(!message.contains("possible values"), "{message}");
         }
     }
 
@@ -224,9 +230,7 @@ mod tests {
             ("--json relay", None),
             ("--agent nobody", None),
         ] {
-            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
-            let mut command = Cli::command();
-            let error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            let (error, command, words) = error_of(line);
             assert_eq!(for_picker(&error, &command, &words), expected, "{line}");
         }
     }
@@ -234,9 +238,7 @@ mod tests {
     #[test]
     fn suggested_commands_for_foreign_names_exist() {
         for InPlaceOf { word: name, instead } in Verb::ALL.iter().flat_map(|verb| verb.in_place_of()) {
-            let words: Vec<String> = format!("rejoin --home /a {name} x").split(' ').map(str::to_owned).collect();
-            let mut command = Cli::command();
-            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            let (mut error, command, words) = error_of(&format!("--home /a {name} x"));
             suggest_nearest(&mut error, &command, &words);
             assert!(error.to_string().contains(&format!("tip: `rejoin --home /a {instead}` does that")), "{error}");
             let line = format!("rejoin {instead}").replace(" N", " 1");
@@ -247,9 +249,7 @@ mod tests {
     #[test]
     fn error_suggests_nearest_name() {
         let suggested = |line: &str| {
-            let words: Vec<String> = format!("rejoin {line}").split(' ').map(str::to_owned).collect();
-            let mut command = Cli::command();
-            let mut error = command.try_get_matches_from_mut(&words).expect_err("an error");
+            let (mut error, command, words) = error_of(line);
             suggest_nearest(&mut error, &command, &words);
             let message = error.to_string();
             let tip = message.lines().find(|line| line.contains(" exists: '") || line.contains("two hyphens"));

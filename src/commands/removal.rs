@@ -104,7 +104,7 @@ pub(super) fn purge(
 }
 
 /// Prints a note for each agent whose own list still shows removed sessions.
-pub(super) fn say_what_is_still_listed(change: &Change, outcome: &ChangeOutcome, ui: &mut Ui) {
+pub(super) fn note_stale_list_entries(change: &Change, outcome: &ChangeOutcome, ui: &mut Ui) {
     let mut gone: BTreeMap<AgentKind, Vec<&str>> = BTreeMap::new();
     let done = change.items.iter().zip(&outcome.done).filter(|(_, done)| **done == ItemResult::Done);
     for (agent, id) in done.filter_map(|(item, _)| item.about.session()) {

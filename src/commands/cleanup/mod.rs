@@ -104,7 +104,7 @@ fn clean_up(settings: &CleanupSettings<'_>, env: &Env, ui: &mut Ui) -> anyhow::R
     let mut report = plan.report(settings, Some(&outcome), &purged, env);
     report.change.is_permanent = is_permanent;
     plan.print(settings, &report, env, ui)?;
-    removal::say_what_is_still_listed(&plan.change, &outcome, ui);
+    removal::note_stale_list_entries(&plan.change, &outcome, ui);
     let totals = report.change.totals();
     let has_failed = totals.failed + totals.skipped > 0 || !plan.unplanned.is_empty() || !purged.failed.is_empty();
     Ok(if has_failed { Exit::Partial } else { Exit::Ok })

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &DeleteArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let look = ReportExtras { overview: &overview, ..ReportExtras::from_args(&args.removal.change) };
     let report = ChangeReport { is_permanent, look, ..ChangeReport::new(&change, outcome.as_ref()) };
     ui.answer(args.format, env, &report.answer(env))?;
-    outcome.iter().for_each(|outcome| removal::say_what_is_still_listed(&change, outcome, ui));
+    outcome.iter().for_each(|outcome| removal::note_stale_list_entries(&change, outcome, ui));
     failed.iter().for_each(|why| ui.warn(&format!("what was removed is not deleted permanently: {why}")));
     Ok(if failed.is_empty() { change::exit(outcome.as_ref()) } else { Exit::Partial })
 }

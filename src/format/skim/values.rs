@@ -29,7 +29,7 @@ pub(super) fn token(bytes: &[u8], at: usize, sign: u8) -> Option<usize> {
 /// Returns the end of a run of blanks.
 #[inline(always)]
 pub(super) fn blank(bytes: &[u8], at: usize) -> usize {
-    // Usually there are no blanks.
+    // Most agents write no blanks.
     if bytes.get(at).is_some_and(|byte| *byte > b' ') { at } else { behind_blanks(bytes, at) }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn token_before(bytes: &[u8], stop: usize, sign: u8) -> Option<usize>
 /// Returns the start of the run of blanks that ends at `stop`.
 #[inline]
 pub(super) fn blank_before(bytes: &[u8], stop: usize) -> usize {
-    // Usually there are no blanks.
+    // Most agents write no blanks.
     match bytes[..stop].last() {
         Some(byte) if *byte > b' ' => stop,
         _ => bytes[..stop].trim_ascii_end().len(),

@@ -111,9 +111,9 @@ mod tests {
     fn lock_counts_only_while_held() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.lock");
-        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "there is none");
+        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "without the file");
         let file = std::fs::File::create(&path).expect("a file");
-        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "nobody holds it");
+        assert_eq!(Locks::read().holder(&path), LockOwner::Free, "without a lock on it");
         file.lock().expect("a lock");
         assert_eq!(Locks::default().holder(&path), LockOwner::Held, "tried, without the table");
         if cfg!(target_os = "linux") {
