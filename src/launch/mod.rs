@@ -23,6 +23,7 @@ pub(crate) mod agent_command;
 pub(crate) mod briefings;
 pub(crate) mod checks;
 pub(crate) mod log;
+pub(crate) mod missing_dir;
 pub(crate) mod resume;
 pub(crate) mod wait;
 pub(crate) mod worktree;
