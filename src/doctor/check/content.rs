@@ -1,13 +1,12 @@
-//! Checks the contents of sessions: empty ones, broken lines, and sessions that their agent refuses to load.
+//! Checks the contents of sessions: empty ones, other branches, and sessions that their agent refuses to load.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::agent;
-use crate::agent::upkeep::HalfLine;
-use crate::doctor::check::{Finding, Repair, name, selector, size};
+use crate::doctor::check::{Finding, Repair, broken_lines, name, selector, size};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{LastLine, LineNumber, Lines, Survey};
+use crate::doctor::survey::Survey;
 use crate::format::text::{self, count};
 use crate::scan::off_branch::OffBranch;
 use crate::session::stuck::Stuck;
@@ -44,8 +43,8 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
             findings.extend(other_branches(session, off_branch));
         }
         if let Some(lines) = survey.lines.get(&at) {
-            findings.extend(torn(session, lines));
-            findings.extend(bad_lines(session, lines));
+            findings.extend(broken_lines::torn(session, lines));
+            findings.extend(broken_lines::bad_lines(session, lines));
         }
     }
     findings.extend(unlisted(survey));
@@ -321,7 +320,7 @@ fn broken_chain(session: &Session, off_branch: &OffBranch) -> Option<Finding> {
         name(session),
         count(total, "message")
     );
-    let finding = transcript(session, Code::BrokenChain, Severity::Warning, evidence)
+    let finding = broken_lines::transcript(session, Code::BrokenChain, Severity::Warning, evidence)
         .measured(format!("{cut_off} of {total} messages cut off"), "one chain of records");
     let selector = selector(session);
     let copy = session.copy();
@@ -364,106 +363,4 @@ fn other_branches(session: &Session, off_branch: &OffBranch) -> Option<Finding> 
     } else {
         finding
     })
-}
-
-/// Reports a last line without a newline, unless a running agent may still be writing it.
-fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
-    if session.copy().liveness != Liveness::Idle {
-        return None;
-    }
-    let agent = agent::by_kind(session.agent);
-    let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.about().half_line);
-    let (severity, evidence, measured) = match lines.last {
-        LastLine::Ended => return None,
-        LastLine::CutOff => {
-            let effect = match half_line {
-                HalfLine::Failing => ", but its agent fails on every session of this store while that line is there",
-                HalfLine::PassedOver | HalfLine::WrittenOn => "",
-            };
-            let evidence = format!(
-                "The last line of the transcript of {} was cut off, so its last record is lost; everything before it is \
-                 intact{effect}.",
-                name(session)
-            );
-            (Severity::Warning, evidence, "half a record")
-        }
-        LastLine::Nul => (
-            Severity::Note,
-            format!(
-                "The transcript of {} ends in NUL bytes, as after a loss of power; every record before them is whole, and \
-                 none is lost.",
-                name(session)
-            ),
-            "NUL bytes after the last record",
-        ),
-        LastLine::WithoutNewline => (
-            Severity::Note,
-            format!(
-                "The last record of the transcript of {} is complete but has no newline; some versions of an agent write \
-                 the next record on the same line, and then both are lost.",
-                name(session)
-            ),
-            "a record without a newline",
-        ),
-    };
-    let finding =
-        transcript(session, Code::TornTranscript, severity, evidence).measured(measured, "a newline at the end");
-    let path = agent.and_then(|agent| agent.transcript(&session.copy().place));
-    Some(match (half_line, path) {
-        (HalfLine::PassedOver, _) | (_, None) => finding.resumed(session),
-        (HalfLine::Failing, Some(path)) if lines.last == LastLine::CutOff => {
-            finding.repaired_by(Repair::CutLine { path })
-        }
-        (_, Some(path)) => finding.repaired_by(Repair::EndLine { path }),
-    })
-}
-
-fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
-    if lines.bad_count == 0 {
-        return None;
-    }
-    let mut parts = Vec::new();
-    if lines.bad_count > 0 {
-        let (lines_are, record) =
-            if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
-        parts.push(format!("{lines_are} {} {record}", numbers(&lines.bad, lines.bad_count)));
-    }
-    let measured = parts.join(" and ");
-    let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
-    let effect = if fails {
-        "Its agent fails on every session of this store while there is such a line."
-    } else {
-        "Its agent skips such lines."
-    };
-    let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
-    if !lines.glued.is_empty() {
-        let glued = count(lines.glued.len(), "whole record");
-        evidence.push_str(&format!(" {glued} on a line with half of another can be moved to a separate line."));
-    }
-    let finding =
-        transcript(session, Code::BadLines, Severity::Warning, evidence).measured(measured, "one record per line");
-    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
-    let can_split = !lines.glued.is_empty() && session.copy().liveness == Liveness::Idle;
-    Some(match path.filter(|_| can_split) {
-        Some(path) => finding.repaired_by(Repair::SplitLines { path, at: lines.glued.clone() }),
-        None => finding
-            .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
-    })
-}
-
-/// Begins a finding about the file of a conversation.
-fn transcript(session: &Session, code: Code, severity: Severity, evidence: String) -> Finding {
-    let place = &session.copy().place;
-    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(place));
-    Finding::new(code, severity, evidence).session(session).path(path.as_deref().unwrap_or(&place.path))
-}
-
-fn numbers(lines: &[LineNumber], count: u64) -> String {
-    let number = |number: &LineNumber| match number {
-        LineNumber::FromStart(number) => number.to_string(),
-        LineNumber::FromEnd(number) => format!("{number} from the end"),
-    };
-    let known = lines.iter().map(number).collect::<Vec<_>>().join(", ");
-    let more = if count > lines.len() as u64 { ", …" } else { "" };
-    format!("{known}{more}")
 }

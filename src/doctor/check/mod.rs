@@ -1,5 +1,6 @@
 //! The checks of `doctor`: pure functions from collected facts to findings, one group per file.
 
+mod broken_lines;
 mod content;
 mod copies;
 mod orphans;
