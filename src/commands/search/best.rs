@@ -26,6 +26,7 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Phrase, SearchWords};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
+use crate::view::render::json::search as json;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, Replaced, ResultRank, SearchSummary};
 use crate::view::render::table;
@@ -309,11 +310,11 @@ impl<'a> WordSearch<'a> {
             ui.page(self.env)?;
         }
         match self.format() {
-            Format::Json => render::json(ui.data(), search_for, &shown, &summary)?,
+            Format::Json => json::json(ui.data(), search_for, &shown, &summary)?,
             Format::Ndjson => {
-                render::ndjson_header(ui.data())?;
-                shown.iter().try_for_each(|one| render::ndjson(ui.data(), one))?;
-                render::ndjson_summary(ui.data(), shown.len(), &summary)?;
+                json::ndjson_header(ui.data())?;
+                shown.iter().try_for_each(|one| json::ndjson(ui.data(), one))?;
+                json::ndjson_summary(ui.data(), shown.len(), &summary)?;
             }
             Format::Table => shown.iter().try_for_each(|one| {
                 let id = short.as_ref().map_or(one.session.id(), |short| short.get(one.session));

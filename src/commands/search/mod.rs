@@ -21,6 +21,7 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
+use crate::view::render::json::search as json;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, SearchSummary};
 use crate::view::ui::Ui;
@@ -182,7 +183,7 @@ impl SearchRun<'_> {
         let limit = args.limit();
         let (mut matches, mut count, mut beyond, mut searched) = (Vec::new(), 0, 0, 0);
         match format {
-            Format::Ndjson => render::ndjson_header(ui.data())?,
+            Format::Ndjson => json::ndjson_header(ui.data())?,
             format => render::head(ui.data(), Form::from_args(args), *format, false)?,
         }
         if short.is_some() {
@@ -232,8 +233,8 @@ impl SearchRun<'_> {
         let is_limited = beyond > 0 || searched < sessions.len();
         let summary = SearchSummary::for_pattern(searched, hidden, is_limited, &self.deleted, &problems);
         match format {
-            Format::Json => render::json(ui.data(), render::SearchFor::Pattern(pattern), &matches, &summary)?,
-            Format::Ndjson => render::ndjson_summary(ui.data(), count, &summary)?,
+            Format::Json => json::json(ui.data(), render::SearchFor::Pattern(pattern), &matches, &summary)?,
+            Format::Ndjson => json::ndjson_summary(ui.data(), count, &summary)?,
             Format::Table | Format::Tsv | Format::Csv => {}
         }
         show_deleted(&self.deleted, args, *format, env, ui)?;
@@ -255,7 +256,7 @@ impl SearchRun<'_> {
         let styles = ui.styles;
         match (self.format, &self.short) {
             (Format::Json, _) => Ok(()),
-            (Format::Ndjson, _) => render::ndjson(ui.data(), one),
+            (Format::Ndjson, _) => json::ndjson(ui.data(), one),
             (_, Some(short)) => {
                 let search_for = render::SearchFor::Pattern(&self.pattern);
                 render::text(ui.data(), self.env, &styles, short.get(one.session), one, form, search_for)
