@@ -169,8 +169,6 @@ class Checks:
         try:
             if how.from_prompt:
                 screen.wait_until_quiet(LIMIT, how.ready)
-                if one.id in world.running() and world.running()[one.id]["liveness"] == "live":
-                    raise Failed("its process is shown before the first prompt, so that the check can begin with it")
             else:
                 self.shows(one, screen, "waiting", "before a prompt")
                 screen.wait_until_quiet(LIMIT)

@@ -37,7 +37,7 @@ class InTerminal:
     arguments: list  # {} is the id
     begins: str = ""  # they begin a session with this id; without, they go on with one
     prepare: object = None  # answers in advance what it would ask at the start; called with the home and the directory
-    from_prompt: bool = False  # it shows that it uses a session only from the first prompt on
+    from_prompt: bool = False  # it may show that it uses a session only from the first prompt on
     ready: str = ""  # the text that it shows when it takes a prompt
 
 

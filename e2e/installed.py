@@ -149,4 +149,4 @@ def pip(client, package, *more):
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "bin" / "pip").exists():
         run([python(client.python), "-m", "venv", folder], folder)
-    run([folder / "bin" / "pip", "install", "--quiet", *more, package], folder)
+    run([folder / "bin" / "pip", "install", "--quiet", "--no-compile", *more, package], folder)
