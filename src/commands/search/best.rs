@@ -26,9 +26,9 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Phrase, SearchWords};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
-use crate::view::render::json::search as json;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, Replaced, ResultRank, SearchSummary};
+use crate::view::render::search_json as json;
 use crate::view::render::table;
 use crate::view::ui::Ui;
 

@@ -21,9 +21,9 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
-use crate::view::render::json::search as json;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, SearchSummary};
+use crate::view::render::search_json as json;
 use crate::view::ui::Ui;
 
 /// Number of sessions to search, newest first, before matches are printed.

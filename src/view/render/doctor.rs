@@ -193,8 +193,9 @@ fn example(finding: &Finding, env: &Env) -> String {
         (None, [session, ..], []) => named(session),
         (None, [], []) => finding.evidence.clone(),
     };
-    // For a missing directory, the subject is enough.
-    let measured = if finding.code == Code::MissingDirectory { "" } else { &finding.measured };
+    // For a directory, the subject is enough.
+    let measured =
+        if matches!(finding.code, Code::MissingDirectory | Code::LinkedDirectory) { "" } else { &finding.measured };
     text::one_line(&format!("{}{}{measured}", subject.trim_end(), if measured.is_empty() { "" } else { ": " }))
         .into_owned()
 }

@@ -25,6 +25,7 @@ pub(crate) mod resume;
 pub(crate) mod rows;
 pub(crate) mod save;
 pub(crate) mod search;
+pub(crate) mod search_json;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod stores;

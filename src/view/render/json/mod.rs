@@ -4,7 +4,6 @@ pub(crate) mod change;
 pub(crate) mod details;
 pub(crate) mod doctor;
 pub(crate) mod facts;
-pub(crate) mod search;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
