@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     slim: Some(super::slim::SLIM),
     title: "Codex",
     has_open_file_only: true,
-    tested_version: Some("0.169.0"),
+    tested_version: Some("0.171.0"),
     root: ".codex",
     variables: &[("CODEX_HOME", None)],
     has_forks: true,

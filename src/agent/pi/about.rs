@@ -8,7 +8,7 @@ pub(crate) const ABOUT: About = About {
     program: Some("pi"),
     slim: Some(Slim::new(super::slim::slim)),
     title: "Pi",
-    tested_version: Some("1.5.2"),
+    tested_version: Some("1.6.0"),
     asks_elsewhere: true,
     variables: &[("PI_CODING_AGENT_DIR", None)],
     api_error: Some("errorMessage"),
