@@ -128,7 +128,7 @@ class Checks:
         self.here.resume(world.a)
 
     def moved(self):
-        """the directory renamed, `move OLD NEW`, then `resume`"""
+        """the directory renamed, `move OLD NEW`, then `resume`; the same with a link in the old place"""
         world = self.world
         self.new = world.a.with_name("renamed")
         world.a.rename(self.new)
@@ -146,6 +146,23 @@ class Checks:
         if place != str(self.new):
             raise Failed(f"the session is listed with {place}, not with {self.new}")
         self.unless_limited("moved", lambda: self.here.resume(self.new, origin=world.home))
+        if not world.client.carried:
+            self.unless_limited("moved", self.linked)
+
+    def linked(self):
+        """Moves the directory once more, with a link in its place: `resume` goes on, or names the `move` after which it does."""
+        world, old = self.world, self.new
+        self.new = old.with_name("linked")
+        old.rename(self.new)
+        old.symlink_to(self.new)
+        try:
+            self.here.resume(self.new, origin=world.home)
+        except Failed as why:
+            if f"rejoin move {old} {self.new}" not in str(why):
+                raise
+        if world.listed()[self.here.id]["launch_dir"]["path"] != str(self.new):
+            world.rejoin_later("move", old, self.new, "--yes")
+            self.here.resume(self.new, origin=world.home)
 
     def found(self):
         """the agent itself goes on in the new directory"""

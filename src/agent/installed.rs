@@ -56,11 +56,11 @@ impl Package {
     }
 
     /// Returns whether the package's version is at least this one; `None` if the version does not consist of numbers.
-    pub(crate) fn is_at_least(&self, major: u64, minor: u64) -> Option<bool> {
+    pub(crate) fn is_at_least<const N: usize>(&self, least: [u64; N]) -> Option<bool> {
         // Text after the numbers marks a version before or after a release.
-        let mut numbers = self.version.split(['.', '-', '+']).map(|number| number.parse::<u64>().ok());
-        let version = (numbers.next()??, numbers.next()??);
-        Some(version >= (major, minor))
+        let numbers = self.version.split(['.', '-', '+']).map(|number| number.parse::<u64>().ok());
+        let version: Vec<u64> = numbers.take(N).collect::<Option<_>>()?;
+        (version.len() == N).then(|| version.as_slice() >= least.as_slice())
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
     fn comparison_orders_versions_by_number() {
         let is_at_least = |version: &str, major, minor| {
             let version = version.to_owned();
-            Package { registry: PackageRegistry::Npm, name: "x".to_owned(), version }.is_at_least(major, minor)
+            Package { registry: PackageRegistry::Npm, name: "x".to_owned(), version }.is_at_least([major, minor])
         };
         assert_eq!(is_at_least("1.29.0", 1, 29), Some(true));
         assert_eq!(is_at_least("1.28.1", 1, 29), Some(false));

@@ -95,7 +95,7 @@ pub(crate) use housekeeping::Housekeeping;
 use listing::{Listings, each_file_below, is_there};
 pub(crate) use listing::{extent, tree_size};
 pub(crate) use moving::Moving;
-pub(crate) use moving::{counts, leads_back};
+pub(crate) use moving::{counts, follow_hint, is_lost_behind_link, leads_back};
 pub(crate) use observers::Observers;
 pub(crate) use open_file::mark_writers;
 pub(crate) use outputs::Outputs;

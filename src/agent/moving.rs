@@ -29,6 +29,21 @@ pub(crate) fn counts(place: &Located, dir: &Path) -> bool {
     leads_back(place, dir) != Some(false)
 }
 
+/// Returns whether an agent that is started in the launch directory of a copy does not find the session, because links
+/// lead from there to this directory: every agent asks the kernel for its directory, which names it without links.
+pub(crate) fn is_lost_behind_link(copy: &SessionCopy, target: &Path) -> bool {
+    let Some(agent) = by_kind(copy.place.agent()) else { return false };
+    let looks_there_only = agent.about().needs_own_dir || agent.about().asks_elsewhere;
+    let is_lost = || leads_back(&copy.place, target) == Some(false) || agent.check_start(copy, target).is_err();
+    looks_there_only && is_lost()
+}
+
+/// Returns the hint with the command that moves the sessions of a directory to the one to which it leads.
+pub(crate) fn follow_hint(from: &Path, to: &Path) -> String {
+    let [from, to] = [from, to].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
+    format!("if the directory was moved, its sessions follow with `rejoin move {from} {to}`")
+}
+
 /// Decides where the sessions of an agent belong, and moves and renames them.
 pub(crate) trait Moving: Listed + Sync {
     /// Returns whether the agent files the sessions of a directory under this project; `None` if that is unknown. Only a

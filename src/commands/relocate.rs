@@ -176,6 +176,13 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             .collect();
         proposals.push(Proposal { from: dir.to_owned(), to, sessions: sessions.len(), why: why.join("; ") });
     }
+    for (from, linked) in moved::linked_dirs(&scan.sessions) {
+        let agents: BTreeSet<AgentKind> = linked.sessions.iter().map(|at| scan.sessions[*at].agent).collect();
+        if args.agents.agent.is_empty() || args.agents.agent.iter().any(|agent| agents.contains(agent)) {
+            let why = "a link at the old place leads there, and the agent does not follow it".to_owned();
+            proposals.push(Proposal { from, to: Some(linked.target), sessions: linked.sessions.len(), why });
+        }
+    }
     ui.answer(args.format, env, &MoveMap { directories: proposals })?;
     Ok(Exit::Ok)
 }

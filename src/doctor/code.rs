@@ -35,6 +35,7 @@ pub(crate) enum Code {
     AmbiguousPrefix,
     MisfiledSession,
     MissingDirectory,
+    LinkedDirectory,
     UnknownDirectory,
     SlugCollision,
     SessionInfoMissing,
@@ -112,6 +113,9 @@ impl Code {
             Self::AmbiguousPrefix => (&[Warning], "the short id that the agent prints matches several sessions"),
             Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
             Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
+            Self::LinkedDirectory => {
+                (&[Warning], "its launch directory leads to another one, where its agent does not find it")
+            }
             Self::UnknownDirectory => (&[Warning], Health::UnknownDirectory.meaning()),
             Self::SlugCollision => (&[Note], "one project on disk holds sessions of several directories"),
             Self::SessionInfoMissing => (&[Note], Health::SessionInfoMissing.meaning()),

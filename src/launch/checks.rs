@@ -1,7 +1,7 @@
 //! The checks before a session is resumed; each refusal has its own message, code and hint.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::agent;
 use crate::error::{Refusal, RefusalCode};
@@ -12,7 +12,7 @@ use crate::scan::off_branch::OffBranch;
 use crate::scan::stuck;
 use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
-use crate::system::reach;
+use crate::system::{names, reach};
 
 /// Returns the selector that matches just this session, quoted for a shell.
 pub(crate) fn name(session: &Session) -> String {
@@ -149,6 +149,12 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
 }
 
+/// Returns the directory to which links lead from the launch directory of a session, if its agent does not find the
+/// session there.
+pub(crate) fn lost_behind_link(session: &Session) -> Option<PathBuf> {
+    names::link_target(session.launch_dir()?).filter(|target| agent::is_lost_behind_link(session.copy(), target))
+}
+
 /// Refuses to start an agent that would ask a question, if there is no terminal. At a terminal, returns a note that it
 /// will ask.
 pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool) -> Result<Option<String>, Refusal> {
@@ -166,7 +172,10 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     if has_terminal {
         return Ok(Some(message));
     }
-    let hint = format!("run it in a terminal; see the command with `{} --print`", resume(session));
+    let hint = match lost_behind_link(session).filter(|target| *target == real) {
+        Some(target) => agent::follow_hint(own, &target),
+        None => format!("run it in a terminal; see the command with `{} --print`", resume(session)),
+    };
     Err(Refusal::new(RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal")).hint(hint))
 }
 

@@ -338,6 +338,16 @@ impl Resume {
             let message = format!("session {} cannot be resumed in {}: {unable}", session.id(), dir.display());
             Refusal { hint: unable.hint, ..Refusal::new(code, message) }
         };
+        if let Some(target) = checks::lost_behind_link(session).filter(|_| session.launch_dir() == Some(dir))
+            && !agent.about().asks_elsewhere
+        {
+            let effect = match agent.check_start(session.copy(), dir) {
+                Ok(()) => format!("where {} does not find the session", session.agent),
+                Err(unable) => format!("and {unable}"),
+            };
+            let why = format!("it leads to {}, {effect}", target.display());
+            return Err(refuse(RefusalCode::WouldStartAnew, why.into()).hint(agent::follow_hint(dir, &target)));
+        }
         agent.check_start(session.copy(), dir).map_err(|unable| refuse(RefusalCode::WouldStartAnew, unable))?;
         let answers = if self.plan.has_prompt { (agent.about().check_prompt)(session.copy(), dir) } else { Ok(()) };
         answers.map_err(|unable| refuse(RefusalCode::WouldNotEnd, unable))

@@ -28,6 +28,12 @@ pub(crate) fn on_disk(dir: &Path) -> Option<PathBuf> {
     reach::canonicalize(dir).ok().filter(|resolved| resolved != dir)
 }
 
+/// Returns the directory to which links lead from another one; `None` for a directory without links, and for another
+/// spelling of it on a disk that ignores case.
+pub(crate) fn link_target(dir: &Path) -> Option<PathBuf> {
+    on_disk(dir).filter(|target| folded(dir).is_none_or(|dir| folded(target) != Some(dir)))
+}
+
 /// Returns whether a condition is true for a directory as named or as it is on disk; the latter only for an existing
 /// directory.
 pub(crate) fn is_either(dir: &Path, is: impl Fn(&Path) -> bool) -> bool {

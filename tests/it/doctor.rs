@@ -855,6 +855,7 @@ shared-id              warning               several agents have a session with 
 ambiguous-prefix       warning               the short id that the agent prints matches several sessions
 misfiled-session       warning               its recorded directory belongs to another project
 missing-directory      warning               its launch directory does not exist here
+linked-directory       warning               its launch directory leads to another one, where its agent does not find it
 unknown-directory      warning               the directory it was started in is unknown
 slug-collision         note                  one project on disk holds sessions of several directories
 session-info-missing   note                  it has no session-info.json

@@ -99,6 +99,7 @@ mod kimicode;
 mod launches;
 mod letta;
 mod letter;
+mod linked_dirs;
 mod links;
 mod list;
 mod listing;

@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use crate::agent::as_last_argument;
 use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::ids::is_uuid;
+use crate::agent::installed::{Package, PackageRegistry};
+use crate::agent::moving::{follow_hint, leads_back};
 use crate::agent::prelude::*;
+use crate::system::names;
+
+/// The client's package.
+const PACKAGE: &str = "@anthropic-ai/claude-code";
 
 /// Variables that a client must not inherit from another one: with them it keeps no transcript, or takes itself for the
 /// other session (measured on 2.1.330).
@@ -50,5 +56,24 @@ pub(in crate::agent) fn start_new(dir: PathBuf, request: &LaunchRequest, env: &E
         set,
         then_type: None,
         has_prompt: request.prompt.is_some(),
+    }
+}
+/// Refuses a version that looks for a session in one project alone, if links lead from its directory to that of another
+/// project (2.1.197; since 2.1.223 every project is searched). Returns a warning if the version is unknown.
+pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
+    let Some(dir) = copy.launch_dir.as_ref().map(|dir| &*dir.value) else { return Ok(None) };
+    let target = names::link_target(dir).filter(|target| leads_back(&copy.place, target) == Some(false));
+    let Some(target) = target else { return Ok(None) };
+    let package =
+        Package::find_on_path("claude", env).filter(|package| package.has_name(PackageRegistry::Npm, PACKAGE));
+    let version = package.and_then(|package| Some((package.is_at_least([2, 1, 223])?, package.version)));
+    let leads = format!("{} leads to {}", dir.display(), target.display());
+    let hint = follow_hint(dir, &target);
+    match version {
+        Some((true, _)) => Ok(None),
+        Some((false, version)) => {
+            Err(Unable::from(format!("{leads}, where Claude Code {version} does not find it")).hint(hint))
+        }
+        None => Ok(Some(format!("{leads}, where Claude Code before 2.1.223 does not find it; {hint}"))),
     }
 }

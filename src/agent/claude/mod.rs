@@ -158,6 +158,10 @@ impl Resuming for Claude {
         launch_args::command(copy, prompt)
     }
 
+    fn check_program(&self, copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
+        launch_args::check_program(copy, env)
+    }
+
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         desktop::warning(&copy.place.store)
     }

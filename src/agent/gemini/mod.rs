@@ -179,6 +179,15 @@ impl Resuming for Gemini {
         Ok(Command::new(&["gemini", "--resume", id], as_prompt_option(prompt)))
     }
 
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
+        let own = || copy.evidence.iter().filter(|named| matches!(named.source, "project-root" | "registry"));
+        let Some(first) = own().next() else { return Ok(()) };
+        // The client compares its directory without links (0.61.0).
+        let is_own = reach::canonicalize(dir).is_ok_and(|dir| own().any(|named| *named.dir == *dir));
+        let why = || format!("Gemini CLI has filed it under {}, and finds it only there", first.dir.display());
+        if is_own { Ok(()) } else { Err(why().into()) }
+    }
+
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file with the same id, and the next start deletes the real one.
         (!saved::is_in(&copy.place)).then(|| {

@@ -40,7 +40,7 @@ impl Resuming for Kimi {
                 );
                 (why, String::new())
             }
-            Some(package) if package.has_name(PACKAGE.0, PACKAGE.1) => match package.is_at_least(1, 52) {
+            Some(package) if package.has_name(PACKAGE.0, PACKAGE.1) => match package.is_at_least([1, 52]) {
                 Some(false) => return Ok(None),
                 Some(true) => {
                     let version = package.version;

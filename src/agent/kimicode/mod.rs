@@ -59,7 +59,8 @@ impl Resuming for KimiCode {
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let Some(own) = copy.start_dir.as_ref().map(|own| &*own.value) else { return Ok(()) };
-        if reach::canonicalize(own).unwrap_or_else(|_| own.to_owned()) == reach::canonicalize(dir).unwrap_or_default() {
+        // It compares the recorded text with the directory without links (2.1.0).
+        if reach::canonicalize(dir).is_ok_and(|dir| dir == own) {
             Ok(())
         } else {
             Err(format!("Kimi Code continues it in {} and refuses anywhere else", own.display()).into())

@@ -63,7 +63,7 @@ impl Housekeeping for Nanocoder {
 /// Adds the session to the command line, if the installed version supports the option; 1.28.1 does not.
 fn fit_command(command: &mut Command, copy: &SessionCopy, find: FindPackage<'_>) {
     let package = find("nanocoder").filter(|package| package.has_name(PackageRegistry::Npm, PACKAGE));
-    if package.and_then(|package| package.is_at_least(1, 29)) == Some(true) {
+    if package.and_then(|package| package.is_at_least([1, 29])) == Some(true) {
         command.argv.extend(["--resume".to_owned(), copy.place.id.clone()]);
         command.then_type = None;
     }

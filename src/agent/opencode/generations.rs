@@ -82,7 +82,7 @@ pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<Stri
     let older = with_version_1(copy, "--session").unwrap_or_default();
     let package =
         Package::find_on_path("opencode", env).filter(|package| package.has_name(PackageRegistry::Npm, PACKAGE));
-    match package.as_ref().and_then(|package| package.is_at_least(2, 0)) {
+    match package.as_ref().and_then(|package| package.is_at_least([2, 0])) {
         Some(false) => Ok(None),
         Some(true) => {
             let why =

@@ -12,7 +12,7 @@ use crate::doctor::check::{Finding, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::text::count;
-use crate::scan::moved;
+use crate::scan::moved::{self, LinkedDir};
 use crate::session::recorded;
 use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
 
@@ -24,6 +24,7 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         findings.extend(unknown(session));
     }
     findings.extend(missing(survey));
+    findings.extend(survey.linked.iter().filter_map(|(dir, linked)| linked_dir(dir, linked, survey)));
     findings.extend(collisions(survey));
     findings
 }
@@ -116,6 +117,33 @@ fn missing(survey: &Survey) -> Vec<Finding> {
     by_dir.into_values().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
 }
 
+fn linked_dir(dir: &Path, linked: &LinkedDir, survey: &Survey) -> Option<Finding> {
+    let sessions: Vec<&Session> = linked.sessions.iter().map(|at| &survey.scan.sessions[*at]).collect();
+    let newest = sessions.iter().copied().max_by_key(|session| session.recency())?;
+    let agents: BTreeSet<&str> = sessions.iter().map(|session| agent::about(session.agent).title).collect();
+    let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
+    let (count, target) = (count(sessions.len(), "session"), linked.target.display());
+    let evidence = format!(
+        "{count} of {} cannot be resumed, because it leads to {target}, and there {agents} finds the sessions of {target} \
+         alone.",
+        dir.display()
+    );
+    let command = format!("rejoin move {} {}", word(dir), word(&linked.target));
+    let finding = Finding::about(newest, Code::LinkedDirectory, Severity::Warning, evidence)
+        .subject(format!("{}: {count}; it leads to {target}", dir.display()))
+        .path(dir)
+        .measured(format!("a link to {target}"), "the directory in which they were started");
+    Some(finding.remedy(command, format!("{}, if it moved there", follows(sessions.len()))))
+}
+
+/// Says how many sessions `move` takes along.
+fn follows(sessions: usize) -> String {
+    match sessions {
+        1 => "lets the session follow".to_owned(),
+        count => format!("lets all {count} sessions follow"),
+    }
+}
+
 fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
     let is_movable =
         |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.about().needs_own_dir);
@@ -160,10 +188,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);
-    let follow = match sessions.len() {
-        1 => "lets the session follow".to_owned(),
-        count => format!("lets all {count} sessions follow"),
-    };
+    let follow = follows(sessions.len());
     let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
     let finding = match new {
         Some(ref new) => {

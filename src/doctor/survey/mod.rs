@@ -27,6 +27,7 @@ use crate::format::command_line;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::deleted;
 use crate::scan::expiry::{Retentions, is_own};
+use crate::scan::moved::{self, LinkedDir};
 use crate::scan::off_branch::OffBranch;
 use crate::scan::{self, Scan, processes, stuck};
 use crate::session::select::Filter;
@@ -89,6 +90,8 @@ pub(crate) struct Survey {
     pub read_at_both_ends: usize,
     /// Missing launch directories, with the facts about each.
     pub gone: BTreeMap<PathBuf, Gone>,
+    /// Launch directories that lead to others, where the agents do not find the sessions.
+    pub linked: BTreeMap<PathBuf, LinkedDir>,
     /// Directories of projects that have sessions of several directories, with links resolved as far as they exist.
     pub resolved: BTreeMap<PathBuf, PathBuf>,
     /// Files in the stores that belong to no session.
@@ -230,11 +233,12 @@ impl Survey {
 
     /// Collects facts other than the sessions themselves. Parts that use one thread each run in parallel.
     fn look_around(&mut self, scope: &SurveyScope, env: &Env) {
-        let (gone, (orphans, (unread, (records, resolved)))) = {
+        let ((gone, linked), (orphans, (unread, (records, resolved)))) = {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
             let existing = LazyLock::new(|| ExistingDirs::from_scan(scan));
             let gone = || scope.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
+            let linked = || scope.wants_any(&[Code::LinkedDirectory]).then(|| moved::linked_dirs(&scan.sessions));
             let orphans = || {
                 let is_wanted = scope.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
                 is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env))
@@ -242,8 +246,10 @@ impl Survey {
             let records = || scope.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
             let resolved = || scope.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
             let unread = || scope.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
-            rayon::join(gone, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
+            let dirs = || (gone(), linked());
+            rayon::join(dirs, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };
+        self.linked = linked.unwrap_or_default();
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
         self.unread = unread.unwrap_or_default();
         let mut problems;

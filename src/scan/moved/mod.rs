@@ -1,6 +1,7 @@
 //! Searches the disk for the new place of a missing launch directory; every proposal has evidence.
 
 mod checkouts;
+mod linked;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests;
@@ -14,6 +15,7 @@ use crate::session::repository::Repository;
 use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
+pub(crate) use linked::{LinkedDir, linked_dirs};
 
 /// A possible launch directory, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
