@@ -1,6 +1,5 @@
 //! The engine of agents that store a session as a log with one JSON record per line.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -302,8 +301,6 @@ impl<L: Log> Engine for Lines<L> {
 
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         let (mut usage, mut facts) = (Sum::wanted(&about(copy.place.agent()).usage, observers), L::Facts::default());
-        // The records of one turn count once.
-        let mut counted = HashSet::new();
         each_line(&Self::log(&copy.place), &mut |line| {
             usage.iter_mut().for_each(|usage| L::add_usage(line, usage));
             if !observers.counts {
@@ -313,13 +310,8 @@ impl<L: Log> Engine for Lines<L> {
             L::divide(observers.line, record.as_ref(), &mut facts);
             observers.has_bad_lines |= record.is_none();
             record.iter().for_each(|record| L::see_counted(record, copy));
-            if let Some(mut turn) = record.filter(|record| L::is_own(record, copy)).and_then(|record| record.turn()) {
-                observers.see(&turn.messages);
-                let (is_prompt, is_reply) = (turn.prompt().is_some(), turn.is_reply());
-                if (is_prompt || is_reply) && turn.id.take().is_none_or(|id| counted.insert(id)) {
-                    observers.count(is_prompt, is_reply);
-                }
-            }
+            let turn = record.filter(|record| L::is_own(record, copy)).and_then(|record| record.turn());
+            turn.into_iter().for_each(|turn| observers.add(turn));
             observers.line += 1;
             ControlFlow::Continue(())
         })?;
