@@ -215,7 +215,7 @@ impl Ends {
         self.is_whole = file.lines_forward(|line| {
             (number, bytes) = (number + 1, bytes + line.len());
             let is_parsed = self.prompt.is_none() || !L::knows_start(copy, facts) && L::matters_at_start(line);
-            let record = L::parse(line).filter(|_| is_parsed);
+            let record = Some(line).filter(|_| is_parsed).and_then(L::parse);
             self.is_headless.get_or_insert(record.is_none());
             if let Some(record) = record {
                 // Some programs write their first records after the first prompt.
