@@ -1,6 +1,5 @@
 //! Engines: the methods of [`super::Reading`] that agents share if they store their sessions in the same way.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +19,6 @@ pub(crate) struct SessionEnd {
     /// Set if messages were taken back.
     pub is_rewound: bool,
 }
-
-const MISSING: &str = "its agent has neither an engine nor this method";
 
 /// Finds and reads sessions of one kind of storage. A description of the agent's storage implements it.
 pub(crate) trait Engine: Sync {
@@ -86,106 +83,5 @@ pub(crate) trait Engine: Sync {
     /// own rows.
     fn newest_messages(&self, _path: &Path, ids: &[&str]) -> Result<Vec<Option<Timestamp>>, PathError> {
         Ok(vec![None; ids.len()])
-    }
-}
-
-/// The engine of an agent without one, which implements the required methods itself. A test calls them for every agent.
-pub(super) struct Missing;
-
-impl Missing {
-    fn error(place: &Located) -> PathError {
-        PathError::new("read", &place.path, io::Error::other(MISSING))
-    }
-}
-
-impl Engine for Missing {
-    fn locate(&self, store: &Arc<Store>, _only: Option<&str>) -> Found {
-        let mut found = Found::default();
-        found.problem(&store.root, MISSING);
-        found
-    }
-
-    fn read(&self, place: Located, _context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        Err(Self::error(&place))
-    }
-
-    fn observe(&self, copy: &mut SessionCopy, _observers: &mut Observers) -> Result<(), PathError> {
-        Err(Self::error(&copy.place))
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, _see: &mut Visitor<'_>) -> Result<(), PathError> {
-        Err(Self::error(&copy.place))
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(place.path.to_path_buf())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ops::ControlFlow;
-
-    use super::super::{
-        Agent, Command, Depth, Housekeeping, Inspector, Listed, Moving, Reading, Resuming, Unable, all,
-    };
-    use super::*;
-    use crate::session::AgentKind;
-    use crate::system::env::tests::fixed;
-
-    /// Returns the required methods that an agent lacks.
-    fn missing(agent: &dyn Agent) -> Vec<&'static str> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let store = Arc::new(Store::usual(agent.kind(), dir.path()));
-        let mut copy = SessionCopy::new(Located::new(&store, "id", dir.path().join("missing")));
-        let (env, notes, inspector) = (fixed(), StoreNotes::default(), Inspector::default());
-        let context =
-            ReadContext { env: &env, notes: &notes, depth: Depth::Glance, sizes: false, inspector: &inspector };
-        let found = |found: Found| found.problems.iter().any(|problem| problem.reason == MISSING);
-        let read = |read: Result<(), PathError>| read.is_err_and(|error| error.reason() == MISSING);
-        let methods = [
-            ("locate", found(agent.locate(&store, None)) || found(agent.locate(&store, Some("id")))),
-            ("read", read(agent.read(copy.place.clone(), &context).map(drop))),
-            ("observe", read(agent.observe(&mut copy, &mut Observers::default()))),
-            ("messages_on", read(agent.messages(&copy, &mut |_| ControlFlow::Continue(())))),
-        ];
-        methods.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
-    }
-
-    struct Forgetful;
-
-    impl Listed for Forgetful {
-        fn kind(&self) -> AgentKind {
-            AgentKind::Aider
-        }
-    }
-
-    impl Reading for Forgetful {}
-
-    impl Resuming for Forgetful {
-        fn command(&self, _copy: &SessionCopy, _prompt: Option<&str>) -> Result<Command, Unable> {
-            Err("".into())
-        }
-    }
-
-    impl Moving for Forgetful {}
-
-    impl Housekeeping for Forgetful {}
-
-    #[test]
-    fn missing_engine_methods_are_reported() {
-        assert_eq!(missing(&Forgetful), ["locate", "read", "observe", "messages_on"]);
-    }
-
-    #[test]
-    fn every_agent_has_an_engine_or_the_methods_of_one() {
-        for agent in all() {
-            let kind = agent.kind();
-            assert_eq!(
-                missing(*agent),
-                [""; 0],
-                "agent {kind}: it has an engine or these methods; see src/agent/reading.rs"
-            );
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! The engine of agents that store a session as a log with one JSON record per line.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,8 +21,6 @@ use crate::system::fsio;
 
 /// Maximum size in bytes of a text file that is left of a session.
 const MAX_TEXT: u64 = 4 * 1024 * 1024;
-/// Number of records near the end that are read for the newest time: not all logs are ordered by time.
-const LAST_RECORDS: u32 = 6;
 
 /// The longest text of Node.js, in bytes at least: V8's `String::kMaxLength`. An agent that reads a log into one text
 /// cannot open a longer one.
@@ -44,6 +41,8 @@ pub(super) trait Log: Sync + 'static {
     const HEAD: usize = usize::MAX;
     const TAIL: usize = 64 * 1024;
     const WINDOW: usize = 64 * 1024;
+    /// Number of records near the end that are read for the newest time: not all logs are ordered by time.
+    const LAST_RECORDS: u32 = 6;
     /// The longest log that the agent can open, in bytes.
     const MAX_BYTES: u64 = u64::MAX;
     /// Set if [`Log::branches`] can find several, or replaced lines.
@@ -66,6 +65,11 @@ pub(super) trait Log: Sync + 'static {
             found.add_files(store, &dir, None, ".jsonl", only, Self::is_id);
         }
         found
+    }
+
+    /// Returns the log of a session.
+    fn log(place: &Located) -> PathBuf {
+        Self::FILE.map_or_else(|| place.path.to_path_buf(), |file| place.path.join(file))
     }
 
     /// Parses a line; `None` if it is not a record.
@@ -189,10 +193,10 @@ pub(super) struct Ends {
     pub prompt: Option<String>,
     pub modified: Option<Timestamp>,
     created: Option<Timestamp>,
-    newest: Option<Timestamp>,
+    pub newest: Option<Timestamp>,
     has_reply: bool,
     /// Set if the last readable record ends a turn.
-    is_ended: bool,
+    pub is_ended: bool,
     /// Set if the last line is torn.
     is_torn: bool,
 }
@@ -200,7 +204,7 @@ pub(super) struct Ends {
 impl Ends {
     fn read<L: Log>(
         &mut self,
-        mut file: Jsonl,
+        (log, mut file): (&Path, Jsonl),
         copy: &mut SessionCopy,
         facts: &mut L::Facts,
         context: &ReadContext<'_>,
@@ -211,7 +215,7 @@ impl Ends {
         self.is_whole = file.lines_forward(|line| {
             (number, bytes) = (number + 1, bytes + line.len());
             let is_parsed = self.prompt.is_none() || !L::knows_start(copy, facts) && L::matters_at_start(line);
-            let record = L::parse(line).filter(|_| is_parsed);
+            let record = Some(line).filter(|_| is_parsed).and_then(L::parse);
             self.is_headless.get_or_insert(record.is_none());
             if let Some(record) = record {
                 // Some programs write their first records after the first prompt.
@@ -226,15 +230,11 @@ impl Ends {
             }
             self.prompt.is_some() && (L::knows_start(copy, facts) || bytes >= L::HEAD)
         })?;
-        context.inspect(&copy.place, &Lines::<L>::log(&copy.place), &mut file, copy.place.is_subagent);
+        context.inspect(&copy.place, log, &mut file, copy.place.is_subagent);
         let (mut records, mut bytes) = (0, 0);
         file.lines_backward(|line, has_end| {
             bytes += line.len();
-            let has_time = self.newest.is_some() && records >= LAST_RECORDS;
-            if has_time && L::knows_end(copy, facts) {
-                return true;
-            }
-            if !has_time || L::matters_at_end(line, copy, facts) {
+            if self.newest.is_none() || records < L::LAST_RECORDS || L::matters_at_end(line, copy, facts) {
                 let record = L::parse(line);
                 self.is_torn |= !has_end && record.is_none();
                 if let Some(record) = record {
@@ -244,7 +244,8 @@ impl Ends {
                     L::see_from_end(&record, copy, facts);
                 }
             }
-            records >= LAST_RECORDS && bytes >= L::TAIL
+            let is_known = self.newest.is_some() && L::knows_end(copy, facts);
+            records >= L::LAST_RECORDS && (is_known || bytes >= L::TAIL)
         })
     }
 
@@ -268,13 +269,6 @@ impl Ends {
 /// The engine for a kind of log.
 pub(super) struct Lines<L>(pub L);
 
-impl<L: Log> Lines<L> {
-    /// Returns the log of a session.
-    pub(super) fn log(place: &Located) -> PathBuf {
-        L::FILE.map_or_else(|| place.path.to_path_buf(), |file| place.path.join(file))
-    }
-}
-
 impl<L: Log> Engine for Lines<L> {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         L::locate(store, only)
@@ -282,10 +276,10 @@ impl<L: Log> Engine for Lines<L> {
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
         let mut copy = SessionCopy::new(place);
-        let (log, mut ends, mut facts) = (Self::log(&copy.place), Ends::default(), L::Facts::default());
-        let file = if L::FILE.is_some() { Jsonl::open_if_present(&log)? } else { Some(Jsonl::open(&log)?) };
+        let (log, mut ends, mut facts) = (L::log(&copy.place), Ends::default(), L::Facts::default());
+        let file = if *log == *copy.place.path { Some(Jsonl::open(&log)?) } else { Jsonl::open_if_present(&log)? };
         match file {
-            Some(file) => ends.read::<L>(file.with_tail(L::WINDOW), &mut copy, &mut facts, context)?,
+            Some(file) => ends.read::<L>((&log, file.with_tail(L::WINDOW)), &mut copy, &mut facts, context)?,
             None => (ends.is_missing, ends.is_whole) = (true, true),
         }
         copy.size_bytes = L::size(&copy, context);
@@ -302,9 +296,7 @@ impl<L: Log> Engine for Lines<L> {
 
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         let (mut usage, mut facts) = (Sum::wanted(&about(copy.place.agent()).usage, observers), L::Facts::default());
-        // The records of one turn count once.
-        let mut counted = HashSet::new();
-        each_line(&Self::log(&copy.place), &mut |line| {
+        each_line(&L::log(&copy.place), &mut |line| {
             usage.iter_mut().for_each(|usage| L::add_usage(line, usage));
             if !observers.counts {
                 return ControlFlow::Continue(());
@@ -313,13 +305,8 @@ impl<L: Log> Engine for Lines<L> {
             L::divide(observers.line, record.as_ref(), &mut facts);
             observers.has_bad_lines |= record.is_none();
             record.iter().for_each(|record| L::see_counted(record, copy));
-            if let Some(mut turn) = record.filter(|record| L::is_own(record, copy)).and_then(|record| record.turn()) {
-                observers.see(&turn.messages);
-                let (is_prompt, is_reply) = (turn.prompt().is_some(), turn.is_reply());
-                if (is_prompt || is_reply) && turn.id.take().is_none_or(|id| counted.insert(id)) {
-                    observers.count(is_prompt, is_reply);
-                }
-            }
+            let turn = record.filter(|record| L::is_own(record, copy)).and_then(|record| record.turn());
+            turn.into_iter().for_each(|turn| observers.add(turn));
             observers.line += 1;
             ControlFlow::Continue(())
         })?;
@@ -343,7 +330,7 @@ impl<L: Log> Engine for Lines<L> {
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         let (mut facts, mut lines) = (L::Facts::default(), 0);
         if L::HAS_BRANCHES {
-            each_line(&Self::log(&copy.place), &mut |line| {
+            each_line(&L::log(&copy.place), &mut |line| {
                 L::divide(lines, L::parse(line).as_ref(), &mut facts);
                 lines += 1;
                 ControlFlow::Continue(())
@@ -353,7 +340,7 @@ impl<L: Log> Engine for Lines<L> {
     }
 
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let log = Self::log(&copy.place);
+        let log = L::log(&copy.place);
         let branches = self.branches(copy)?;
         let mut number = 0;
         if copy.obstacle.is_some() {
@@ -376,11 +363,11 @@ impl<L: Log> Engine for Lines<L> {
 
     fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
         let messages = |line: &[u8]| messages::<L>(line, copy);
-        if L::HAS_BRANCHES { Ok(None) } else { last_messages(&Self::log(&copy.place), count, messages) }
+        if L::HAS_BRANCHES { Ok(None) } else { last_messages(&L::log(&copy.place), count, messages) }
     }
 
     fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        Some(Self::log(place))
+        Some(L::log(place))
     }
 
     fn texts(&self, place: &Located) -> Vec<PathBuf> {

@@ -35,6 +35,8 @@ pub(crate) struct Observers {
     /// The lines of replies. One reply may have several lines, with the same id.
     pub(super) replies: Vec<(usize, Id)>,
     pub(super) times: Vec<(usize, Timestamp)>,
+    /// Ids of the messages that were counted.
+    pub(super) counted: HashSet<String>,
 }
 
 impl Observers {
@@ -62,23 +64,29 @@ impl Observers {
         self.replies.extend(is_reply.then_some((self.line, self.replies.len() as Id)));
     }
 
-    /// Counts a turn on the line, and notes its times.
-    pub(super) fn add(&mut self, turn: &Turn) {
-        self.count(turn.prompt().is_some(), turn.is_reply());
+    /// Counts a turn on the line, and notes its times. The turns of one message count once.
+    pub(super) fn add(&mut self, mut turn: Turn) {
         self.see(&turn.messages);
+        let (is_prompt, is_reply) = (turn.prompt().is_some(), turn.is_reply());
+        if (is_prompt || is_reply) && turn.id.take().is_none_or(|id| self.counted.insert(id)) {
+            self.count(is_prompt, is_reply);
+        }
     }
 
-    /// Adds the records of a file; `turn_of` returns the turn of a record, if it has one, and `None` for a bad line.
+    /// Adds a record: its turn, if it has one; `None` for a bad record.
+    pub(super) fn add_record(&mut self, record: Option<Option<Turn>>) {
+        self.has_bad_lines |= record.is_none();
+        record.flatten().into_iter().for_each(|turn| self.add(turn));
+    }
+
+    /// Adds the records of a file, each as `turn_of` parses its line.
     pub(super) fn add_lines(
         &mut self,
         path: &Path,
         mut turn_of: impl FnMut(&[u8]) -> Option<Option<Turn>>,
     ) -> Result<(), PathError> {
         each_line(path, &mut |line| {
-            match turn_of(line) {
-                Some(turn) => turn.iter().for_each(|turn| self.add(turn)),
-                None => self.has_bad_lines = true,
-            }
+            self.add_record(turn_of(line));
             ControlFlow::Continue(())
         })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 use jiff::Timestamp;
 
-use super::engine::{Engine, Missing};
+use super::engine::Engine;
 use super::registry::{Listed, about};
 use super::unknown_format::has_any;
 use super::{Found, Interest, Observers, ReadContext, Said, StoreNotes, stores};
@@ -33,11 +33,8 @@ pub(crate) trait Reading: Listed + Sync {
         stores::selected_stores(self.kind(), env)
     }
 
-    /// Returns the engine that finds and reads its sessions. An agent without one implements `locate`, `read`,
-    /// `observe` and `messages_on`.
-    fn engine(&self) -> &'static dyn Engine {
-        &Missing
-    }
+    /// Returns the engine that finds and reads its sessions.
+    fn engine(&self) -> &'static dyn Engine;
 
     /// Returns the engine for a copy in the storage of an older version.
     fn older_engine(&self, _place: &Located) -> Option<&'static dyn Engine> {

@@ -40,6 +40,24 @@ const TAIL: usize = 64 * 1024;
 pub(super) struct Aider;
 
 impl Reading for Aider {
+    fn engine(&self) -> &'static dyn Engine {
+        &Self
+    }
+
+    fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
+        let mut found = Found::default();
+        // The file is at the root of the repository.
+        let dirs = with_parents(asked, worked_in, env);
+        dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
+        found
+    }
+
+    fn is_silent(&self, line: &[u8]) -> bool {
+        line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
+    }
+}
+
+impl Engine for Aider {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         // During a restore, the project is the store.
         let path = only.map_or_else(|| store.root.join(HISTORY), PathBuf::from);
@@ -48,14 +66,6 @@ impl Reading for Aider {
         let dir = if is_history { path.parent() } else { Some(&*path) }.filter(|_| path.is_absolute());
         let mut found = Found::default();
         dir.into_iter().for_each(|dir| in_project(dir, &mut found));
-        found
-    }
-
-    fn locate_in(&self, asked: &[&Path], worked_in: &HashSet<&OsStr>, env: &Env) -> Found {
-        let mut found = Found::default();
-        // The file is at the root of the repository.
-        let dirs = with_parents(asked, worked_in, env);
-        dirs.into_iter().filter(|dir| dir.is_absolute()).for_each(|dir| in_project(dir, &mut found));
         found
     }
 
@@ -112,18 +122,6 @@ impl Reading for Aider {
         Ok(())
     }
 
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![place.path.to_path_buf()]
-    }
-
-    fn is_silent(&self, line: &[u8]) -> bool {
-        line.starts_with(b"# aider chat started at ") || line.starts_with(b"> ")
-    }
-
     fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         each_piece(&copy.place.path, &mut |_| (), &mut |piece| {
             let (role, text) = match piece {
@@ -134,6 +132,10 @@ impl Reading for Aider {
             };
             see(Message::new(role, text, None))
         })
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![place.path.to_path_buf()]
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::Component;
 use reader::AmplifierReader;
 
 use super::as_last_argument;
-use crate::agent::lines::Record as _;
+use crate::agent::lines::{Ends, Lines, Log, Record as _};
 use crate::agent::prelude::*;
 use crate::format::json;
 use crate::format::jsonl::each_message;
@@ -27,6 +27,8 @@ use records::{EventLine, PointerRecord, TranscriptLine};
 
 /// Maximum size of metadata.json, which contains the whole configuration of sub-agents.
 const MAX_METADATA: u64 = 16 * 1024 * 1024;
+/// The transcript, and its backup.
+const TRANSCRIPTS: [&str; 2] = ["transcript.jsonl", "transcript.jsonl.backup"];
 /// Length of the prefix of an id that the client prints.
 const PRINTED_ID: usize = 8;
 
@@ -34,29 +36,8 @@ const PRINTED_ID: usize = 8;
 pub(super) struct Amplifier;
 
 impl Reading for Amplifier {
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        // An id that is not a plain file name could be a path outside the directory of sessions.
-        if only.is_some_and(|id| Path::new(id).components().ne([Component::Normal(id.as_ref())])) {
-            return Found::default();
-        }
-        let folders = |found: &mut Found, dir: &Path| match only {
-            Some(id) => Vec::from_iter(Some(dir.join(id)).filter(|path| links::is_dir(path))),
-            None => found.dirs(dir),
-        };
-        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            let (sessions, mut paths) = (dir.join("sessions"), folders(found, dir));
-            if paths.contains(&sessions) || only.is_some() && links::is_dir(&sessions) {
-                paths = folders(found, &sessions);
-            } else {
-                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
-                paths.retain(|path| is_session_dir(path));
-            }
-            paths.into_iter().for_each(|path| add(found, store, Some(project), path));
-        });
-        // The naming hook still searches the directory that was used before projects.
-        let legacy = folders(&mut found, &store.root.join("sessions"));
-        legacy.into_iter().for_each(|path| add(&mut found, store, None, path));
-        found
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -79,25 +60,12 @@ impl Reading for Amplifier {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let mut reader = AmplifierReader::open(place, context)?;
-        reader.read_metadata();
-        reader.read_transcript()?;
-        reader.read_events()?;
-        reader.read_session_info();
-        Ok(reader.finish())
-    }
-
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         if let Some(path) = transcript_path(&copy.place.path) {
-            observers.add_lines(&path, |line| json::record::<TranscriptLine<'_>>(line).map(|entry| entry.turn()))?;
+            observers.add_lines(&path, |line| Self::parse(line).map(|entry| entry.turn()))?;
         } else {
-            // This client logs every event twice, so equal events count once.
-            let mut seen = HashSet::new();
-            observers.add_lines(&copy.place.path.join("events.jsonl"), |line| {
-                let turn = json::record::<EventLine<'_>>(line).and_then(|event| event.turn());
-                Some(turn.filter(|turn| seen.insert(turn.id.clone())))
-            })?;
+            let turn_of = |line: &[u8]| json::record::<EventLine<'_>>(line).and_then(|event| event.turn());
+            observers.add_lines(&copy.place.path.join("events.jsonl"), |line| Some(turn_of(line)))?;
         }
         observers.finish(copy);
         Ok(())
@@ -116,12 +84,11 @@ impl Reading for Amplifier {
         written.chain(["transcript.jsonl.backup"].map(|name| place.path.join(name))).collect()
     }
 
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        if let Some(path) = transcript_path(&copy.place.path) {
-            return each_message(&path, see, |line| {
-                json::record::<TranscriptLine<'_>>(line).map(|entry| entry.messages())
-            });
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        if transcript_path(&copy.place.path).is_some() {
+            return self.engine().messages_on(copy, wanted, see);
         }
+        // This client logs every event twice.
         let mut seen = HashSet::new();
         each_message(&copy.place.path.join("events.jsonl"), see, |line| {
             let turn = json::record::<EventLine<'_>>(line)?.turn()?;
@@ -153,6 +120,52 @@ impl Resuming for Amplifier {
 
 impl Housekeeping for Amplifier {}
 
+impl Log for Amplifier {
+    type Record<'a> = TranscriptLine<'a>;
+    type Facts = ();
+
+    const WINDOW: usize = 8 * 1024;
+    /// Messages are in order.
+    const LAST_RECORDS: u32 = 1;
+
+    fn log(place: &Located) -> PathBuf {
+        transcript_path(&place.path).unwrap_or_else(|| place.path.join(TRANSCRIPTS[0]))
+    }
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        // An id that is not a plain file name could be a path outside the directory of sessions.
+        if only.is_some_and(|id| Path::new(id).components().ne([Component::Normal(id.as_ref())])) {
+            return Found::default();
+        }
+        let folders = |found: &mut Found, dir: &Path| match only {
+            Some(id) => Vec::from_iter(Some(dir.join(id)).filter(|path| links::is_dir(path))),
+            None => found.dirs(dir),
+        };
+        let mut found = Found::in_projects(&store.root.join("projects"), |dir, project, found| {
+            let (sessions, mut paths) = (dir.join("sessions"), folders(found, dir));
+            if paths.contains(&sessions) || only.is_some() && links::is_dir(&sessions) {
+                paths = folders(found, &sessions);
+            } else {
+                // Some readers accept sessions directly below the project (amplifier-distro, discovery).
+                paths.retain(|path| is_session_dir(path));
+            }
+            paths.into_iter().for_each(|path| add(found, store, Some(project), path));
+        });
+        // The naming hook still searches the directory that was used before projects.
+        let legacy = folders(&mut found, &store.root.join("sessions"));
+        legacy.into_iter().for_each(|path| add(&mut found, store, None, path));
+        found
+    }
+
+    fn parse(line: &[u8]) -> Option<TranscriptLine<'_>> {
+        json::record(line)
+    }
+
+    fn finish(copy: &mut SessionCopy, _ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        AmplifierReader::open(copy, context)?.read()
+    }
+}
+
 fn add(found: &mut Found, store: &Arc<Store>, project: Option<&Arc<str>>, path: PathBuf) {
     let Some(id) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
         return found.problem(&path, "its name is not UTF-8, so it cannot be an id");
@@ -176,10 +189,7 @@ fn is_session_dir(path: &Path) -> bool {
 
 /// Returns the transcript, or its backup if only that exists, like the client.
 fn transcript_path(dir: &Path) -> Option<PathBuf> {
-    ["transcript.jsonl", "transcript.jsonl.backup"]
-        .into_iter()
-        .map(|name| dir.join(name))
-        .find(|path| reach::is_file(path))
+    TRANSCRIPTS.map(|name| dir.join(name)).into_iter().find(|path| links::is_file(path))
 }
 
 /// Returns whether a directory encodes to a project by one of the four rules that writers have used.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::upkeep::is_temporary;
-use super::{MAX_METADATA, is_filed_under};
+use super::{MAX_METADATA, TRANSCRIPTS, is_filed_under};
 use crate::agent::Depth;
-use crate::agent::amplifier::records::{EventLine, Metadata, TranscriptLine};
+use crate::agent::amplifier::records::{EventLine, Metadata};
 use crate::agent::amplifier::session_info;
 use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
@@ -14,7 +14,7 @@ use crate::format::jsonl::Jsonl;
 
 /// Collects the facts in the files of one session directory.
 pub(super) struct AmplifierReader<'a> {
-    copy: SessionCopy,
+    copy: &'a mut SessionCopy,
     context: &'a ReadContext<'a>,
     /// The regular files by name, with the sizes of those that were opened: reading the metadata of each file takes
     /// time.
@@ -24,11 +24,12 @@ pub(super) struct AmplifierReader<'a> {
 }
 
 impl<'a> AmplifierReader<'a> {
-    pub(super) fn open(place: Located, context: &'a ReadContext<'a>) -> Result<Self, PathError> {
-        let fail = |error| PathError::new("read", &place.path, error);
+    /// Lists the directory of a copy, whose transcript was read.
+    pub(super) fn open(copy: &'a mut SessionCopy, context: &'a ReadContext<'a>) -> Result<Self, PathError> {
+        let fail = |error| PathError::new("read", &copy.place.path, error);
         let mut files = BTreeMap::new();
         let mut size_bytes = 0;
-        for entry in reach::read_dir(&place.path).map_err(fail)? {
+        for entry in reach::read_dir(&copy.place.path).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let kind = entry.file_type().map_err(fail)?;
             if kind.is_dir() {
@@ -41,9 +42,14 @@ impl<'a> AmplifierReader<'a> {
                 }
             }
         }
-        let mut copy = SessionCopy::new(place);
         copy.size_bytes = size_bytes;
-        Ok(Self { copy, context, files, created: Vec::new(), is_empty: true })
+        // The events decide these facts, too.
+        let is_empty = copy.is_empty();
+        copy.health.remove(Health::EmptySession);
+        copy.kind = if copy.kind == SessionKind::Empty { SessionKind::Main } else { copy.kind };
+        copy.active_at.take_if(|at| at.source == "mtime");
+        copy.liveness = Liveness::Idle;
+        Ok(Self { copy, context, files, created: Vec::new(), is_empty })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -60,7 +66,20 @@ impl<'a> AmplifierReader<'a> {
         self.copy.evidence.push(Evidence { dir: dir.into(), source, detail: detail.into(), counts });
     }
 
-    pub(super) fn read_metadata(&mut self) {
+    /// Reads the other files.
+    pub(super) fn read(mut self) -> Result<(), PathError> {
+        self.read_metadata();
+        self.created.extend(self.copy.created_at.take());
+        if let Some(name) = TRANSCRIPTS.into_iter().find(|name| self.files.contains_key(*name)) {
+            self.note_size(name, self.copy.transcript_bytes);
+        }
+        self.read_events()?;
+        self.read_session_info();
+        self.finish();
+        Ok(())
+    }
+
+    fn read_metadata(&mut self) {
         for name in ["metadata.json", "metadata.json.backup"] {
             if !self.files.contains_key(name) {
                 continue;
@@ -80,7 +99,7 @@ impl<'a> AmplifierReader<'a> {
     }
 
     fn take_metadata(&mut self, metadata: &Metadata<'_>, name: &'static str) {
-        let copy = &mut self.copy;
+        let copy = &mut *self.copy;
         copy.title = metadata.name.filled().map(|title| Fact::new(title.to_owned(), "metadata"));
         copy.model = metadata.model.filled().map(|model| Fact::new(model.to_owned(), "metadata"));
         copy.parent_id = metadata.parent_id.filled().map(str::to_owned);
@@ -99,44 +118,7 @@ impl<'a> AmplifierReader<'a> {
         }
     }
 
-    pub(super) fn read_transcript(&mut self) -> Result<(), PathError> {
-        let names = ["transcript.jsonl", "transcript.jsonl.backup"];
-        let Some(name) = names.into_iter().find(|name| self.files.contains_key(*name)) else { return Ok(()) };
-        let path = self.path(name);
-        let mut file = Jsonl::open(&path)?;
-        self.note_size(name, file.len());
-        self.copy.transcript_bytes = file.len();
-        let (mut prompt, mut first_at, mut has_reply) = (None, None, false);
-        let is_whole = file.lines_forward(|line| {
-            if let Some(entry) = json::record::<TranscriptLine<'_>>(line) {
-                let turn = entry.turn();
-                first_at = first_at.or_else(|| entry.time());
-                has_reply |= turn.as_ref().is_some_and(Turn::is_reply);
-                prompt = turn.as_ref().and_then(Turn::prompt).map(str::to_owned);
-            }
-            prompt.is_some()
-        })?;
-        self.context.inspect(&self.copy.place, &path, &mut file, self.copy.place.is_subagent);
-        self.is_empty = is_whole && prompt.is_none() && !has_reply;
-        self.copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "transcript"));
-        self.created.extend(first_at.map(|at| Fact::new(at, "transcript")));
-
-        let (mut newest, mut is_torn, mut seen) = (None, false, 0);
-        file.lines_backward(|line, is_ended| {
-            match json::record::<TranscriptLine<'_>>(line) {
-                Some(entry) => newest = newest.max(entry.time()),
-                None => is_torn |= !is_ended,
-            }
-            seen += 1;
-            // Messages are in order, but a tool result may have no time.
-            newest.is_some() || seen >= 64
-        })?;
-        self.copy.mark_if(is_torn, Health::TornTranscript);
-        self.note_activity(newest, "transcript");
-        Ok(())
-    }
-
-    pub(super) fn read_events(&mut self) -> Result<(), PathError> {
+    fn read_events(&mut self) -> Result<(), PathError> {
         if !self.files.contains_key("events.jsonl") {
             return Ok(());
         }
@@ -183,7 +165,7 @@ impl<'a> AmplifierReader<'a> {
         Ok(())
     }
 
-    pub(super) fn read_session_info(&mut self) {
+    fn read_session_info(&mut self) {
         let env = self.context.env;
         let name = session_info::FILE_NAME;
         let read = match self.copy.place.path.join(name) {
@@ -233,7 +215,7 @@ impl<'a> AmplifierReader<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> SessionCopy {
+    fn finish(self) {
         let pointers = self.context.notes.dirs.get(&self.copy.place.id).cloned().unwrap_or_default();
         for mut evidence in pointers {
             evidence.counts = self.counts(&evidence.dir);
@@ -242,8 +224,8 @@ impl<'a> AmplifierReader<'a> {
         if let Some(first) = self.copy.evidence.first().filter(|first| first.source == "session-info") {
             self.copy.start_dir = Some(Fact::new(first.dir.clone(), first.source));
         }
-        decide_launch_dir(&mut self.copy);
-        let mut copy = self.copy;
+        decide_launch_dir(self.copy);
+        let copy = self.copy;
         if copy.last_dir.is_none() {
             copy.last_dir = copy.start_dir.clone();
         }
@@ -271,6 +253,5 @@ impl<'a> AmplifierReader<'a> {
         if self.is_empty {
             copy.be_empty();
         }
-        copy
     }
 }

@@ -149,7 +149,7 @@ impl Engine for Conversations {
             let mut steps = 0_u64;
             steps::each_step(db, "ASC", u32::MAX, &mut |step| {
                 steps += 1;
-                step.turn.iter().for_each(|turn| observers.add(turn));
+                step.turn.into_iter().for_each(|turn| observers.add(turn));
             })?;
             Ok(steps)
         })?;

@@ -16,7 +16,7 @@ use crate::format::jsonl::each_line;
 use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, hash};
 
 /// Reads the branches of a copy's conversation.
-pub(in crate::agent) fn read(copy: &SessionCopy) -> Result<Branches, PathError> {
+pub(super) fn read(copy: &SessionCopy) -> Result<Branches, PathError> {
     if is_chain(&copy.place.path)? {
         return Ok(Branches::default());
     }

@@ -11,8 +11,8 @@ use crate::format::json::last_object;
 use crate::format::jsonl::each_line;
 use crate::session::branches::hash;
 
-/// Implements [`Reading::observe`].
-pub(in crate::agent) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+/// Implements [`Engine::observe`].
+pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
     let has_usage = observers.usage && about(copy.place.agent()).usage.is_some();
     let mut usages = has_usage.then(|| Usages::of(&copy.place));
     let (mut tree, mut whole) = (Tree::of(copy), Ends::default());

@@ -6,7 +6,7 @@ pub(crate) mod records;
 
 pub(super) mod about;
 mod belongings;
-pub(super) mod branches;
+mod branches;
 pub(super) mod causes;
 mod count;
 mod desktop;
@@ -35,11 +35,9 @@ use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::CauseLine;
-pub(super) use count::observe;
 pub(super) use launch_args::start_new;
 pub(super) use live::liveness;
 use live::{each_registration, judged};
-pub(super) use places::locate;
 use records::ClaudeRecord;
 pub(super) use upkeep::link;
 
@@ -55,8 +53,8 @@ impl Reading for Claude {
         places::stores(env)
     }
 
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        locate(store, only)
+    fn engine(&self) -> &'static dyn Engine {
+        &Transcripts { complete }
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -71,37 +69,12 @@ impl Reading for Claude {
         notes
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let (mut copy, relocated) = read_transcript(place, context)?;
-        desktop::entitle(&mut copy, context.notes);
-        sidecar::mark_archived(&mut copy, context.env);
-        decide_launch_dir(&mut copy, relocated);
-        (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
-        Ok(copy)
-    }
-
     fn not_after(&self, place: &Located) -> Option<Timestamp> {
         last_activity(&place.path)
     }
 
-    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-        observe(copy, observers)
-    }
-
-    fn texts(&self, place: &Located) -> Vec<PathBuf> {
-        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
-    }
-
     fn is_silent(&self, record: &[u8]) -> bool {
         is_silent(record)
-    }
-
-    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
-        branches::read(copy)
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        show(copy, wanted, see)
     }
 
     fn last_messages(&self, copy: &SessionCopy, count: usize) -> Result<Option<Vec<Message>>, PathError> {
@@ -200,50 +173,83 @@ impl Repeats {
     }
 }
 
-/// Reads the two ends of a transcript. Returns the copy without a launch directory, and the directory of its last
-/// `relocated` record.
-pub(super) fn read_transcript(
-    place: Located,
-    context: &ReadContext<'_>,
-) -> Result<(SessionCopy, Option<String>), PathError> {
-    let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
-    let mut copy = SessionCopy::new(place);
-    copy.transcript_bytes = file.len();
-    copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
-    copy.modified_at = file.modified();
-    let changed = file.changed();
-
-    let mut ends = Ends::default();
-    ends.is_whole = file.lines_forward(|line| {
-        ends.see_from_start(line);
-        ends.knows_start()
-    })?;
-    let is_subagent = copy.place.is_subagent || ends.is_sidechain;
-    context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
-    file.lines_backward(|line, is_ended| {
-        ends.see_from_end(line, is_ended);
-        ends.is_done_with_end()
-    })?;
-    let relocated = ends.fill(&mut copy);
-
-    copy.set_active_by_file(copy.modified_at);
-    context.bound_activity(&mut copy, changed);
-    Ok((copy, relocated))
+/// The engine for transcripts with the records of Claude Code.
+pub(super) struct Transcripts {
+    /// Completes a copy with the facts outside of its transcript.
+    pub(super) complete: fn(&mut SessionCopy, &ReadContext<'_>),
 }
 
-/// Calls `see` with the messages of some branches of a transcript until it breaks, each once.
-pub(super) fn show(copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-    let shows_sidechains = copy.kind == SessionKind::Subagent;
-    let branches = branches::read(copy)?;
-    let (mut repeats, mut number) = (Repeats::default(), 0);
-    each_line(&copy.place.path, &mut |line| {
-        let (at, branch) = (number, branches.other(number));
-        number += 1;
-        if !branches.has(at, wanted) || repeats.has(line) {
-            return ControlFlow::Continue(());
-        }
-        messages(line, shows_sidechains).into_iter().try_for_each(|message| see(message.on_branch(branch)))
-    })
+impl Engine for Transcripts {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        places::locate(store, only)
+    }
+
+    /// Reads the two ends of a transcript.
+    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
+        let mut file = Jsonl::open(&place.path)?.with_tail(TAIL);
+        let mut copy = SessionCopy::new(place);
+        copy.transcript_bytes = file.len();
+        copy.size_bytes = file.len() + context.tree_size(copy.place.side_dir.as_deref());
+        copy.modified_at = file.modified();
+        let changed = file.changed();
+
+        let mut ends = Ends::default();
+        ends.is_whole = file.lines_forward(|line| {
+            ends.see_from_start(line);
+            ends.knows_start()
+        })?;
+        let is_subagent = copy.place.is_subagent || ends.is_sidechain;
+        context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
+        file.lines_backward(|line, is_ended| {
+            ends.see_from_end(line, is_ended);
+            ends.is_done_with_end()
+        })?;
+        let relocated = ends.fill(&mut copy);
+
+        copy.set_active_by_file(copy.modified_at);
+        context.bound_activity(&mut copy, changed);
+        decide_launch_dir(&mut copy, relocated);
+        (self.complete)(&mut copy, context);
+        Ok(copy)
+    }
+
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        count::observe(copy, observers)
+    }
+
+    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
+        branches::read(copy)
+    }
+
+    /// Calls `see` with each message once.
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        let shows_sidechains = copy.kind == SessionKind::Subagent;
+        let branches = branches::read(copy)?;
+        let (mut repeats, mut number) = (Repeats::default(), 0);
+        each_line(&copy.place.path, &mut |line| {
+            let (at, branch) = (number, branches.other(number));
+            number += 1;
+            if !branches.has(at, wanted) || repeats.has(line) {
+                return ControlFlow::Continue(());
+            }
+            messages(line, shows_sidechains).into_iter().try_for_each(|message| see(message.on_branch(branch)))
+        })
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
+    }
+
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
+    }
+}
+
+/// Adds the facts in the files of the app and in those next to a transcript, and the liveness.
+fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
+    desktop::entitle(copy, context.notes);
+    sidecar::mark_archived(copy, context.env);
+    (copy.liveness, copy.state) = judged(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
 }
 
 /// Returns whether a record is known to carry no conversation.
@@ -273,7 +279,7 @@ pub(super) fn decide_again(copy: &mut SessionCopy) {
 }
 
 /// Chooses the first recorded directory that encodes to the project, or else the start directory.
-pub(super) fn decide_launch_dir(copy: &mut SessionCopy, relocated: Option<String>) {
+fn decide_launch_dir(copy: &mut SessionCopy, relocated: Option<String>) {
     let relocated: Option<Arc<Path>> = relocated.map(|dir| Arc::from(Path::new(&dir)));
     let SessionCopy { evidence, start_dir, last_dir, place, .. } = copy;
     let relocated = relocated.as_ref().map(|dir| (dir, "relocated"));

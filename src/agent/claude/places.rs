@@ -51,7 +51,7 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
 }
 
 /// Finds every transcript in a store, or those of one session.
-pub(in crate::agent) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+pub(super) fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     if let Some(id) = only {
         return locate_id(store, id);
     }

@@ -56,7 +56,7 @@ mod tests {
         }
         let env = crate::system::env::tests::fixed();
         let store = Store { root: root.to_owned(), ..Codex.stores(&env).remove(0) };
-        let found = Codex.locate(&Arc::new(store), None);
+        let found = Engine::locate(&Codex, &Arc::new(store), None);
         let mut places: Vec<&Located> = found.places.iter().collect();
         places.sort_by_key(|place| *place.path != *own[0]);
         assert_eq!(places.len(), 2);

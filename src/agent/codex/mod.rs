@@ -61,11 +61,8 @@ impl Reading for Codex {
         stores
     }
 
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        if only.is_some_and(|id| !is_uuid(id)) {
-            return Found::default();
-        }
-        locate(store, |id| only.is_none_or(|only| only == id))
+    fn engine(&self) -> &'static dyn Engine {
+        &Self
     }
 
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
@@ -96,6 +93,24 @@ impl Reading for Codex {
         let used = is_there.then(|| locks::liveness(&lock, &Locks::read(), |_| None)).flatten();
         notes.locked.extend(used.map(|used| (place.id.clone(), used)));
         notes
+    }
+
+    fn not_after(&self, place: &Located) -> Option<Timestamp> {
+        // A compressed rollout may be damaged.
+        last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
+    }
+}
+
+impl Engine for Codex {
+    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+        if only.is_some_and(|id| !is_uuid(id)) {
+            return Found::default();
+        }
+        locate(store, |id| only.is_none_or(|only| only == id))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
@@ -179,17 +194,8 @@ impl Reading for Codex {
         Ok(copy)
     }
 
-    fn not_after(&self, place: &Located) -> Option<Timestamp> {
-        // A compressed rollout may be damaged.
-        last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
-    }
-
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
         pass::observe(copy, observers)
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
 
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
@@ -223,6 +229,10 @@ impl Reading for Codex {
             Some(message(line, lacks_events))
         })?;
         Ok(last.filter(|_| !has_rollback))
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
     }
 }
 

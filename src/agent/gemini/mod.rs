@@ -25,7 +25,7 @@ use crate::agent::ids::consists_of;
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
 use crate::agent::usage::Sum;
-use crate::format::compare::{compare, compare_lists};
+use crate::format::compare::compare_lists;
 use crate::format::document::{Field, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
@@ -48,6 +48,25 @@ const DOCUMENT: Shape =
 pub(super) struct Gemini;
 
 impl Reading for Gemini {
+    fn engine(&self) -> &'static dyn Engine {
+        &Self
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        registry(&store.root)
+    }
+
+    fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
+        // The notes only name directories, and there may be a file for each of thousands of projects.
+        StoreNotes::default()
+    }
+
+    fn is_silent(&self, line: &[u8]) -> bool {
+        record(line).is_some_and(|record| record.is_silent())
+    }
+}
+
+impl Engine for Gemini {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         if let Some(id) = only.filter(|id| !is_session_id(id)) {
             return saved::locate_id(store, id);
@@ -63,15 +82,6 @@ impl Reading for Gemini {
         });
         found.places.retain(|place| only.is_none_or(|id| place.id == id));
         found
-    }
-
-    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
-        registry(&store.root)
-    }
-
-    fn notes_before_change(&self, _place: &Located, _env: &Env) -> StoreNotes {
-        // The notes only name directories, and there may be a file for each of thousands of projects.
-        StoreNotes::default()
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
@@ -112,33 +122,6 @@ impl Reading for Gemini {
         Ok(())
     }
 
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        (!is_document(place)).then(|| place.path.to_path_buf())
-    }
-
-    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
-        // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
-        // lines.
-        match [whole(&a.place, &mut |_| ()).ok()?.said(), whole(&b.place, &mut |_| ()).ok()?.said()] {
-            [Some(ours), Some(theirs)] => Some(compare_lists(&ours, &theirs)),
-            _ => compare(&self.transcript(&a.place)?, &self.transcript(&b.place)?).ok(),
-        }
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        // The client continues a document in a file of lines next to it.
-        let lines = (is_document(place) && !saved::is_in(place)).then(|| place.path.with_extension("jsonl"));
-        [place.path.to_path_buf()].into_iter().chain(lines).collect()
-    }
-
-    fn texts(&self, place: &Located) -> Vec<PathBuf> {
-        place.side_dir.clone().into_iter().collect()
-    }
-
-    fn is_silent(&self, line: &[u8]) -> bool {
-        record(line).is_some_and(|record| record.is_silent())
-    }
-
     fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
         Ok(whole(&copy.place, &mut |_| ())?.branches())
     }
@@ -156,6 +139,27 @@ impl Reading for Gemini {
         }
         let sum = whole(&copy.place, &mut |_| ())?;
         show(&copy.place.path, &sum.on(wanted), see)
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        (!is_document(place)).then(|| place.path.to_path_buf())
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        // The client continues a document in a file of lines next to it.
+        let lines = (is_document(place) && !saved::is_in(place)).then(|| place.path.with_extension("jsonl"));
+        [place.path.to_path_buf()].into_iter().chain(lines).collect()
+    }
+
+    fn texts(&self, place: &Located) -> Vec<PathBuf> {
+        place.side_dir.clone().into_iter().collect()
+    }
+
+    fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
+        // The generations differ in form, and a resume rewrites the history, so the messages are compared, not the
+        // lines.
+        let said = |copy: &SessionCopy| whole(&copy.place, &mut |_| ()).ok()?.said();
+        Some(compare_lists(&said(a)?, &said(b)?))
     }
 }
 

@@ -131,7 +131,7 @@ impl Log for Gptme {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         found.add_folders(store, &store.root, None, only, is_id);
-        found.places.retain(|place| is_there(&Lines::<Self>::log(place)));
+        found.places.retain(|place| is_there(&Self::log(place)));
         found
     }
 

@@ -37,6 +37,12 @@ const REFUSED: [Health; 5] = [
 pub(super) struct Jido;
 
 impl Reading for Jido {
+    fn engine(&self) -> &'static dyn Engine {
+        &Self
+    }
+}
+
+impl Engine for Jido {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
@@ -91,6 +97,10 @@ impl Reading for Jido {
         // This is the last message, so a break needs no handling.
         let _ = session.messages.into_iter().try_for_each(see);
         Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        Some(place.path.to_path_buf())
     }
 }
 

@@ -15,17 +15,17 @@ mod resuming;
 use std::path::Component;
 
 use md5::{Digest as _, Md5};
-use reader::{KimiFiles, is_file, listed_dirs, read_context, read_state, read_wire};
+use reader::{KimiFiles, is_file, listed_dirs, read_context, read_state};
 
 use crate::agent::Depth;
-use crate::agent::lines::Record as _;
+use crate::agent::lines::{Ends, Lines, Log, Record as _};
 use crate::agent::prelude::*;
 use crate::agent::unknown_format::has_any;
 use crate::format::json;
-use crate::format::jsonl::{each_line, each_message};
+use crate::format::jsonl::each_message;
 use crate::format::text;
 use crate::session::branches::BranchFilter;
-use records::{ContextRecord, Replies, WireEvent, WireRecord, WorkDir};
+use records::{ContextRecord, Replies, WireRecord, WorkDir};
 use resuming::imports_in_words;
 
 /// Field values of record types that carry no messages.
@@ -39,7 +39,101 @@ const SILENT: [(&str, &[&str]); 3] = [
 pub(super) struct Kimi;
 
 impl Reading for Kimi {
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
+    fn engine(&self) -> &'static dyn Engine {
+        &Lines(Self)
+    }
+
+    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
+        let mut notes = StoreNotes::default();
+        match listed_dirs(&store.root) {
+            Ok(dirs) => {
+                for WorkDir { path, kaos } in dirs {
+                    let counts = kaos == "local";
+                    let hash = hash(path.as_bytes());
+                    let project = if counts { hash } else { format!("{kaos}_{hash}") };
+                    let detail = "kimi.json".into();
+                    let evidence = Evidence { dir: Path::new(&path).into(), source: "registry", detail, counts };
+                    notes.dirs.entry(project).or_default().push(evidence);
+                }
+            }
+            Err(problem) => notes.problems.push(problem),
+        }
+        notes
+    }
+
+    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
+        let mut replies = Replies::default();
+        observers.add_lines(&Self::log(&copy.place), |line| {
+            let record = Self::parse(line)?;
+            let event = record.event();
+            replies.add_event(&event);
+            // A reply may count only after further events.
+            Some(record.turn_of(event).map(|turn| Turn { counts: turn.role == Role::User, ..turn }))
+        })?;
+        (0..replies.count()).for_each(|_| observers.count(false, true));
+        if observers.prompts.is_empty() && observers.replies.is_empty() {
+            observers.add_lines(&KimiFiles::in_session_dir(&copy.place).context, |line| {
+                json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
+            })?;
+        }
+        observers.finish(copy);
+        Ok(())
+    }
+
+    fn transcript(&self, place: &Located) -> Option<PathBuf> {
+        // The context begins with a prompt that names the directory and is truncated when it grows too long; the log
+        // only grows, and its times distinguish the conversations of two directories.
+        [Self::log(place), KimiFiles::in_session_dir(place).context].into_iter().find(|path| is_file(path))
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![Self::log(place), KimiFiles::in_session_dir(place).context]
+    }
+
+    fn is_silent(&self, record: &[u8]) -> bool {
+        has_any(record, &SILENT) || records::is_command_record(record)
+    }
+
+    fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        let mut has_any = false;
+        self.engine().messages_on(copy, wanted, &mut |message| {
+            has_any = true;
+            see(message)
+        })?;
+        if has_any {
+            return Ok(());
+        }
+        each_message(&KimiFiles::in_session_dir(&copy.place).context, see, |line| {
+            json::record::<ContextRecord<'_>>(line).map(|record| record.messages())
+        })
+    }
+}
+
+impl Housekeeping for Kimi {
+    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
+        Ok(own_files(place, KimiFiles::in_session_dir(place).legacy.filter(|legacy| **legacy != *place.path)))
+    }
+
+    fn companions(&self, place: &Located) -> Vec<PathBuf> {
+        // Kimi empties a session whose directory is not in this list.
+        Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
+    }
+}
+
+impl Log for Kimi {
+    type Record<'a> = WireRecord<'a>;
+    type Facts = ();
+
+    const SOURCE: &'static str = "wire";
+    const WINDOW: usize = 8 * 1024;
+    /// Events are in order.
+    const LAST_RECORDS: u32 = 1;
+
+    fn log(place: &Located) -> PathBuf {
+        place.path.with_file_name(&place.id).join("wire.jsonl")
+    }
+
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         if let Some(id) = only {
             return locate_id(store, id);
         }
@@ -65,36 +159,30 @@ impl Reading for Kimi {
         })
     }
 
-    fn notes(&self, store: &Store, _env: &Env) -> StoreNotes {
-        let mut notes = StoreNotes::default();
-        match listed_dirs(&store.root) {
-            Ok(dirs) => {
-                for WorkDir { path, kaos } in dirs {
-                    let counts = kaos == "local";
-                    let hash = hash(path.as_bytes());
-                    let project = if counts { hash } else { format!("{kaos}_{hash}") };
-                    let detail = "kimi.json".into();
-                    let evidence = Evidence { dir: Path::new(&path).into(), source: "registry", detail, counts };
-                    notes.dirs.entry(project).or_default().push(evidence);
-                }
-            }
-            Err(problem) => notes.problems.push(problem),
-        }
-        notes
+    fn parse(line: &[u8]) -> Option<WireRecord<'_>> {
+        json::record(line)
     }
 
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let files = KimiFiles::in_session_dir(&place);
-        let mut copy = SessionCopy::new(place);
+    fn finish(copy: &mut SessionCopy, ends: &Ends, (): (), context: &ReadContext<'_>) -> Result<(), PathError> {
+        let files = KimiFiles::in_session_dir(&copy.place);
         // A path that is not a directory has size 0.
         copy.size_bytes = context.tree_size(Some(&copy.place.path))
             + files.legacy.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
-        let has_prompt = read_wire(&mut copy, &files.wire, context.env.clock.now)?;
+        // A torn record after the end of a turn begins the next turn.
+        let is_torn = copy.health.contains(Health::TornTranscript);
+        let last = if is_torn { ends.newest.max(ends.modified) } else { ends.newest.filter(|_| !ends.is_ended) };
+        copy.liveness = Liveness::Idle;
+        let why = |age| format!("its last event was {age} ago, in the middle of a turn");
+        copy.judge_by_age(last, context.env.clock.now, why);
+        // The context decides the time and the emptiness, too.
+        copy.active_at.take_if(|at| at.source == "mtime");
+        copy.health.remove(Health::EmptySession);
+        let has_prompt = copy.first_prompt.is_some();
         let project = copy.place.project.clone().unwrap_or_default();
         copy.evidence = context.notes.dirs.get(&*project).cloned().unwrap_or_default();
         let needs_dir = context.depth == Depth::Thorough || !copy.evidence.iter().any(|evidence| evidence.counts);
         if needs_dir || !has_prompt || copy.active_at.is_none() {
-            let dir = read_context(&mut copy, &files.context, has_prompt)?;
+            let dir = read_context(copy, &files.context, has_prompt)?;
             if let Some(dir) = dir.and_then(|dir| recorded::dir(&dir)).filter(|_| needs_dir) {
                 let counts = counts(&copy.place, &dir);
                 let detail = "context.jsonl".into();
@@ -104,80 +192,12 @@ impl Reading for Kimi {
         if copy.first_prompt.is_some() {
             copy.kind = SessionKind::Main;
         }
-        read_state(&mut copy, &files);
-        decide_launch_dir(&mut copy);
+        read_state(copy, &files);
         if context.depth == Depth::Thorough {
-            let imports = imports_in_words(&copy, context.env);
+            let imports = imports_in_words(copy, context.env);
             copy.notes.extend(imports);
         }
-        Ok(copy)
-    }
-
-    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-        let (files, mut replies) = (KimiFiles::in_session_dir(&copy.place), Replies::default());
-        each_line(&files.wire, &mut |line| {
-            match json::record::<WireRecord<'_>>(line) {
-                Some(record) => {
-                    let event = record.event();
-                    observers.count(matches!(event, WireEvent::Prompt(_)), false);
-                    observers.see([record].iter().filter_map(WireRecord::message));
-                    replies.add_event(&event);
-                }
-                None => observers.has_bad_lines = true,
-            }
-            ControlFlow::Continue(())
-        })?;
-        (0..replies.count()).for_each(|_| observers.count(false, true));
-        if observers.prompts.is_empty() && observers.replies.is_empty() {
-            observers.add_lines(&files.context, |line| {
-                json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
-            })?;
-        }
-        observers.finish(copy);
         Ok(())
-    }
-
-    fn transcript(&self, place: &Located) -> Option<PathBuf> {
-        // The context begins with a prompt that names the directory and is truncated when it grows too long; the log
-        // only grows, and its times distinguish the conversations of two directories.
-        let files = KimiFiles::in_session_dir(place);
-        [files.wire, files.context].into_iter().find(|path| is_file(path))
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        let files = KimiFiles::in_session_dir(place);
-        vec![files.wire, files.context]
-    }
-
-    fn is_silent(&self, record: &[u8]) -> bool {
-        has_any(record, &SILENT) || records::is_command_record(record)
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let files = KimiFiles::in_session_dir(&copy.place);
-        let mut has_any = false;
-        each_message(&files.wire, see, |line| {
-            let message = json::record::<WireRecord<'_>>(line).and_then(|record| record.message());
-            has_any |= message.is_some();
-            message.map(|message| [message])
-        })?;
-        if has_any {
-            return Ok(());
-        }
-        each_message(&files.context, see, |line| {
-            json::record::<ContextRecord<'_>>(line).map(|record| record.messages())
-        })
-    }
-}
-
-impl Housekeeping for Kimi {
-    fn find_belongings(&self, place: &Located, _listings: &Listings) -> Result<Belongings, Unable> {
-        Ok(own_files(place, KimiFiles::in_session_dir(place).legacy.filter(|legacy| **legacy != *place.path)))
-    }
-
-    fn companions(&self, place: &Located) -> Vec<PathBuf> {
-        // Kimi empties a session whose directory is not in this list.
-        Some(place.store.root.join("kimi.json")).into_iter().filter(|path| is_there(path)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the files of one session, and `kimi.json` for all of them.
 
-use crate::agent::kimi::records::{ContextRecord, KimiState, Replies, WireEvent, WireRecord, WorkDir, work_dirs};
+use crate::agent::kimi::records::{ContextRecord, KimiState, WorkDir, work_dirs};
 use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
 use crate::format::content::is_beginning_of;
@@ -16,7 +16,6 @@ const MAX_STATE: u64 = 4 * 1024 * 1024;
 
 /// The files of one session; not all of them need to exist.
 pub(super) struct KimiFiles {
-    pub(super) wire: PathBuf,
     pub(super) context: PathBuf,
     state: [PathBuf; 2],
     /// The context of older versions, next to the directory.
@@ -31,7 +30,7 @@ impl KimiFiles {
         let context = dir.join("context.jsonl");
         let context = legacy.clone().filter(|_| !is_file(&context)).unwrap_or(context);
         let state = ["state.json", "metadata.json"].map(|name| dir.join(name));
-        Self { wire: dir.join("wire.jsonl"), context, state, legacy }
+        Self { context, state, legacy }
     }
 }
 
@@ -58,47 +57,6 @@ pub(super) fn listed_dirs(root: &Path) -> Result<Vec<WorkDir>, Problem> {
         }
         Err(error) => Err(Problem { reason: error.reason(), path }),
     }
-}
-
-/// Reads the two ends of the log. Returns whether it contains a prompt.
-pub(super) fn read_wire(copy: &mut SessionCopy, path: &Path, now: Timestamp) -> Result<bool, PathError> {
-    copy.kind = SessionKind::Empty;
-    let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(false) };
-    copy.transcript_bytes = file.len();
-    let (mut prompt, mut created, mut replies) = (None, None, Replies::default());
-    let is_whole = file.lines_forward(|line| {
-        if let Some(record) = json::record::<WireRecord<'_>>(line) {
-            created = created.or_else(|| record.at());
-            match record.event() {
-                WireEvent::Prompt(text) => prompt = Some(text),
-                event => replies.add_event(&event),
-            }
-        }
-        prompt.is_some()
-    })?;
-    let (mut newest, mut last, mut is_torn) = (None, None, false);
-    let modified = file.modified();
-    file.lines_backward(|line, is_ended| {
-        match json::record::<WireRecord<'_>>(line) {
-            Some(record) => {
-                last = last.take().or_else(|| Some(record.event()));
-                newest = record.at();
-            }
-            None => is_torn |= !is_ended,
-        }
-        newest.is_some()
-    })?;
-    copy.mark_if(is_torn, Health::TornTranscript);
-    copy.created_at = created.map(|at| Fact::new(at, "wire"));
-    copy.active_at = newest.map(|at| Fact::new(at, "wire"));
-    // A torn record after the end of a turn begins the next turn.
-    let last = if is_torn { newest.max(modified) } else { newest.filter(|_| last != Some(WireEvent::TurnEnd)) };
-    copy.judge_by_age(last, now, |age| format!("its last event was {age} ago, in the middle of a turn"));
-    if !is_whole || replies.count() > 0 {
-        copy.kind = SessionKind::Main;
-    }
-    copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, "wire"));
-    Ok(copy.first_prompt.is_some())
 }
 
 /// Reads the start of the context: the first prompt, if the log has none. Returns the directory.

@@ -80,11 +80,6 @@ pub(crate) enum WireEvent {
 }
 
 impl WireRecord<'_> {
-    /// Returns the time of the event; seconds with fractions.
-    pub(crate) fn at(&self) -> Option<Timestamp> {
-        epoch(self.timestamp, 1)
-    }
-
     /// Returns the type of the event.
     pub(crate) fn event(&self) -> WireEvent {
         let [kind, payload] = members(self.message, ["type", "payload"]);
@@ -108,16 +103,33 @@ impl WireRecord<'_> {
         }
     }
 
-    /// Formats the record as a message, if it is part of the conversation.
-    pub(crate) fn message(&self) -> Option<Message> {
-        let (role, text) = match self.event() {
+    /// Returns the part of the conversation in an event of this record.
+    pub(super) fn turn_of(&self, event: WireEvent) -> Option<Turn> {
+        let (role, text) = match event {
             WireEvent::Prompt(text) => (Role::User, text),
             WireEvent::Text(text) => (Role::Assistant, text),
             WireEvent::Call(text) => (Role::Tool, text),
             WireEvent::Answer(text) => (Role::Tool, format!("→ {text}")),
             _ => return None,
         };
-        Some(Message::new(role, text, self.at()))
+        let mut turn = Turn::new(role, epoch(self.timestamp, 1));
+        turn.add_text(text);
+        Some(turn)
+    }
+}
+
+impl Record for WireRecord<'_> {
+    /// Returns the time of the event; seconds with fractions.
+    fn at(&self, _zone: &TimeZone) -> Option<Timestamp> {
+        epoch(self.timestamp, 1)
+    }
+
+    fn turn(&self) -> Option<Turn> {
+        self.turn_of(self.event())
+    }
+
+    fn ends_turn(&self) -> bool {
+        self.event() == WireEvent::TurnEnd
     }
 }
 

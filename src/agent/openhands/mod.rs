@@ -25,6 +25,22 @@ const WORK_DIR: &str = "OPENHANDS_WORK_DIR";
 pub(super) struct OpenHands;
 
 impl Reading for OpenHands {
+    fn engine(&self) -> &'static dyn Engine {
+        &Self
+    }
+
+    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
+        let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
+        Ok(Usage::from_cost(cost))
+    }
+
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        // A directory that cannot be listed is reported when the session is read.
+        reader::events(&place.path).unwrap_or_default()
+    }
+}
+
+impl Engine for OpenHands {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         match only {
@@ -46,8 +62,12 @@ impl Reading for OpenHands {
         reader::observe(copy, observers)
     }
 
-    fn transcript(&self, _place: &Located) -> Option<PathBuf> {
-        None
+    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
+        reader::messages(&copy.place.path, see)
+    }
+
+    fn written(&self, place: &Located) -> Vec<PathBuf> {
+        vec![reader::state_of(&place.path)]
     }
 
     fn compare(&self, a: &SessionCopy, b: &SessionCopy) -> Option<Comparison> {
@@ -57,24 +77,6 @@ impl Reading for OpenHands {
             events.iter().map(|path| Some((path.file_name()?.to_owned(), links::metadata(path).ok()?.len()))).collect()
         };
         Some(compare_lists(&files(a)?, &files(b)?))
-    }
-
-    fn written(&self, place: &Located) -> Vec<PathBuf> {
-        vec![reader::state_of(&place.path)]
-    }
-
-    fn recorded_usage(&self, copy: &SessionCopy) -> Result<Usage, PathError> {
-        let cost = reader::state(&copy.place.path, |state| state.cost())?.flatten();
-        Ok(Usage::from_cost(cost))
-    }
-
-    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
-        // A directory that cannot be listed is reported when the session is read.
-        reader::events(&place.path).unwrap_or_default()
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, _wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        reader::messages(&copy.place.path, see)
     }
 }
 

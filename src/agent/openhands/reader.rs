@@ -120,16 +120,8 @@ fn judge_liveness(copy: &mut SessionCopy, is_running: bool, now: Timestamp) {
 
 /// Counts prompts and replies, and records whether there are unreadable events.
 pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-    let mut answered = None;
     for path in events(&copy.place.path)? {
-        let turn = event(&path, |event| event.turn());
-        observers.has_bad_lines |= turn.is_none();
-        let Some(turn) = turn.flatten() else { continue };
-        observers.see(&turn.messages);
-        // One answer may call several tools.
-        let is_same = turn.is_reply() && turn.id.is_some() && turn.id == answered;
-        observers.count(turn.prompt().is_some(), turn.is_reply() && !is_same);
-        answered = if turn.is_reply() { turn.id } else { answered };
+        observers.add_record(event(&path, |event| event.turn()));
     }
     observers.finish(copy);
     Ok(())

@@ -9,13 +9,13 @@ pub(super) mod about;
 use jiff::SignedDuration;
 use serde_json::Value;
 
+use super::claude::Transcripts;
 use super::claude::slug::{base36, slug};
 use super::{Agent as _, as_last_argument, claude, judge_by_age};
 use crate::agent::prelude::*;
 use crate::agent::relocation::{added_line, text};
 use crate::agent::unknown_format::has_any;
 use crate::agent::upkeep::Retention;
-use crate::session::branches::{BranchFilter, Branches};
 use crate::session::causes::{self, Cause};
 
 /// Maximum length of a slug that is not cut and hashed.
@@ -30,32 +30,8 @@ const SILENT: [&str; 5] =
 pub(super) struct Qoder;
 
 impl Reading for Qoder {
-    fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
-        claude::locate(store, only)
-    }
-
-    fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {
-        let (mut copy, relocated) = claude::read_transcript(place, context)?;
-        claude::decide_launch_dir(&mut copy, relocated);
-        let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
-        judge_by_age(&mut copy, last, context.env.clock.now);
-        Ok(copy)
-    }
-
-    fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-        claude::observe(copy, observers)
-    }
-
-    fn branches(&self, copy: &SessionCopy) -> Result<Branches, PathError> {
-        claude::branches::read(copy)
-    }
-
-    fn messages_on(&self, copy: &SessionCopy, branches: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        claude::show(copy, branches, see)
-    }
-
-    fn texts(&self, place: &Located) -> Vec<PathBuf> {
-        place.side_dir.iter().map(|dir| dir.join("subagents")).collect()
+    fn engine(&self) -> &'static dyn Engine {
+        &Transcripts { complete }
     }
 
     fn is_silent(&self, record: &[u8]) -> bool {
@@ -122,6 +98,12 @@ impl Housekeeping for Qoder {
         let setting = (path, "general.sessionRetention.maxAge");
         Some(Retention { period, setting, is_set: set.is_some(), refused: None })
     }
+}
+
+/// Adds the liveness.
+fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
+    let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
+    judge_by_age(copy, last, context.env.clock.now);
 }
 
 /// Parses a period such as `30d`. `None` for any other text, with which Qoder deletes nothing.
