@@ -893,7 +893,7 @@ interrupted-run        error                 a run of rejoin did not finish
 
 "#]]);
     let listed: DoctorChecks = world.rejoin(["doctor", "--list-checks", "--json"]).code(0).json();
-    assert_eq!(listed.checks.len(), 39);
+    assert_eq!(listed.checks.len(), 40);
     let lines = world.rejoin(["doctor", "--list-checks", "--format", "ndjson"]).code(0).stdout();
     assert_eq!(lines.lines().count(), 41);
     let refused = world.rejoin(["doctor", "--check", "torn-transcrit"]).code(2).stderr();
