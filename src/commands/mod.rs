@@ -101,7 +101,7 @@ fn choose(filter: Filter, args: &ChoiceArgs, env: &Env, ui: &mut Ui) -> Result<F
 
 fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     let dirs = dir.map(|dir| directory_names(dir, env)).unwrap_or_default();
-    Filter { agents: agents.to_vec(), dirs, is_respelled: Some(names::is_respelled), ..Filter::default() }
+    Filter { agents: agents.to_vec(), dirs, leads_below: Some(names::leads_below), ..Filter::default() }
 }
 
 /// Returns the names of a directory: as typed, as the caller's shell names it, if it exists with its links resolved,

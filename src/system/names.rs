@@ -56,6 +56,11 @@ pub(crate) fn is_respelled(path: &Path, dir: &Path) -> bool {
     other_spelling(path, dir).is_some_and(|spelling| is_same_dir(&spelling, dir))
 }
 
+/// Returns whether a path is, or is below, a directory that it names differently: through links, or in another spelling.
+pub(crate) fn leads_below(path: &Path, dir: &Path) -> bool {
+    is_respelled(path, dir) || reach::canonicalize_once(path).is_some_and(|real| real.starts_with(dir))
+}
+
 /// Returns the part of a path that may be another spelling of a directory; only the disk can decide that.
 fn other_spelling(path: &Path, dir: &Path) -> Option<PathBuf> {
     let beginning: PathBuf = path.components().take(dir.components().count()).collect();

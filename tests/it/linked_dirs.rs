@@ -101,3 +101,24 @@ fn old_claude_code_is_not_started_behind_a_link() {
         assert_eq!(resumed.stderr().contains(&follow), is_named, "{version}: {}", resumed.stderr());
     }
 }
+
+#[test]
+fn directory_filter_finds_sessions_whose_directory_leads_there() {
+    let world = World::with_agents();
+    let (old, other) = (world.dir("work/app"), world.dir("work/app2"));
+    world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&other).turn("x", "y"));
+    let new = move_and_link(&world, &old);
+    let below = world.dir("moved/app/src");
+    let ids = |dir: &Path, args: &[&str]| {
+        let sessions = world.from(dir).rejoin([&["list", "--json"], args].concat()).sessions();
+        sessions.into_iter().map(|session| session.id).collect::<Vec<_>>()
+    };
+    for dir in [&old, &new] {
+        assert_eq!(ids(dir, &["--here"]), [id(1)], "{}", dir.display());
+        assert_eq!(ids(&other, &["--dir", dir.to_str().expect("UTF-8")]), [id(1)], "{}", dir.display());
+        let print = world.from(dir).rejoin(["resume", ".", "--print"]).code(0).stdout().to_owned();
+        assert!(print.contains(&id(1)), "{print}");
+    }
+    assert!(ids(&below, &["--here"]).is_empty(), "a directory above is no match");
+}

@@ -186,7 +186,7 @@ impl<'a> Finder<'a> {
             Err(error) if is_not_found(&error) => {
                 let place = crate::commands::dir_filter(&filter.agents, Some(&dir), env);
                 let dirs = if filter.dirs.is_empty() { place.dirs } else { filter.dirs.clone() };
-                let filter = Filter { dirs, is_respelled: place.is_respelled, ..filter.clone() };
+                let filter = Filter { dirs, leads_below: place.leads_below, ..filter.clone() };
                 let newest = Finder::new(&filter, requested, env, self.ui).latest();
                 // A script that finds a session needs no suggestion of another one.
                 if newest.is_err() || env.terminal.stdout {

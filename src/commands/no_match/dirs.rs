@@ -19,8 +19,8 @@ const STEPS: usize = 3;
 /// Returns the requested directory and commands for the nearest ones; `None` if a session worked in it.
 pub(super) fn nowhere<'f>(filter: &'f Filter, sessions: &[Session], env: &Env) -> Option<(&'f Path, Vec<String>)> {
     let dir = filter.dirs.first()?;
-    let Filter { agents, dirs, kin, is_respelled, all, .. } = filter.clone();
-    let place = Filter { dirs, kin, is_respelled, all, ..Filter::default() };
+    let Filter { agents, dirs, kin, leads_below, all, .. } = filter.clone();
+    let place = Filter { dirs, kin, leads_below, all, ..Filter::default() };
     if sessions.iter().any(|session| place.matches(session)) {
         return None;
     }

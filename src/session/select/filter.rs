@@ -22,8 +22,9 @@ pub(crate) struct Filter {
     pub dirs: Vec<PathBuf>,
     /// Other directories with the same work as the requested ones.
     pub kin: Vec<(PathBuf, Kin)>,
-    /// Returns whether a path is in a directory that is spelled differently; `None` to compare the spelling only.
-    pub is_respelled: Option<fn(&Path, &Path) -> bool>,
+    /// Returns whether a path is in a directory that it names differently, as through a link; `None` to compare the
+    /// spelling only.
+    pub leads_below: Option<fn(&Path, &Path) -> bool>,
     /// Active at this time or later.
     pub since: Option<Timestamp>,
     /// Active before this time, and possibly also later.
@@ -95,8 +96,8 @@ impl Filter {
 
     /// Returns whether a path is at or below one of the directories.
     pub(crate) fn is_below(&self, path: &Path) -> bool {
-        let is_respelled = |dir| self.is_respelled.is_some_and(|is_respelled| is_respelled(path, dir));
-        self.dirs.iter().any(|dir| recorded::starts_with(path, dir) || is_respelled(dir))
+        let leads_below = |dir| self.leads_below.is_some_and(|leads_below| leads_below(path, dir));
+        self.dirs.iter().any(|dir| recorded::starts_with(path, dir) || leads_below(dir))
     }
 
     /// Returns the relation of a session's directory to the requested ones; `None` if it is at or below one of them, or

@@ -42,6 +42,8 @@ struct Reach {
     plain: RwLock<HashSet<OsString>>,
     /// Paths that do not exist, or are not accessible.
     absent: RwLock<HashSet<OsString>>,
+    /// Directories with their links resolved; `None` for one that cannot be resolved.
+    resolved: RwLock<HashMap<OsString, Option<PathBuf>>>,
     helpers: Mutex<HashMap<PathBuf, Arc<Mutex<Helper>>>>,
     /// Paths that were accessed successfully by a helper.
     answered: RwLock<HashSet<OsString>>,
@@ -112,6 +114,16 @@ pub(crate) fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     check(path)?.canonicalize()
 }
 
+/// Resolves all links of a path once in a run: thousands of sessions have the same directories. `None` if that fails.
+pub(crate) fn canonicalize_once(path: &Path) -> Option<PathBuf> {
+    if let Some(real) = REACH.resolved.read().unwrap_or_else(PoisonError::into_inner).get(path.as_os_str()) {
+        return real.clone();
+    }
+    let real = canonicalize(path).ok();
+    REACH.resolved.write().unwrap_or_else(PoisonError::into_inner).insert(path.into(), real.clone());
+    real
+}
+
 /// Lists a directory; fails with `TimedOut` if its mount does not answer.
 #[expect(clippy::disallowed_methods, reason = "its mount was asked before")]
 pub(crate) fn read_dir(path: &Path) -> io::Result<std::fs::ReadDir> {
@@ -172,6 +184,7 @@ pub(crate) fn forget() {
     for known in [&REACH.plain, &REACH.absent, &REACH.answered] {
         known.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
+    REACH.resolved.write().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
 /// Ends the helpers that still answer, before this process executes another program.
@@ -196,6 +209,7 @@ impl Reach {
             mounts,
             plain: RwLock::default(),
             absent: RwLock::default(),
+            resolved: RwLock::default(),
             helpers: Mutex::default(),
             answered: RwLock::default(),
             wasted: AtomicU64::new(0),
