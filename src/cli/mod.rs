@@ -5,6 +5,7 @@ mod browse;
 pub(crate) mod colors;
 mod examples;
 mod export;
+mod foreign;
 mod groups;
 mod hook;
 mod list;
