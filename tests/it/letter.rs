@@ -53,8 +53,15 @@ fn doctor_checks_only_named_sessions() {
     for named in [&id(1), "First of two"] {
         let letter = world.rejoin(["doctor", named]).code(4).stdout();
         assert!(letter.contains("/gone/a") && !letter.contains("/gone/b"), "{letter}");
+        assert!(letter.ends_with(" in 1 session.\n"), "{letter}");
     }
     world.rejoin(["doctor", &id(9)]).code(5);
+    world.add(Amplifier::session(id(3)).in_dir(world.dir("app")).turn("x", "y"));
+    for args in [&["doctor", &id(3)][..], &["doctor", "--agent", "amplifier"]] {
+        let letter = world.rejoin(args).stdout();
+        let fix = format!(" in 1 session. `rejoin {} --fix` fixes 1 without losing anything.\n", args.join(" "));
+        assert!(letter.ends_with(&fix), "{letter}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::READ_WHOLE;
-use crate::format::command_line::in_home;
+use crate::format::command_line::{again, in_home};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::select::short_among;
@@ -257,7 +257,9 @@ fn summary(report: &DoctorReport<'_>, env: &Env) -> String {
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        let command = in_home("rejoin doctor --fix", &env.invocation.elsewhere);
+        // Only these are fixed, so the filters of this run stay.
+        let command = again(env, &["--all-findings", "--strict", "--format="], &["--fix"]);
+        let command = in_home(&command, &env.invocation.elsewhere);
         summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
     }
     if report.accepted > 0 {
