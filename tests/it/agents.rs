@@ -349,6 +349,11 @@ fn guide_shows_every_line_of_example_agent() {
     for part in patch.split("diff --git ").skip(1) {
         let file = part.lines().find_map(|line| line.strip_prefix("+++ b/")).expect("a file");
         let count = |sign| part.lines().skip(3).filter(|line| line.starts_with(sign)).count();
+        let text = std::fs::read_to_string(file).expect("a file");
+        for hunk in part.split("\n@@ ").skip(1) {
+            let context: Vec<&str> = hunk.lines().filter_map(|line| line.strip_prefix(' ')).collect();
+            assert!(text.contains(&context.join("\n")), "{file} has other lines: {context:?}");
+        }
         assert_eq!(count('-'), 0, "{file} loses lines");
         elsewhere += count('+');
         added.insert(file.to_owned(), count('+'));
