@@ -742,7 +742,7 @@ warning duplicate-session: the id has several copies
   claude 00000001 add a test: identical
     rejoin doctor --fix --check duplicate-session  fixes those that it can fix without loss
 
-note empty-session: it has neither a prompt nor a reply (5 times) (rejoin doctor --check empty-session)
+note empty-session: it has neither a prompt nor a reply (5 times) (`rejoin doctor --check empty-session`)
 
 1 error, 1 warning, 5 notes in 2 sessions and 5 that `list` shows with --all. `rejoin doctor --fix` fixes 1 without losing anything.
 
