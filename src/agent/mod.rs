@@ -130,3 +130,26 @@ pub(crate) trait Agent: Listed + Reading + Resuming + Moving + Housekeeping {
 }
 
 impl<T: Listed + Reading + Resuming + Moving + Housekeeping> Agent for T {}
+
+// The example of docs/adding-an-agent.md, which the tests compile.
+#[cfg(test)]
+#[path = "../../examples/adding-an-agent/otter/mod.rs"]
+mod example;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::AgentKind;
+
+    impl Listed for example::Otter {
+        fn kind(&self) -> AgentKind {
+            AgentKind::Pi
+        }
+    }
+
+    #[test]
+    fn example_of_the_guide_is_an_agent() {
+        let otter: &dyn Agent = &example::Otter;
+        assert_eq!((otter.kind(), example::about::ABOUT.title), (AgentKind::Pi, "Otter"));
+    }
+}

@@ -5,6 +5,7 @@ mod browse;
 pub(crate) mod colors;
 mod examples;
 mod export;
+mod foreign;
 mod groups;
 mod hook;
 mod list;
@@ -145,9 +146,9 @@ verbs!(commands);
 /// The way to install the script in each shell.
 const INSTALL_COMPLETIONS: &str = "\
 Install it:
-  bash        rejoin completions bash > ~/.local/share/bash-completion/completions/rejoin
+  bash        add to ~/.bashrc:  eval \"$(rejoin completions bash)\"
   zsh         add to ~/.zshrc, after compinit:  source <(rejoin completions zsh)
-  fish        rejoin completions fish > ~/.config/fish/completions/rejoin.fish
+  fish        add to ~/.config/fish/config.fish:  rejoin completions fish | source
   powershell  add to $PROFILE:  rejoin completions powershell | Out-String | Invoke-Expression";
 
 /// Arguments of `completions`.
@@ -162,7 +163,7 @@ pub(crate) struct CompletionsArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Shell {
-    /// GNU bash 3.2 or later, with bash-completion.
+    /// GNU bash 3.2 or later.
     Bash,
     /// Fish.
     Fish,

@@ -4,6 +4,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
+use crate::cli::foreign;
 use crate::format::{command_line, shell};
 use crate::session::nearly::nearest;
 use crate::verbs::{InPlaceOf, Verb};
@@ -12,8 +13,13 @@ use crate::verbs::{InPlaceOf, Verb};
 const SHOWN_BY: &[(&str, Option<Verb>, &str, &str)] = &[
     ("<SESSION>", Some(Verb::Restore), "list --archived", "the sessions in the archive"),
     ("<SESSION>", None, "list", "the sessions"),
+    ("<OLD_DIR>", Some(Verb::Move), "move --detect", "directories that are gone, and where they may be now"),
+    ("<NEW_DIR>", Some(Verb::Move), "move --detect", "directories that are gone, and where they may be now"),
     ("<RUN", None, "undo --list", "the runs"),
 ];
+
+/// Maximum values that an error lists.
+const FEW_VALUES: usize = 10;
 
 /// Values of which there are too many for an error, and the command that lists them.
 const VALUES_SHOWN_BY: &[(&str, &str, &str)] =
@@ -24,6 +30,9 @@ fn shorten_values(error: &mut Error, nearest: Option<&str>, words: &[String]) {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return };
     let shown_by = VALUES_SHOWN_BY.iter().find(|(name, ..)| argument.ends_with(name));
     let Some((_, list, what)) = shown_by else { return };
+    if matches!(error.get(ContextKind::ValidValue), Some(ContextValue::Strings(values)) if values.len() <= FEW_VALUES) {
+        return;
+    }
     error.remove(ContextKind::ValidValue);
     if nearest.is_none() {
         let list = command_line::in_home(&format!("rejoin {list}"), &command_line::elsewhere_of(words)).into_owned();
@@ -117,6 +126,13 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         _ => return,
     };
     let Some(ContextValue::String(typed)) = error.get(typed) else { return };
+    if suggested == ContextKind::SuggestedArg
+        && let Some(tip) = foreign::tip(typed, meant, words)
+    {
+        error.remove(suggested);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return;
+    }
     let known = Verb::ALL.iter().flat_map(|verb| verb.in_place_of());
     let mut known = known.filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
     if let Some(InPlaceOf { instead, .. }) = known.find(|known| known.word == typed) {
@@ -193,6 +209,7 @@ mod tests {
             ("restore", &["`rejoin list --archived` shows the sessions in the archive"]),
             ("undo --purge", &["`rejoin undo --list` shows the runs", "`--every` takes all of them"]),
             ("delete --home /a", &["`rejoin --home /a list` shows the sessions"]),
+            ("move /a", &["`rejoin move --detect` shows directories that are gone, and where they may be now"]),
             ("search", &[]),
             ("delete --nonsense", &[]),
         ] {
@@ -217,6 +234,30 @@ mod tests {
             let message = error.to_string();
             assert_eq!(tips_in(&message), [expected], "{message}");
             assert!(!message.contains("possible values"), "{message}");
+        }
+    }
+
+    #[test]
+    fn argument_of_other_program_suggests_ours() {
+        for (line, expected) in [
+            ("--list", "`rejoin list` does that"),
+            ("--home /a --resume 31c5", "`rejoin --home /a resume` does that"),
+            ("-c", "`rejoin resume latest` does that"),
+            ("-v", "`--version` does that"),
+            ("resume --last", "`rejoin resume latest` does that"),
+            ("list -5", "`--limit 5` does that"),
+            ("cleanup -n", "`--dry-run` does that"),
+            ("cleanup --all", "`--any-age` does that"),
+            ("archive --all", "`--every` does that"),
+            ("delete 31c5 --force", "`--yes` does that"),
+            ("cleanup 31c5", "`rejoin delete SESSION` removes single sessions"),
+            ("rename 31c5 Cron mails", "put a title of several words in quotes"),
+            ("hook install --agent codex", ""),
+        ] {
+            let (mut error, command, words) = error_of(line);
+            suggest_nearest(&mut error, &command, &words);
+            let message = error.to_string();
+            assert_eq!(tips_in(&message).join("|"), expected, "{message}");
         }
     }
 

@@ -16,6 +16,7 @@ use crate::error::{Exit, PathError, Refusal, RefusalCode};
 use crate::format::command_line::in_home;
 use crate::format::text;
 use crate::scan;
+use crate::session::Session;
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
 use crate::system::stamp;
@@ -53,10 +54,9 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
-    if !args.sessions.is_empty() {
-        let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
-        findings.retain(|finding| named.iter().any(|session| finding.is_about(session)));
-    }
+    let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
+    let is_named = |session: &Session| named.is_empty() || named.iter().any(|named| named.key() == session.key());
+    findings.retain(|finding| named.is_empty() || named.iter().any(|session| finding.is_about(session)));
     if let Some(code) = args.accept {
         return accept(code, &findings, args, env, ui);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if args.fix {
         return fix(args, findings, &survey, env, ui);
     }
-    let checked = survey.scan.sessions.iter().filter(|session| filter.matches(session));
+    let checked = survey.scan.sessions.iter().filter(|session| filter.matches(session) && is_named(session));
     let sessions = checked.clone().count();
     let unlisted = checked.filter(|session| !session.copy().kind.is_listed()).count();
     let detail = match (args.all_findings, args.check.is_empty() && args.sessions.is_empty()) {

@@ -30,7 +30,11 @@ pub(super) fn filters(words: &[String], clock: &Clock) -> Result<(Query, Vec<Str
 fn sound(query: Query) -> Result<Query, Refusal> {
     let Some(Unmatched { why, near }) = &query.problem else { return Ok(query) };
     let refusal = Refusal::new(RefusalCode::Usage, why);
-    Err(near.iter().fold(refusal, |refusal, near| refusal.hint(format!("use `{near}` instead"))))
+    Err(match near {
+        Some(near) => refusal.hint(format!("use `{near}` instead")),
+        None if why.contains('`') => refusal,
+        None => refusal.hint("run `rejoin help filters` to see every form"),
+    })
 }
 
 fn time(clock: &Clock) -> impl Fn(&str) -> Result<Timestamp, String> {

@@ -74,9 +74,9 @@ pub(super) fn overview(change: &Change, args: &RemovalArgs, is_table: bool, env:
 
 /// Describes the sessions that a change removes.
 fn sessions_text(change: &Change, env: &Env) -> Vec<String> {
-    let of_items = change.items.iter().filter_map(|item| item.seen.first());
     let handed = &change.handed;
-    let seen = of_items.chain(handed.iter().filter_map(|one| one.seen.first()));
+    // Every copy: the first one is not always the one that counts.
+    let seen = change.items.iter().flat_map(|item| &item.seen).chain(handed.iter().flat_map(|one| &one.seen));
     let places = seen.map(|seen| Located::clone(&seen.place)).collect();
     let scan = Places { places, ..Places::default() }.read_all(env, ScanScope::GLANCE);
     let mut abouts = change.items.iter().map(|item| &item.about).chain(handed.iter().map(|one| &one.about));

@@ -131,7 +131,7 @@ impl Health {
             Self::SessionInfoMismatch => "its session-info.json names a directory of another project",
             Self::EmptySession => "it has neither a prompt nor a reply",
             Self::UnknownFormat => {
-                "rejoin does not understand its records; update rejoin, and report it if that does not help"
+                "it has records in an unknown format; update rejoin, and report it if that does not help"
             }
             Self::TornTranscript => "the last line of its transcript was cut off",
             Self::BadLines => "its transcript has lines that cannot be read",

@@ -208,6 +208,7 @@ macro_rules! verbs {
             /// that is in use where it is. `rejoin undo` reverses it. docs/moving.md says what changes for each agent.
             Move(MoveArgs) relocate {
                 Move main changes, see [Doctor Resume Undo],
+                in_place_of ["mv" => "move OLD_DIR NEW_DIR"],
                 examples [
                     "rejoin move /opt/shop ~/shop --dry-run" => "what a move of this directory changes",
                     "rejoin move --detect" => "where directories that are gone may be now",

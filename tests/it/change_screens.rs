@@ -137,6 +137,15 @@ fn terminal_result_names_session_or_counts_by_agent() {
 }
 
 #[test]
+fn removal_plan_shows_the_chosen_copy() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes").filed_under("-elsewhere"));
+    world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("first", "yes").title("Newest title").turn("x", "y"));
+    let shown = plain(&world.on_terminal(120, ["delete", &id(1), "--dry-run"]).code(0).stdout());
+    assert!(shown.contains("  Newest title  "), "{shown}");
+}
+
+#[test]
 fn delete_prints_trash_retention_of_config() {
     let world = World::new();
     put(&world.home().join(".config/rejoin/config.toml"), "[cleanup]\ntrash-keep = \"30d\"\n");

@@ -85,11 +85,24 @@ fn systemd_units_run_the_crontab_command() {
     let unit = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.service"));
     let unit = unit.expect("a unit");
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
-    let words = |command: &str| command.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(words(start), words(&crontab_command("cleanup")));
+    // The unit finds the program on its own PATH, wherever a package put it.
+    assert_eq!(start.strip_prefix("/usr/bin/env "), crontab_command("cleanup").strip_prefix("~/.cargo/bin/"));
+    assert!(unit.contains("\nEnvironment=PATH=%h/.local/bin:%h/.cargo/bin:/usr/local/bin:/usr/bin:/bin\n"), "{unit}");
     let timer = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/systemd/rejoin-cleanup.timer"));
     let timer = timer.expect("a timer");
     assert!(timer.contains("OnCalendar=daily") && timer.contains("Persistent=true"), "{timer}");
+}
+
+#[test]
+fn launchd_agent_removes_old_sessions() {
+    let world = world();
+    let agent = include_str!("../../contrib/launchd/rejoin.cleanup.plist");
+    let command = agent.lines().find_map(|line| line.trim().strip_prefix("<string>PATH=")).expect("a command");
+    let command = format!("PATH={}", command.trim_end_matches("</string>"));
+    let output = as_cron(&world, &command);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    assert!(stdout.starts_with("rejoin cleanup: 1 session removed, "), "{stdout}");
 }
 
 #[test]

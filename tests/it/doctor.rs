@@ -742,7 +742,7 @@ warning duplicate-session: the id has several copies
   claude 00000001 add a test: identical
     rejoin doctor --fix --check duplicate-session  fixes those that it can fix without loss
 
-note empty-session: it has neither a prompt nor a reply (5 times) (rejoin doctor --check empty-session)
+note empty-session: it has neither a prompt nor a reply (5 times) (`rejoin doctor --check empty-session`)
 
 1 error, 1 warning, 5 notes in 2 sessions and 5 that `list` shows with --all. `rejoin doctor --fix` fixes 1 without losing anything.
 
@@ -862,7 +862,7 @@ session-info-missing   note                  it has no session-info.json
 session-info-invalid   warning               its session-info.json is unusable
 session-info-mismatch  warning               its session-info.json names a directory of another project
 empty-session          note                  it has neither a prompt nor a reply
-unknown-format         warning               rejoin does not understand its records; update rejoin, and report it if that does not help
+unknown-format         warning               it has records in an unknown format; update rejoin, and report it if that does not help
 torn-transcript        warning, note         the last line of its transcript was cut off
 bad-lines              warning               its transcript has lines that cannot be read
 broken-chain           warning               a record names a parent that is missing, so a resume loses the messages before it

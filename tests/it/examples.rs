@@ -373,7 +373,7 @@ docs/hosts.md: rejoin list --host laptop --host ana@build1    # one table, newes
 docs/hosts.md: for host in laptop build1; do rejoin archive --host "$host" --every --archive-dir /mnt/team/archive; done: it takes hosts
 docs/hosts.md: cd contrib/fleet/duckdb: it takes files of a fleet, and a server
 docs/installing.md: cargo install --locked --path .: it compiles and installs
-docs/installing.md: mkdir -p ~/.local/share/bash-completion/completions ~/.config/fish/completions: writes into the home of the reader
+docs/installing.md: mkdir -p ~/.cargo/share/man/man1: writes into the home of the reader
 docs/platforms.md: .ci/release                                    # everything, into target/dist: it builds for half an hour
 docs/two-machines.md: rsync -a --update ~/Sync/rejoin/ desktop:Sync/rejoin/ && rsync -a --update desktop:Sync/rejoin/ ~/Sync/rejoin/ && rejoin sync: it needs another machine
 "#]]

@@ -27,7 +27,7 @@ fn doctor_groups_missing_directories_with_three_examples() {
     let letter = world.rejoin(["doctor"]).code(4).stdout();
     let of_dirs = letter.lines().filter(|line| line.contains("/gone/") && line.contains("1 session"));
     assert_eq!(of_dirs.count(), 3, "{letter}");
-    assert!(letter.contains("and 27 more (rejoin doctor --check missing-directory --all-findings)"), "{letter}");
+    assert!(letter.contains("and 27 more (`rejoin doctor --check missing-directory --all-findings`)"), "{letter}");
     assert!(!letter.contains("expected:"), "{letter}");
     let all = world.rejoin(["doctor", "--check", "missing-directory", "--all-findings"]).code(4).stdout();
     assert_eq!(all.lines().filter(|line| line.contains("1 session belongs to /gone/")).count(), 30);
@@ -41,7 +41,7 @@ fn doctor_prints_worst_findings_first() {
     let letter = world.rejoin(["doctor"]).code(4).stdout();
     let heads: Vec<&str> = letter.lines().filter(|line| line.starts_with(['e', 'w', 'n'])).collect();
     assert!(heads[0].starts_with("warning missing-directory"), "{letter}");
-    assert!(heads[1].ends_with("(rejoin doctor --check session-info-missing)"), "{letter}");
+    assert!(heads[1].ends_with("(`rejoin doctor --check session-info-missing`)"), "{letter}");
     assert!(letter.trim_end().ends_with("`rejoin doctor --fix` fixes 1 without losing anything."), "{letter}");
 }
 
@@ -53,8 +53,15 @@ fn doctor_checks_only_named_sessions() {
     for named in [&id(1), "First of two"] {
         let letter = world.rejoin(["doctor", named]).code(4).stdout();
         assert!(letter.contains("/gone/a") && !letter.contains("/gone/b"), "{letter}");
+        assert!(letter.ends_with(" in 1 session.\n"), "{letter}");
     }
     world.rejoin(["doctor", &id(9)]).code(5);
+    world.add(Amplifier::session(id(3)).in_dir(world.dir("app")).turn("x", "y"));
+    for args in [&["doctor", &id(3)][..], &["doctor", "--agent", "amplifier"]] {
+        let letter = world.rejoin(args).stdout();
+        let fix = format!(" in 1 session. `rejoin {} --fix` fixes 1 without losing anything.\n", args.join(" "));
+        assert!(letter.ends_with(&fix), "{letter}");
+    }
 }
 
 #[test]

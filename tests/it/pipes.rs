@@ -57,6 +57,21 @@ pub(crate) fn leaves_early(world: &World, args: &[&str]) {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn full_disk_error_names_standard_output() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).turn("x", "y"));
+    for args in [&["list"][..], &["show", "latest"], &["help", "words"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let output = world.from(world.home()).command(env!("CARGO_BIN_EXE_rejoin")).args(args).stdout(full).output();
+        let output = output.expect("a run");
+        let error = "error: cannot write to standard output: no space left on device\n";
+        assert_eq!(String::from_utf8_lossy(&output.stderr), error, "{args:?}");
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
 fn empty_home_gives_complete_json() {
     let world = World::new();
     let list: SessionList = world.rejoin(["list", "--json"]).code(0).stderr_eq("").json();

@@ -446,7 +446,9 @@ fn search_and_list_accept_filter_words() {
     for command in ["search", "list"] {
         let refused = world.rejoin([command, "relay", "is:lost"]).code(2);
         refused.stderr_eq("error: no mark is called lost; `rejoin help marks` lists them\n");
-        world.rejoin([command, "relay", "since:soon"]).code(2).stderr_eq("error: soon is neither an age nor a date\n");
+        let refused = world.rejoin([command, "relay", "since:soon"]).code(2);
+        let forms = "hint: run `rejoin help filters` to see every form\n";
+        refused.stderr_eq(format!("error: soon is neither an age nor a date\n{forms}"));
     }
 }
 

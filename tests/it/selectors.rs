@@ -95,11 +95,16 @@ fn exact_id_beats_longer_ids() {
 fn selector_of_unknown_session_is_an_error() {
     let world = World::new();
     world.add(Claude::session(A).turn("x", "y"));
+    world.add(Claude::session("bbbbbbbb-0000-4000-8000-000000000002").turn("x", "y"));
     for selector in ["ffff", "amplifier:aaaa", "/no/such/place", "aaaaaaaa-0000-4000-8000-00000000000100"] {
         for verb in ["show", "resume"] {
             let answer = world.rejoin([verb, selector]).code(5).stdout_eq("");
             assert!(answer.stderr().starts_with("error: "), "{}", answer.stderr());
         }
+    }
+    for words in [["aaaa", "bbbb"], ["latest", "aaaa"]] {
+        let several = world.rejoin(["resume", words[0], words[1]]).code(5).stderr();
+        assert!(several.ends_with("hint: name one session at a time\n"), "{several}");
     }
     let error = world.rejoin(["resume", "ffff", "--json"]).code(5).error();
     assert_eq!((error.code.as_str(), error.exit), ("not-found", 5));

@@ -2,9 +2,4 @@
 
 use crate::agent::prelude::*;
 
-pub(crate) const ABOUT: About = About {
-    program: Some("otter"),
-    title: "Otter",
-    root: ".otter",
-    ..About::NONE
-};
+pub(crate) const ABOUT: About = About { program: Some("otter"), title: "Otter", root: ".otter", ..About::NONE };

@@ -58,7 +58,7 @@ impl lines::Record for Record<'_> {
     fn turn(&self) -> Option<Turn> {
         let role = if self.role.get()? == "user" { Role::User } else { Role::Assistant };
         let mut turn = Turn::new(role, self.at.instant());
-        turn.say(self.text.get()?);
+        turn.add_text(self.text.get()?);
         Some(turn)
     }
 }

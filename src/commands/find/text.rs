@@ -18,6 +18,8 @@ use crate::system::reach;
 
 /// Maximum candidates to list; more would not help.
 const MAX_CANDIDATES: usize = 12;
+/// Minimum length of the beginning of an id among several words.
+const SHORTEST_ID: usize = 4;
 /// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
 
@@ -186,6 +188,11 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
         let again = command_line::again(env, &[text], &[&name]);
         return refusal.hint(format!("if you mean the agent, run `{again}`"));
     }
+    let begins_id = |word: &str| word.len() >= SHORTEST_ID && sessions.iter().any(|one| one.id().starts_with(word));
+    let words = || text.split_whitespace();
+    if words().nth(1).is_some() && words().all(|word| word == "latest" || begins_id(word)) {
+        return refusal.hint("name one session at a time");
+    }
     let near = nearest(text, sessions);
     if !near.is_empty() {
         let candidates = near.iter().flat_map(|session| candidates(session, false, env).into_iter().take(1));
@@ -204,7 +211,7 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
         return refusal.hint("run `rejoin list --all` to see every session");
     }
     let of = agent.map(|agent| format!("--agent {agent} ")).unwrap_or_default();
-    let words: Vec<_> = text.split_whitespace().map(shell::word).collect();
+    let words: Vec<_> = words().map(shell::word).collect();
     let search = format!("rejoin search {of}{} --pick", words.join(" "));
     let hint = format!("run `{search}` to find it in the messages, or `rejoin list --all` to see every session");
     in_picker(agent, text, refusal.hint(hint))

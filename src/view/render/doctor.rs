@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::doctor::check::{Finding, Remedy};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::READ_WHOLE;
-use crate::format::command_line::in_home;
+use crate::format::command_line::{again, in_home};
 use crate::format::text;
 use crate::session::AgentKind;
 use crate::session::select::short_among;
@@ -119,7 +119,7 @@ fn names(out: &mut impl Write, env: &Env, styles: &Styles, groups: &[&[Finding]]
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let command = in_home("rejoin doctor --all-findings", &env.invocation.elsewhere).into_owned();
     let strong = styles.strong;
-    writeln!(out, "{strong}note{strong:#} also {}{faint} ({command}){faint:#}", text::list(&names))
+    writeln!(out, "{strong}note{strong:#} also {}{faint} (`{command}`){faint:#}", text::list(&names))
 }
 
 fn head(out: &mut impl Write, styles: &Styles, group: &[Finding]) -> io::Result<()> {
@@ -140,7 +140,7 @@ fn brief(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding]) ->
     let faint = styles.faint;
     head(out, styles, group)?;
     let command = format!("rejoin doctor --check {}", group[0].code.name());
-    writeln!(out, "{faint} ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))
+    writeln!(out, "{faint} (`{}`){faint:#}", in_home(&command, &env.invocation.elsewhere))
 }
 
 fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding], detail: Detail) -> io::Result<()> {
@@ -157,7 +157,7 @@ fn group_text(out: &mut impl Write, env: &Env, styles: &Styles, group: &[Finding
     if group.len() > shown {
         let (more, code) = (group.len() - shown, group[0].code.name());
         let command = format!("rejoin doctor --check {code} --all-findings");
-        writeln!(out, "  {faint}and {more} more ({}){faint:#}", in_home(&command, &env.invocation.elsewhere))?;
+        writeln!(out, "  {faint}and {more} more (`{}`){faint:#}", in_home(&command, &env.invocation.elsewhere))?;
     }
     Ok(())
 }
@@ -258,7 +258,9 @@ fn summary(report: &DoctorReport<'_>, env: &Env) -> String {
         format!("{} in {sessions}.", parts.join(", "))
     };
     if counts.repairable > 0 {
-        let command = in_home("rejoin doctor --fix", &env.invocation.elsewhere);
+        // Only these are fixed, so the filters of this run stay.
+        let command = again(env, &["--all-findings", "--strict", "--format="], &["--fix"]);
+        let command = in_home(&command, &env.invocation.elsewhere);
         summary.push_str(&format!(" `{command}` fixes {} without losing anything.", counts.repairable));
     }
     if report.accepted > 0 {
@@ -327,7 +329,7 @@ mod tests {
         };
         let all = written(codes.len());
         assert_eq!(all.lines().filter(|line| line.starts_with("note ")).count(), MAX_BRIEF, "{all}");
-        let last = "note also leftover-temp (2 times) and gone-session (rejoin doctor --all-findings)\n";
+        let last = "note also leftover-temp (2 times) and gone-session (`rejoin doctor --all-findings`)\n";
         assert!(all.ends_with(last), "{all}");
         assert!(!written(codes.len() - 1).contains("also"), "five lines are few");
     }

@@ -5,6 +5,7 @@ use std::mem;
 use std::process::Child;
 
 use super::pager::Pager;
+use crate::error::reason;
 use crate::format::wrap;
 use crate::system::signals::Signals;
 
@@ -15,6 +16,25 @@ const FLAGS: &str = "FRX";
 pub(super) struct Pages {
     stdout: Box<dyn Write + Send>,
     state: PagerState,
+}
+
+/// A stream whose errors say that standard output failed.
+struct NamedStream(Box<dyn Write + Send>);
+
+impl NamedStream {
+    fn named(error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("cannot write to standard output: {}", reason(&error)))
+    }
+}
+
+impl Write for NamedStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(Self::named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(Self::named)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -45,7 +65,7 @@ struct RunningPager {
 
 impl Pages {
     pub(super) fn new(stdout: Box<dyn Write + Send>) -> Self {
-        Self { stdout, state: PagerState::Off }
+        Self { stdout: Box::new(NamedStream(stdout)), state: PagerState::Off }
     }
 
     /// Starts to hold text for a screen with a given size.
