@@ -15,7 +15,7 @@ use super::{Found, Observers, ReadContext, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::compare::compare_lists;
 use crate::format::content::is_beginning_of;
-use crate::format::document::{Field, Shape};
+use crate::format::document::{DocumentField, Shape};
 use crate::format::json::{Text, inner};
 use crate::format::turn::Turn;
 use crate::session::branches::BranchFilter;
@@ -140,12 +140,12 @@ impl Sum {
         self.members.get(key).map(AsRef::as_ref)
     }
 
-    fn see(&mut self, field: &Field<'_>, document: &Document) {
+    fn see(&mut self, field: &DocumentField<'_>, document: &Document) {
         match field {
-            Field::Member(key, value) => {
+            DocumentField::Member(key, value) => {
                 self.members.insert((*key).to_owned(), (*value).to_owned());
             }
-            Field::Message(raw) => match document.parse(raw, &mut self.seen) {
+            DocumentField::Message(raw) => match document.parse(raw, &mut self.seen) {
                 Some(turns) => turns.into_iter().for_each(|turn| {
                     self.prompts += u64::from(turn.prompt().is_some());
                     self.replies += u64::from(turn.is_reply());
@@ -221,7 +221,7 @@ impl Document {
         let mut sum = Sum { bytes: metadata.len(), is_whole: true, ..Sum::default() };
         sum.is_broken = !self.shape.each(file, &mut |field| {
             sum.see(&field, self);
-            if let Field::Message(raw) = field {
+            if let DocumentField::Message(raw) = field {
                 see(raw);
             }
             ControlFlow::Continue(())
@@ -234,10 +234,10 @@ impl Document {
         let (file, _) = fsio::open_regular(path)?;
         let mut seen = 0;
         let is_whole = self.shape.each(file, &mut |field| match field {
-            Field::Message(raw) => {
+            DocumentField::Message(raw) => {
                 self.parse(raw, &mut seen).into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(&mut *see)
             }
-            Field::Member(..) => ControlFlow::Continue(()),
+            DocumentField::Member(..) => ControlFlow::Continue(()),
         });
         let why = "it is cut off or damaged, so messages may be missing";
         is_whole.then_some(()).ok_or_else(|| PathError::new("read", path, std::io::Error::other(why)))
@@ -252,7 +252,7 @@ impl Document {
         let (file, _) = fsio::open_regular(path).ok()?;
         let mut digests = Vec::new();
         let is_whole = self.shape.each(file, &mut |field| {
-            if let Field::Message(raw) = field {
+            if let DocumentField::Message(raw) = field {
                 let mut hasher = DefaultHasher::new();
                 raw.get().hash(&mut hasher);
                 digests.push(hasher.finish());

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::engine::Engine;
 use super::ids::is_argument;
-use super::usage::Sum;
+use super::usage::UsageSum;
 use super::{Found, Observers, ReadContext, about, decide_launch_dir, judge_by_age};
 use crate::error::PathError;
 use crate::format::jsonl::{Jsonl, each_line, last_messages};
@@ -84,7 +84,7 @@ pub(super) trait Log: Sync + 'static {
     }
 
     /// Adds the usage in a line.
-    fn add_usage(line: &[u8], sum: &mut Sum) {
+    fn add_usage(line: &[u8], sum: &mut UsageSum) {
         sum.see(line);
     }
 
@@ -295,7 +295,8 @@ impl<L: Log> Engine for Lines<L> {
     }
 
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-        let (mut usage, mut facts) = (Sum::wanted(&about(copy.place.agent()).usage, observers), L::Facts::default());
+        let (mut usage, mut facts) =
+            (UsageSum::wanted(&about(copy.place.agent()).usage, observers), L::Facts::default());
         each_line(&L::log(&copy.place), &mut |line| {
             usage.iter_mut().for_each(|usage| L::add_usage(line, usage));
             if !observers.counts {
@@ -310,7 +311,7 @@ impl<L: Log> Engine for Lines<L> {
             observers.line += 1;
             ControlFlow::Continue(())
         })?;
-        copy.usage = usage.map(Sum::finish).or(copy.usage);
+        copy.usage = usage.map(UsageSum::finish).or(copy.usage);
         if !observers.counts {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::PathError;
 use crate::format::jsonl::Jsonl;
-use crate::format::slim::{Removed, Shape};
+use crate::format::slim::{Removed, SlimShape};
 use crate::session::branches::BranchFilter;
 use crate::session::{SessionCopy, SessionKind};
 
@@ -71,7 +71,7 @@ pub(super) fn slim_log(
     copy: &SessionCopy,
     log: &Path,
     headers: &[&str],
-    shape: &Shape,
+    shape: &SlimShape,
     id: &str,
 ) -> Result<(Vec<u8>, Removed), PathError> {
     check(copy)?;
@@ -97,7 +97,12 @@ pub(super) fn slim_log(
 }
 
 /// Copies a session that is one log, as [`slim_log`] does, into a file next to the old one, whose name has the new id.
-pub(super) fn slim_file(copy: &SessionCopy, headers: &[&str], shape: &Shape, id: &str) -> Result<NewCopy, PathError> {
+pub(super) fn slim_file(
+    copy: &SessionCopy,
+    headers: &[&str],
+    shape: &SlimShape,
+    id: &str,
+) -> Result<NewCopy, PathError> {
     let path = &copy.place.path;
     let (bytes, removed) = slim_log(copy, path, headers, shape, id)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();

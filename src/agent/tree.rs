@@ -5,7 +5,7 @@ use crate::session::branches::{Branches, Id, MAX_NODES, Node, Parent, Part};
 
 /// A record of a tree.
 #[derive(Clone, Copy)]
-pub(super) struct Link {
+pub(super) struct ParentLink {
     pub id: Option<Id>,
     pub parent: Parent,
     pub part: Part,
@@ -22,8 +22,8 @@ pub(super) struct Links {
 
 impl Links {
     /// Adds the link of a line. A line without a link follows the line before it.
-    pub(super) fn add(&mut self, line: usize, link: Option<Link>) {
-        let Some(Link { id, parent, part, is_leaf }) = link else { return };
+    pub(super) fn add(&mut self, line: usize, link: Option<ParentLink>) {
+        let Some(ParentLink { id, parent, part, is_leaf }) = link else { return };
         self.leaf = if is_leaf { Some(line) } else { self.leaf };
         // Most other lines simply follow the line before, and need no node.
         if (id.is_some() || parent != Parent::Previous) && self.nodes.len() <= MAX_NODES {

@@ -38,7 +38,7 @@ pub(super) fn check_emptiness(agent: &dyn Agent, copy: &mut SessionCopy) {
     if copy.kind != SessionKind::Empty && !copy.health.contains(Health::EmptySession) {
         return;
     }
-    let mut seen = Seen::default();
+    let mut seen = SeenRecords::default();
     for path in agent.conversation_files(&copy.place) {
         if let Err(error) = seen.file(agent, &path) {
             return mark(copy, format!("{} cannot be read: {}", error.path.display(), error.reason()));
@@ -112,14 +112,14 @@ fn be_listed(copy: &mut SessionCopy) {
 
 /// The records of a copy that contradict its emptiness.
 #[derive(Default)]
-struct Seen {
+struct SeenRecords {
     unknown: u64,
     damaged: u64,
     types: BTreeMap<String, u64>,
     version: Option<String>,
 }
 
-impl Seen {
+impl SeenRecords {
     fn file(&mut self, agent: &dyn Agent, path: &Path) -> Result<(), PathError> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => {

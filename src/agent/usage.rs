@@ -48,14 +48,14 @@ impl UsageAt {
 }
 
 /// The sum of the records so far.
-pub(super) struct Sum {
+pub(super) struct UsageSum {
     of: &'static UsageAt,
     mark: Finder<'static>,
     sum: Usage,
     by_id: HashMap<String, Usage>,
 }
 
-impl Sum {
+impl UsageSum {
     /// Creates the sum of an agent's records, if it is wanted and they have a usage.
     pub(super) fn wanted(of: &'static Option<UsageAt>, observers: &Observers) -> Option<Self> {
         let of = of.as_ref().filter(|_| observers.usage)?;

@@ -19,7 +19,7 @@ pub(crate) struct Shape {
 
 /// A piece of a document.
 #[derive(Debug)]
-pub(crate) enum Field<'a> {
+pub(crate) enum DocumentField<'a> {
     /// A member, with its key.
     Member(&'a str, &'a RawValue),
     /// The next element of the list.
@@ -31,17 +31,21 @@ impl Shape {
     ///
     /// Returns `true` if the document was read to its end or `see` broke, `false` if it is cut off or is not such a
     /// document.
-    pub(crate) fn each(&self, reader: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    pub(crate) fn each(&self, reader: impl Read, see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
         let reader = BufReader::with_capacity(64 * 1024, reader);
         self.walk(&mut serde_json::Deserializer::from_reader(reader), see)
     }
 
     /// Like [`Shape::each`], for a document that is in memory, which is faster.
-    pub(crate) fn each_in(&self, document: &[u8], see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    pub(crate) fn each_in(&self, document: &[u8], see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
         self.walk(&mut serde_json::Deserializer::from_slice(document), see)
     }
 
-    fn walk<'de, D: Deserializer<'de>>(self, document: D, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+    fn walk<'de, D: Deserializer<'de>>(
+        self,
+        document: D,
+        see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>,
+    ) -> bool {
         let mut walk = DocumentWalk { shape: self, see, is_stopped: false };
         let read = match self.list {
             "" => document.deserialize_seq(MessagesVisitor(&mut walk)),
@@ -53,12 +57,12 @@ impl Shape {
 
 struct DocumentWalk<'s> {
     shape: Shape,
-    see: &'s mut dyn FnMut(Field<'_>) -> ControlFlow<()>,
+    see: &'s mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>,
     is_stopped: bool,
 }
 
 impl DocumentWalk<'_> {
-    fn show<E: de::Error>(&mut self, field: Field<'_>) -> Result<(), E> {
+    fn show<E: de::Error>(&mut self, field: DocumentField<'_>) -> Result<(), E> {
         self.is_stopped = (self.see)(field).is_break();
         if self.is_stopped { Err(E::custom("enough was seen")) } else { Ok(()) }
     }
@@ -80,7 +84,7 @@ impl<'de> Visitor<'de> for MemberVisitor<'_, '_> {
                 map.next_value_seed(MessagesVisitor(self.0))?;
             } else if shape.members.contains(&key.as_str()) {
                 let value = map.next_value::<Box<RawValue>>()?;
-                self.0.show(Field::Member(&key, &value))?;
+                self.0.show(DocumentField::Member(&key, &value))?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -108,7 +112,7 @@ impl<'de> Visitor<'de> for MessagesVisitor<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(message) = list.next_element::<Box<RawValue>>()? {
-            self.0.show(Field::Message(&message))?;
+            self.0.show(DocumentField::Message(&message))?;
         }
         Ok(())
     }
@@ -126,8 +130,8 @@ mod tests {
             let mut seen = Vec::new();
             let is_read = shape.each(text.as_bytes(), &mut |field| {
                 seen.push(match field {
-                    Field::Member(key, value) => format!("{key}={value}"),
-                    Field::Message(raw) => raw.get().to_owned(),
+                    DocumentField::Member(key, value) => format!("{key}={value}"),
+                    DocumentField::Message(raw) => raw.get().to_owned(),
                 });
                 if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });

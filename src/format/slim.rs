@@ -33,7 +33,7 @@ pub(crate) struct ResultAt {
 
 /// The members in which an agent records the large parts of a session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct SlimShape {
     pub results: &'static [ResultAt],
     /// Members that repeat a result for the screen.
     pub repeated: &'static [&'static str],
@@ -65,11 +65,11 @@ enum ValuePlace {
 
 impl Removed {
     /// Returns a record without its large parts; `None` if it has none.
-    pub(crate) fn slim(&mut self, record: &str, shape: &Shape) -> Option<String> {
+    pub(crate) fn slim(&mut self, record: &str, shape: &SlimShape) -> Option<String> {
         self.value(record, shape, ValuePlace::Words, DEEPEST)
     }
 
-    fn value(&mut self, json: &str, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
+    fn value(&mut self, json: &str, shape: &SlimShape, within: ValuePlace, depth: usize) -> Option<String> {
         let json = json.trim();
         // A part of a small value is small.
         if json.len() <= LARGE || depth == 0 {
@@ -94,7 +94,13 @@ impl Removed {
         }
     }
 
-    fn object(&mut self, members: &RawMembers<'_>, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
+    fn object(
+        &mut self,
+        members: &RawMembers<'_>,
+        shape: &SlimShape,
+        within: ValuePlace,
+        depth: usize,
+    ) -> Option<String> {
         if let Some((kind, what)) = file(members) {
             self.files += 1;
             return Some(format!("{{\"type\":{},\"text\":{}}}", quoted(kind), quoted(&what)));
@@ -116,7 +122,14 @@ impl Removed {
         is_slimmer.then(|| format!("{{{}}}", members.join(",")))
     }
 
-    fn member(&mut self, name: &str, json: &str, shape: &Shape, within: ValuePlace, depth: usize) -> Option<String> {
+    fn member(
+        &mut self,
+        name: &str,
+        json: &str,
+        shape: &SlimShape,
+        within: ValuePlace,
+        depth: usize,
+    ) -> Option<String> {
         let within = match within {
             _ if shape.repeated.contains(&name) => ValuePlace::Result { counts: false },
             ValuePlace::Marked(found) if found.members.contains(&name) => ValuePlace::Result { counts: found.counts },
@@ -191,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    const SHAPE: Shape = Shape {
+    const SHAPE: SlimShape = SlimShape {
         results: &[
             ResultAt { mark: ("type", "tool_result"), members: &["content"], counts: true },
             ResultAt { mark: ("role", "bashExecution"), members: &["output"], counts: false },

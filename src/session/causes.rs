@@ -87,7 +87,7 @@ fn is_bare(error: &str) -> bool {
 
 /// The part of a record that can be a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SuspectPart {
     /// A call of a tool, by its id.
     Call(String),
     /// The result of a call.
@@ -132,16 +132,16 @@ impl Suspects {
     }
 
     /// Adds a part of the record on this line.
-    pub(crate) fn add_part(&mut self, part: Part, line: u64) {
+    pub(crate) fn add_part(&mut self, part: SuspectPart, line: u64) {
         if self.has_failed {
             return;
         }
         match part {
-            Part::Call(id) => _ = self.calls.insert(id, line),
-            Part::Result(id) => _ = self.calls.remove(&id),
-            Part::Cause(cause) if self.found.iter().any(|found| found.cause == cause) => {}
-            Part::Cause(cause) => self.found.push(CauseLine { cause, line }),
-            Part::Unknown => self.is_unknown = true,
+            SuspectPart::Call(id) => _ = self.calls.insert(id, line),
+            SuspectPart::Result(id) => _ = self.calls.remove(&id),
+            SuspectPart::Cause(cause) if self.found.iter().any(|found| found.cause == cause) => {}
+            SuspectPart::Cause(cause) => self.found.push(CauseLine { cause, line }),
+            SuspectPart::Unknown => self.is_unknown = true,
         }
         self.is_unknown |= self.calls.len() > MAX_CALLS;
     }
@@ -162,17 +162,17 @@ impl Suspects {
 mod tests {
     use super::*;
 
-    fn call(id: &str) -> Part {
-        Part::Call(id.to_owned())
+    fn call(id: &str) -> SuspectPart {
+        SuspectPart::Call(id.to_owned())
     }
 
-    fn result(id: &str) -> Part {
-        Part::Result(id.to_owned())
+    fn result(id: &str) -> SuspectPart {
+        SuspectPart::Result(id.to_owned())
     }
 
     /// Returns the descriptions and lines of the causes after a reply on line 1 with these parts, one per line, and an
     /// error.
-    fn found(parts: Vec<Part>) -> Vec<(Cause, u64)> {
+    fn found(parts: Vec<SuspectPart>) -> Vec<(Cause, u64)> {
         let mut suspects = Suspects::default();
         suspects.reply(1);
         parts.into_iter().zip(2..).for_each(|(part, line)| suspects.add_part(part, line));
@@ -189,9 +189,9 @@ mod tests {
 
     #[test]
     fn unknown_record_hides_every_cause() {
-        assert_eq!(found(vec![Part::Cause(Cause::LargeImage), Part::Unknown]), []);
+        assert_eq!(found(vec![SuspectPart::Cause(Cause::LargeImage), SuspectPart::Unknown]), []);
         assert_eq!(
-            found(vec![call("a"), Part::Cause(Cause::LargeImage), Part::Cause(Cause::LargeImage)]),
+            found(vec![call("a"), SuspectPart::Cause(Cause::LargeImage), SuspectPart::Cause(Cause::LargeImage)]),
             [(Cause::CallWithoutResult, 2), (Cause::LargeImage, 3)]
         );
         let many = (0..=MAX_CALLS).map(|number| call(&number.to_string())).collect();
@@ -201,15 +201,15 @@ mod tests {
     #[test]
     fn only_records_between_last_reply_and_error_count() {
         let mut suspects = Suspects::default();
-        suspects.add_part(Part::Cause(Cause::LoneSurrogate), 1);
-        suspects.add_part(Part::Unknown, 1);
+        suspects.add_part(SuspectPart::Cause(Cause::LoneSurrogate), 1);
+        suspects.add_part(SuspectPart::Unknown, 1);
         suspects.reply(1);
         suspects.add_part(call("a"), 2);
         suspects.reply(1);
-        suspects.add_part(Part::Cause(Cause::UnsignedThinking), 3);
+        suspects.add_part(SuspectPart::Cause(Cause::UnsignedThinking), 3);
         suspects.fail();
         suspects.add_part(result("a"), 4);
-        suspects.add_part(Part::Cause(Cause::LargeImage), 5);
+        suspects.add_part(SuspectPart::Cause(Cause::LargeImage), 5);
         suspects.fail();
         let lines: Vec<u64> = suspects.finish().into_iter().map(|found| found.line).collect();
         assert_eq!(lines, [2, 3]);

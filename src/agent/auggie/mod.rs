@@ -11,7 +11,7 @@ use super::command::as_option;
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
-use crate::format::document::Field;
+use crate::format::document::DocumentField;
 use crate::format::jsonl::Jsonl;
 use records::{AuggieNames, DOCUMENT, member_of_names, workspace};
 
@@ -89,7 +89,7 @@ fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;
     DOCUMENT.shape.each(file.take(MAX_HEAD), &mut |field| {
-        if let Field::Message(raw) = field {
+        if let DocumentField::Message(raw) = field {
             first = workspace(raw);
         }
         if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

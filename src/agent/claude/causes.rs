@@ -10,8 +10,8 @@ use crate::agent::prelude::*;
 use crate::format::json_text::has_lone_surrogate;
 use crate::format::jsonl::Jsonl;
 use crate::format::skim::Raw;
-use crate::session::branches::{BranchFilter, Part as BranchPart};
-use crate::session::causes::{Cause, CauseLine, MAX_IMAGE, Part, Suspects};
+use crate::session::branches::{BranchFilter, Part};
+use crate::session::causes::{Cause, CauseLine, MAX_IMAGE, SuspectPart, Suspects};
 
 /// Maximum length of a line that is read: a request may have at most 32 MB.
 const MAX_LINE: usize = 32 * 1024 * 1024;
@@ -19,7 +19,7 @@ const MAX_LINE: usize = 32 * 1024 * 1024;
 /// The members of a block that are parsed.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
+struct CauseBlock<'a> {
     #[serde(rename = "type")]
     kind: Raw<'a>,
     id: Raw<'a>,
@@ -57,7 +57,7 @@ pub(in crate::agent) fn read(
             continue;
         }
         let Some(record) = ClaudeRecord::of_line(line.bytes).filter(|_| line.left_out.is_none()) else {
-            suspects.add_part(Part::Unknown, line.number);
+            suspects.add_part(SuspectPart::Unknown, line.number);
             continue;
         };
         if !repeats.has(line.bytes) && (shows_sidechains || !record.is_sidechain.0) {
@@ -79,7 +79,7 @@ fn see(
     }
     if !record.is_message() {
         if !is_silent(bytes) {
-            suspects.add_part(Part::Unknown, line);
+            suspects.add_part(SuspectPart::Unknown, line);
         }
         return;
     }
@@ -87,49 +87,49 @@ fn see(
         suspects.fail();
         return;
     }
-    if let BranchPart::Reply(id) = record.part() {
+    if let Part::Reply(id) = record.part() {
         suspects.reply(id);
     }
     let content = record.content();
     if content.bytes().is_some_and(has_lone_surrogate) {
-        suspects.add_part(Part::Cause(Cause::LoneSurrogate), line);
+        suspects.add_part(SuspectPart::Cause(Cause::LoneSurrogate), line);
     }
     each_part(content, &mut |part| suspects.add_part(part, line));
 }
 
 /// Calls `see` with each part of a content value: a text, or a list of blocks.
-fn each_part(content: Raw<'_>, see: &mut dyn FnMut(Part)) {
+fn each_part(content: Raw<'_>, see: &mut dyn FnMut(SuspectPart)) {
     match content.bytes() {
         Some([b'"', ..]) => {}
-        Some(list) => match serde_json::from_slice::<Vec<Block<'_>>>(list) {
+        Some(list) => match serde_json::from_slice::<Vec<CauseBlock<'_>>>(list) {
             Ok(blocks) => blocks.iter().for_each(|block| each_part_of(block, see)),
-            Err(_) => see(Part::Unknown),
+            Err(_) => see(SuspectPart::Unknown),
         },
-        None => see(Part::Unknown),
+        None => see(SuspectPart::Unknown),
     }
 }
 
-fn each_part_of(block: &Block<'_>, see: &mut dyn FnMut(Part)) {
+fn each_part_of(block: &CauseBlock<'_>, see: &mut dyn FnMut(SuspectPart)) {
     let kind = block.kind.filled().unwrap_or_default();
-    let id_of = |id: Raw<'_>, part: fn(String) -> Part| id.filled().map_or(Part::Unknown, part);
+    let id_of = |id: Raw<'_>, part: fn(String) -> SuspectPart| id.filled().map_or(SuspectPart::Unknown, part);
     match kind.as_str() {
-        "tool_use" => see(id_of(block.id, Part::Call)),
+        "tool_use" => see(id_of(block.id, SuspectPart::Call)),
         "tool_result" => {
-            see(id_of(block.tool_use_id, Part::Result));
+            see(id_of(block.tool_use_id, SuspectPart::Result));
             if block.content.bytes().is_some() {
                 each_part(block.content, see);
             }
         }
         "image" => {
-            let source: Block<'_> = block.source.read();
+            let source: CauseBlock<'_> = block.source.read();
             if source.data.bytes().is_some_and(|data| data.len() > MAX_IMAGE + "\"\"".len()) {
-                see(Part::Cause(Cause::LargeImage));
+                see(SuspectPart::Cause(Cause::LargeImage));
             }
         }
-        "thinking" if block.signature.filled().is_none() => see(Part::Cause(Cause::UnsignedThinking)),
+        "thinking" if block.signature.filled().is_none() => see(SuspectPart::Cause(Cause::UnsignedThinking)),
         "thinking" => {}
         kind if HARMLESS.contains(&kind) => {}
-        _ => see(Part::Unknown),
+        _ => see(SuspectPart::Unknown),
     }
 }
 

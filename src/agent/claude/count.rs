@@ -1,7 +1,7 @@
 //! Counts the messages of a transcript, line by line.
 
 use super::branches::Tree;
-use super::ends::Ends;
+use super::ends::TranscriptEnds;
 use super::records::ClaudeRecord;
 use super::titles::is_from_other_file;
 use super::usage::Usages;
@@ -15,7 +15,7 @@ use crate::session::branches::hash;
 pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
     let has_usage = observers.usage && about(copy.place.agent()).usage.is_some();
     let mut usages = has_usage.then(|| Usages::of(&copy.place));
-    let (mut tree, mut whole) = (Tree::of(copy), Ends::default());
+    let (mut tree, mut whole) = (Tree::of(copy), TranscriptEnds::default());
     let counts_sidechains = copy.kind == SessionKind::Subagent;
     let mut see = |line: &[u8]| {
         usages.iter_mut().for_each(|usages| usages.see(line));

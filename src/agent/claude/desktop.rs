@@ -44,7 +44,7 @@ fn accounts(env: &Env, name: &str) -> (PathBuf, Vec<PathBuf>) {
 /// An entry of the index of the Code tab.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Entry {
+struct DesktopEntry {
     cli_session_id: Option<String>,
     title: Option<String>,
     cwd: Option<String>,
@@ -53,7 +53,7 @@ struct Entry {
 
 /// Reads the index of the Code tab, without the files that cannot be read. Returns its directory, and each entry with its
 /// path.
-fn index(env: &Env) -> (PathBuf, Vec<(PathBuf, Entry)>) {
+fn index(env: &Env) -> (PathBuf, Vec<(PathBuf, DesktopEntry)>) {
     let (top, accounts) = accounts(env, INDEX);
     let mut entries = Vec::new();
     for account in accounts {
@@ -68,7 +68,7 @@ fn index(env: &Env) -> (PathBuf, Vec<(PathBuf, Entry)>) {
 pub(super) fn notes(store: &Store, env: &Env) -> StoreNotes {
     let mut notes = StoreNotes::default();
     if store.is_default {
-        for (_, Entry { cli_session_id, title, is_archived, .. }) in index(env).1 {
+        for (_, DesktopEntry { cli_session_id, title, is_archived, .. }) in index(env).1 {
             let Some(id) = cli_session_id else { continue };
             let title = title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
             notes.names.extend(title.map(|title| (id.clone(), Fact::new(title, TITLE))));
@@ -81,7 +81,7 @@ pub(super) fn notes(store: &Store, env: &Env) -> StoreNotes {
 /// Returns the sessions in the index of the Code tab.
 pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
     let (list, entries) = if store.is_default { index(env) } else { Default::default() };
-    let mention = |(path, entry): (PathBuf, Entry)| Mention {
+    let mention = |(path, entry): (PathBuf, DesktopEntry)| Mention {
         agent: AgentKind::Claude,
         id: entry.cli_session_id,
         list: list.clone(),

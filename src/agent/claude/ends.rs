@@ -30,7 +30,7 @@ const MAX_RECORDS: u32 = 40;
 
 /// The facts in the two ends of a transcript.
 #[derive(Default)]
-pub(super) struct Ends {
+pub(super) struct TranscriptEnds {
     created_at: Option<Timestamp>,
     first_cwd: Option<String>,
     first_branch: Option<String>,
@@ -80,7 +80,7 @@ impl Latest {
     }
 }
 
-impl Ends {
+impl TranscriptEnds {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         let kind = kind(line);
         if kind == b"queue-operation" && line.ends_with(b"}") {
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn irrelevant_records_contribute_only_their_timestamp() {
-        let mut ends = Ends::default();
+        let mut ends = TranscriptEnds::default();
         for line in [r#"{"type":"mode","mode":"normal","cwd":"/w"}"#, r#"{"type":"last-prompt","lastPrompt":"a"}"#] {
             ends.see_from_end(line.as_bytes(), true);
         }
@@ -321,7 +321,7 @@ mod tests {
     fn only_the_time_of_a_queue_record_is_read() {
         let begun =
             br#"{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-01T10:15:00.000Z","cwd":"/w"}"#;
-        let (mut whole, mut torn) = (Ends::default(), Ends::default());
+        let (mut whole, mut torn) = (TranscriptEnds::default(), TranscriptEnds::default());
         whole.see_from_start(begun);
         torn.see_from_start(&begun[..begun.len() - 1]);
         assert_eq!((whole.created_at, whole.first_cwd), ("2026-11-01T10:15:00Z".parse().ok(), None));
@@ -334,7 +334,7 @@ mod tests {
             lines in prop::collection::vec(record(), 1..12),
             starts: bool,
         ) {
-            let (mut quick, mut whole) = (Ends::default(), Ends::default());
+            let (mut quick, mut whole) = (TranscriptEnds::default(), TranscriptEnds::default());
             if starts {
                 quick.see_from_start(lines[0].as_bytes());
                 whole.see_from_start(lines[0].as_bytes());
@@ -345,7 +345,7 @@ mod tests {
                     whole.take_from_end(&ClaudeRecord::of_line(line.as_bytes()).expect("a record"));
                 }
             }
-            let facts = |ends: &Ends| (
+            let facts = |ends: &TranscriptEnds| (
                 ends.newest.at,
                 ends.last_cwd.clone(),
                 ends.branch.clone(),

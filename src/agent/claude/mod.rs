@@ -23,7 +23,7 @@ mod trailer;
 mod upkeep;
 mod usage;
 
-use ends::{Ends, TAIL};
+use ends::{TAIL, TranscriptEnds};
 use foldhash::HashSet;
 use jiff::SignedDuration;
 
@@ -193,7 +193,7 @@ impl Engine for Transcripts {
         copy.modified_at = file.modified();
         let changed = file.changed();
 
-        let mut ends = Ends::default();
+        let mut ends = TranscriptEnds::default();
         ends.is_whole = file.lines_forward(|line| {
             ends.see_from_start(line);
             ends.knows_start()

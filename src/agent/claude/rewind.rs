@@ -14,14 +14,14 @@ use super::{Repeats, branches, messages};
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, CutPoint, MAX_BYTES, NewCopy};
 use crate::format::jsonl::Jsonl;
-use crate::format::slim::{Removed, ResultAt, Shape};
+use crate::format::slim::{Removed, ResultAt, SlimShape};
 use crate::session::branches::BranchFilter;
 
 /// Types of records with a title.
 const TITLES: [&str; 2] = ["custom-title", "ai-title"];
 
 /// The results of tools: each is in its message, and in `toolUseResult` again for the screen.
-const SHAPE: Shape = Shape {
+const SHAPE: SlimShape = SlimShape {
     results: &[ResultAt { mark: ("type", "tool_result"), members: &["content"], counts: true }],
     repeated: &["toolUseResult"],
     images: &[],

@@ -21,11 +21,11 @@ const COST: &[u8] = b"ostUSD\"";
 
 #[derive(Deserialize)]
 struct UsageRecord {
-    message: Message,
+    message: CountedMessage,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct CountedMessage {
     id: String,
     usage: Counts,
 }
@@ -73,7 +73,7 @@ impl Usages {
     /// Adds a line; later numbers of the same reply replace earlier ones.
     pub(super) fn see(&mut self, line: &[u8]) {
         if memmem::find(line, TOKENS).is_some()
-            && let Ok(UsageRecord { message: Message { id, usage } }) = serde_json::from_slice(line)
+            && let Ok(UsageRecord { message: CountedMessage { id, usage } }) = serde_json::from_slice(line)
         {
             let Counts { input_tokens, output_tokens, cache_creation_input_tokens: made, cache_read_input_tokens } =
                 usage;

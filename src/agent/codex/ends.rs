@@ -3,7 +3,7 @@
 use super::obstacles::has_ordinal;
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
-use crate::agent::codex::records::{CodexRecord, Prompt, Turn};
+use crate::agent::codex::records::{CodexRecord, Prompt, TurnContext};
 use crate::agent::prelude::*;
 
 /// Number of records near the end that are read even after every field was found: times are not in order.
@@ -11,17 +11,17 @@ const LAST_RECORDS: u32 = 4;
 
 /// The facts in the two ends of a rollout.
 #[derive(Default)]
-pub(super) struct Ends {
+pub(super) struct RolloutEnds {
     pub(super) meta: Option<Meta>,
     told_cwd: Option<String>,
     typed: Option<String>,
     sent: Option<String>,
     has_reply: bool,
-    early_turn: Turn,
+    early_turn: TurnContext,
     /// Set if every line of the file was seen from its start.
     pub(super) is_whole: bool,
     newest: Option<Timestamp>,
-    late_turn: Turn,
+    late_turn: TurnContext,
     row_dir: Option<Arc<Path>>,
     late_branch: Option<String>,
     is_torn: bool,
@@ -30,7 +30,7 @@ pub(super) struct Ends {
     records_from_end: u32,
 }
 
-impl Ends {
+impl RolloutEnds {
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         if self.meta.is_none() {
             self.meta = Meta::parse(line);
@@ -46,7 +46,7 @@ impl Ends {
         }
         self.has_reply |= record.is_reply();
         if let Some(turn) = record.turn() {
-            self.early_turn = Turn { cwd: turn.cwd.or(self.early_turn.cwd.take()), model: turn.model };
+            self.early_turn = TurnContext { cwd: turn.cwd.or(self.early_turn.cwd.take()), model: turn.model };
         }
         if self.told_cwd.is_none() && self.meta.as_ref().is_none_or(|meta| meta.cwd.is_none()) {
             self.told_cwd = record.told_cwd();
@@ -96,7 +96,7 @@ impl Ends {
     /// Adds the first record of the last turn.
     pub(super) fn see_last_turn(&mut self, line: &[u8]) {
         if let Some(turn) = CodexRecord::of_line(line).and_then(|record| record.turn()) {
-            self.late_turn = Turn { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
+            self.late_turn = TurnContext { cwd: turn.cwd, model: self.late_turn.model.take().or(turn.model) };
         }
     }
 

@@ -68,11 +68,11 @@ pub(crate) enum Source {
 impl Meta {
     /// Parses the first line of a rollout, or its beginning; `None` if it is not such a record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
-        let mut reading = Reading::default();
+        let mut reading = MetaReading::default();
         // An error occurs after the fields that could be parsed, so it does not invalidate them.
         let members = Members { reading: &mut reading, is_payload: false };
         let _ = members.deserialize(&mut serde_json::Deserializer::from_slice(line));
-        let Reading { kind, written_at, mut meta } = reading;
+        let MetaReading { kind, written_at, mut meta } = reading;
         match kind.as_deref() {
             Some("session_meta") => meta.has_envelope = true,
             Some(_) => return None,
@@ -93,7 +93,7 @@ pub(super) fn is_bare_header(record: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct Reading {
+struct MetaReading {
     kind: Option<String>,
     written_at: Option<Timestamp>,
     meta: Meta,
@@ -101,7 +101,7 @@ struct Reading {
 
 /// Parses the members of the line, or of the envelope's payload.
 struct Members<'m> {
-    reading: &'m mut Reading,
+    reading: &'m mut MetaReading,
     is_payload: bool,
 }
 

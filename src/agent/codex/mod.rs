@@ -17,7 +17,7 @@ mod slim;
 mod thread;
 mod threads;
 
-use ends::Ends;
+use ends::RolloutEnds;
 
 use super::ids::is_uuid;
 use super::{as_last_argument, last_activity};
@@ -291,8 +291,8 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
 }
 
 /// Reads the start of a rollout.
-fn read_start(file: &mut Jsonl) -> Result<Ends, PathError> {
-    let mut ends = Ends::default();
+fn read_start(file: &mut Jsonl) -> Result<RolloutEnds, PathError> {
+    let mut ends = RolloutEnds::default();
     ends.is_whole = file.lines_forward(|line| {
         ends.see_from_start(line);
         ends.knows_start()

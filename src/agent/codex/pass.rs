@@ -6,7 +6,7 @@ use super::records::{CodexRecord, Prompt};
 use super::rollbacks::Division;
 use super::thread::Thread;
 use crate::agent::prelude::*;
-use crate::agent::usage::Sum;
+use crate::agent::usage::UsageSum;
 
 /// Implements [`Reading::observe`].
 pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
@@ -14,7 +14,7 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
     let part_at = |path: &Path| thread.parts.iter().position(|part| part.path == path);
     // Only the rollout of the copy has its usage.
     let (root, own) = (part_at(thread.root()), part_at(&copy.place.path));
-    let (mut usage, mut division) = (Sum::wanted(&ABOUT.usage, observers), Division::of(&thread));
+    let (mut usage, mut division) = (UsageSum::wanted(&ABOUT.usage, observers), Division::of(&thread));
     // The lines of sent prompts, which count if none was typed, and their times, which count if none was typed in the first
     // rollout.
     let (mut sent, mut sent_at, mut root_prompts) = (Vec::new(), Vec::new(), [false; 2]);
@@ -44,7 +44,7 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
         observers.line += 1;
         ControlFlow::Continue(())
     })?;
-    copy.usage = usage.map(Sum::finish).or(copy.usage);
+    copy.usage = usage.map(UsageSum::finish).or(copy.usage);
     if !observers.counts {
         return Ok(());
     }

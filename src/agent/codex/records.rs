@@ -122,7 +122,7 @@ fn without_context(text: &str) -> &str {
 
 /// The directory and the model of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct TurnContext {
     /// Its working directory.
     pub cwd: Option<String>,
     /// The model that answered.
@@ -166,12 +166,12 @@ impl<'a> CodexRecord<'a> {
     }
 
     /// Returns the directory and the model of the turn that begins here.
-    pub(crate) fn turn(&self) -> Option<Turn> {
+    pub(crate) fn turn(&self) -> Option<TurnContext> {
         if self.kind() != Some("turn_context") {
             return None;
         }
         let payload = self.payload();
-        Some(Turn { cwd: payload.cwd.filled(), model: payload.model.filled() })
+        Some(TurnContext { cwd: payload.cwd.filled(), model: payload.model.filled() })
     }
 
     /// Returns the user's prompt, if the record contains one.

@@ -5,10 +5,10 @@
 use super::rollouts::is_segment;
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy, Slim};
-use crate::format::slim::{ResultAt, Shape};
+use crate::format::slim::{ResultAt, SlimShape};
 
 /// Outputs for the model, and events that repeat them for the screen.
-const SHAPE: Shape = Shape {
+const SHAPE: SlimShape = SlimShape {
     results: &[
         ResultAt { mark: ("type", "function_call_output"), members: &["output"], counts: true },
         ResultAt { mark: ("type", "custom_tool_call_output"), members: &["output"], counts: true },

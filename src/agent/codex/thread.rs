@@ -12,7 +12,7 @@ use crate::format::jsonl::Jsonl;
 
 /// A rollout of a thread.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct RolloutPart {
     pub(super) path: PathBuf,
     /// Number of bytes that the next part continues.
     end: u64,
@@ -23,7 +23,7 @@ pub(super) struct Part {
 /// The rollouts of a thread, the oldest first.
 #[derive(Debug)]
 pub(super) struct Thread {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<RolloutPart>,
     /// The reason if a part of the conversation is missing.
     pub(super) lacks: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Thread {
         if is_segment(&place.path) {
             for path in of_thread(place, &place.id) {
                 if thread.parts.iter().all(|part| part.path != path) {
-                    thread.parts.push(Part { path, end: 0, is_foreign: false });
+                    thread.parts.push(RolloutPart { path, end: 0, is_foreign: false });
                 }
             }
             thread.sort();
@@ -60,7 +60,7 @@ impl Thread {
     /// returned.
     pub(super) fn chain(place: &Located) -> Result<Self, PathError> {
         let own = thread_id(&place.path);
-        let mut parts = vec![Part { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }];
+        let mut parts = vec![RolloutPart { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }];
         let mut lacks = None;
         let mut start = start_of(&place.path)?;
         loop {
@@ -73,7 +73,7 @@ impl Thread {
                     // Any rollout of the parent may be a part of a fork.
                     let parent = start.forked_from.filter(|id| Some(id.as_str()) != own);
                     let files = parent.map(|id| of_thread(place, &id)).unwrap_or_default();
-                    parts.extend(files.into_iter().map(|path| Part { path, end: 0, is_foreign: true }));
+                    parts.extend(files.into_iter().map(|path| RolloutPart { path, end: 0, is_foreign: true }));
                     break;
                 }
             };
@@ -86,7 +86,7 @@ impl Thread {
             }
             let is_foreign = thread_id(&path) != own;
             let next = start_of(&path);
-            parts.push(Part { path, end, is_foreign });
+            parts.push(RolloutPart { path, end, is_foreign });
             match next {
                 Ok(next) => start = next,
                 Err(error) => {

@@ -9,9 +9,9 @@ use super::flat_yaml;
 use super::workspace::MAX_WORKSPACE;
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy};
-use crate::format::slim::{ResultAt, Shape};
+use crate::format::slim::{ResultAt, SlimShape};
 
-const SHAPE: Shape = Shape {
+const SHAPE: SlimShape = SlimShape {
     results: &[ResultAt { mark: ("type", "tool.execution_complete"), members: &["result"], counts: true }],
     repeated: &[],
     images: &[],

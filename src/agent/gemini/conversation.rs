@@ -26,7 +26,7 @@ pub(crate) struct Place {
 
 /// A message of the current conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct HistoryEntry {
     /// The place of its last version.
     pub place: Place,
     digest: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     is_reply: bool,
 }
 
-impl Entry {
+impl HistoryEntry {
     fn is_spoken(&self) -> bool {
         self.is_prompt || self.is_reply
     }
@@ -47,7 +47,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     /// The messages, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HistoryEntry>,
     /// Start time.
     pub created_at: Option<Timestamp>,
     /// Newest time of all records.
@@ -66,7 +66,7 @@ pub(crate) struct Conversation {
     pub has_spoken: bool,
     by_id: HashMap<String, usize>,
     /// The messages that a step back removed.
-    taken_back: Vec<Entry>,
+    taken_back: Vec<HistoryEntry>,
     /// Number of messages without an id.
     unnamed: usize,
     /// The first prompt and the first command, each with its index.
@@ -127,7 +127,7 @@ impl Conversation {
         // A message without an id is never written again.
         let id = message.id.get().map_or_else(|| format!("#{}", self.unnamed), str::to_owned);
         self.unnamed += usize::from(message.id.get().is_none());
-        let entry = Entry {
+        let entry = HistoryEntry {
             place,
             digest: digest(message, &content),
             id: id.clone(),
@@ -138,7 +138,7 @@ impl Conversation {
         let at = match self.by_id.entry(id) {
             Slot::Occupied(slot) => {
                 let parent = self.entries[*slot.get()].parent;
-                self.entries[*slot.get()] = Entry { parent, ..entry };
+                self.entries[*slot.get()] = HistoryEntry { parent, ..entry };
                 *slot.get()
             }
             Slot::Vacant(slot) => {
@@ -155,7 +155,7 @@ impl Conversation {
     }
 
     /// Removes every message from an index on, and returns them.
-    fn cut(&mut self, from: usize) -> Vec<Entry> {
+    fn cut(&mut self, from: usize) -> Vec<HistoryEntry> {
         let dropped = self.entries.split_off(from);
         for entry in &dropped {
             self.by_id.remove(&entry.id);
@@ -176,7 +176,7 @@ impl Conversation {
         let start = Node { line: 0, id: Some(root), parent: Parent::None, part: Part::Silent };
         // The client sends its messages in their order, also if a parent is missing.
         let known: HashSet<Id> = all.iter().map(|entry| hash(&entry.id)).chain([root]).collect();
-        let node = |(entry, line): (&&Entry, usize)| {
+        let node = |(entry, line): (&&HistoryEntry, usize)| {
             let part = if entry.is_spoken() { Part::Message } else { Part::Silent };
             let parent = Some(entry.parent.unwrap_or(root)).filter(|parent| known.contains(parent));
             let parent = parent.map_or(Parent::Previous, Parent::Record);
@@ -188,7 +188,7 @@ impl Conversation {
     }
 
     /// Returns the messages on some branches, each with the number of its branch, or `None` for the active one.
-    pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&Entry, Option<u16>)> {
+    pub(crate) fn on(&self, wanted: BranchFilter) -> Vec<(&HistoryEntry, Option<u16>)> {
         let branches = self.branches();
         let all = self.all().into_iter().zip(1..).filter(|(_, line)| branches.has(*line, wanted));
         all.map(|(entry, line)| (entry, branches.other(line))).collect()
@@ -200,16 +200,16 @@ impl Conversation {
     }
 
     /// Returns all messages: those of the conversation in its order, those that were taken back after the message before them.
-    fn all(&self) -> Vec<&Entry> {
+    fn all(&self) -> Vec<&HistoryEntry> {
         if self.taken_back.is_empty() {
             return self.entries.iter().collect();
         }
         // A checkpoint may restore a message, and a message may be taken back twice.
         let mut seen: HashSet<&str> = HashSet::new();
-        let mut gone: Vec<&Entry> = self.taken_back.iter().rev().collect();
+        let mut gone: Vec<&HistoryEntry> = self.taken_back.iter().rev().collect();
         gone.retain(|entry| !self.by_id.contains_key(&entry.id) && seen.insert(&entry.id));
         let known: HashSet<Id> = gone.iter().copied().chain(&self.entries).map(|entry| hash(&entry.id)).collect();
-        let mut after: BTreeMap<Option<Id>, Vec<&Entry>> = BTreeMap::new();
+        let mut after: BTreeMap<Option<Id>, Vec<&HistoryEntry>> = BTreeMap::new();
         for entry in gone {
             after.entry(entry.parent.filter(|parent| known.contains(parent))).or_default().push(entry);
         }

@@ -24,9 +24,9 @@ use super::{as_prompt_option, unknown_format};
 use crate::agent::ids::consists_of;
 use crate::agent::prelude::*;
 use crate::agent::tree::note_branches;
-use crate::agent::usage::Sum;
+use crate::agent::usage::UsageSum;
 use crate::format::compare::compare_lists;
-use crate::format::document::{Field, Shape};
+use crate::format::document::{DocumentField, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::Comparison;
@@ -108,9 +108,9 @@ impl Engine for Gemini {
     }
 
     fn observe(&self, copy: &mut SessionCopy, observers: &mut Observers) -> Result<(), PathError> {
-        let mut usage = Sum::wanted(&about::ABOUT.usage, observers);
+        let mut usage = UsageSum::wanted(&about::ABOUT.usage, observers);
         let sum = whole(&copy.place, &mut |record| usage.iter_mut().for_each(|usage| usage.see(record)))?;
-        copy.usage = usage.map(Sum::finish).or(copy.usage);
+        copy.usage = usage.map(UsageSum::finish).or(copy.usage);
         if !observers.counts {
             return Ok(());
         }
@@ -130,10 +130,10 @@ impl Engine for Gemini {
         if is_document(&copy.place) {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
             each(&copy.place, file, &mut |field| match field {
-                Field::Message(raw) => {
+                DocumentField::Message(raw) => {
                     message(raw).into_iter().flat_map(|message| message.in_words()).try_for_each(&mut *see)
                 }
-                Field::Member(..) => ControlFlow::Continue(()),
+                DocumentField::Member(..) => ControlFlow::Continue(()),
             });
             return Ok(());
         }
@@ -312,7 +312,7 @@ fn head_of(path: &Path) -> Result<Option<Head>, PathError> {
         let mut start = Vec::new();
         file.take(MAX_ID).read_to_end(&mut start).map_err(|error| PathError::new("read", path, error))?;
         DOCUMENT.each_in(&start, &mut |field| {
-            if let Field::Member("sessionId", value) = field {
+            if let DocumentField::Member("sessionId", value) = field {
                 id = inner::<Text<'_>>(Some(value)).get().map(str::to_owned);
             }
             if id.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

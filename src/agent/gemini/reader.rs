@@ -3,11 +3,11 @@
 use std::io::Read;
 
 use super::{DOCUMENT, is_document, saved};
-use crate::agent::gemini::conversation::{Conversation, Entry, Place};
+use crate::agent::gemini::conversation::{Conversation, HistoryEntry, Place};
 use crate::agent::gemini::records::{GeminiRecord, message, record};
 use crate::agent::prelude::*;
 use crate::agent::unknown_format;
-use crate::format::document::Field;
+use crate::format::document::DocumentField;
 use crate::format::jsonl::{Jsonl, lacks_text};
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
@@ -55,7 +55,7 @@ pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>,
     copy.transcript_bytes = metadata.len();
     let mut sum = Conversation::default();
     let (is_small, is_saved) = (metadata.len() <= SMALL, saved::is_in(&copy.place));
-    let mut see = |field: Field<'_>| {
+    let mut see = |field: DocumentField<'_>| {
         take_field(&mut sum, &field);
         // The header has the newest time; the title is at the end.
         if !is_small && sum.first_prompt().is_some() && (is_saved || sum.model.is_some()) {
@@ -90,14 +90,14 @@ pub(super) fn summary_line(line: &[u8]) -> Option<String> {
     serde_json::from_slice::<Text<'_>>(value).ok()?.filled().map(str::to_owned)
 }
 
-pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
+pub(super) fn take_field(sum: &mut Conversation, field: &DocumentField<'_>) {
     match field {
-        Field::Member(key, value) => {
+        DocumentField::Member(key, value) => {
             if let Some(value) = inner::<Text<'_>>(Some(value)).get() {
                 sum.take_field(key, value);
             }
         }
-        Field::Message(raw) => match message(raw) {
+        DocumentField::Message(raw) => match message(raw) {
             Some(message) => sum.take_message(&message, Place::default()),
             None => sum.has_bad_lines = true,
         },
@@ -105,7 +105,11 @@ pub(super) fn take_field(sum: &mut Conversation, field: &Field<'_>) {
 }
 
 /// Passes the fields of a document, or of a saved chat, to `see`.
-pub(super) fn each(place: &Located, file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+pub(super) fn each(
+    place: &Located,
+    file: impl Read,
+    see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>,
+) -> bool {
     if saved::is_in(place) { saved::each(file, see) } else { DOCUMENT.each(file, see) }
 }
 
@@ -116,7 +120,7 @@ pub(super) fn whole(place: &Located, see: &mut dyn FnMut(&[u8])) -> Result<Conve
         let (file, _) = fsio::open_regular(&place.path)?;
         each(place, file, &mut |field| {
             take_field(&mut sum, &field);
-            if let Field::Message(raw) = field {
+            if let DocumentField::Message(raw) = field {
                 see(raw.get().as_bytes());
             }
             ControlFlow::Continue(())
@@ -141,7 +145,11 @@ pub(super) fn whole(place: &Located, see: &mut dyn FnMut(&[u8])) -> Result<Conve
 }
 
 /// Passes messages in their order, each from the line that it was last written in.
-pub(super) fn show(path: &Path, entries: &[(&Entry, Option<u16>)], see: &mut Visitor<'_>) -> Result<(), PathError> {
+pub(super) fn show(
+    path: &Path,
+    entries: &[(&HistoryEntry, Option<u16>)],
+    see: &mut Visitor<'_>,
+) -> Result<(), PathError> {
     let file = Jsonl::open(path)?;
     for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].0.place;

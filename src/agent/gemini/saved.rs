@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read};
 use super::place;
 use crate::agent::command::Command;
 use crate::agent::prelude::*;
-use crate::format::document::{Field, Shape};
+use crate::format::document::{DocumentField, Shape};
 
 const SHAPE: Shape = Shape { list: "history", members: &[] };
 
@@ -70,7 +70,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Passes the messages of a saved chat to `see` until it breaks; returns `false` if it is cut off, or has another form.
-pub(super) fn each(file: impl Read, see: &mut dyn FnMut(Field<'_>) -> ControlFlow<()>) -> bool {
+pub(super) fn each(file: impl Read, see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
     let mut file = BufReader::new(file);
     let start = file.fill_buf().unwrap_or_default();
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {

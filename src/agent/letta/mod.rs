@@ -9,7 +9,7 @@ pub(super) mod about;
 mod records;
 
 use super::lines::{Ends, Lines, Log};
-use super::usage::Sum;
+use super::usage::UsageSum;
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
 use crate::format::json::record;
@@ -145,7 +145,7 @@ impl Log for Letta {
         Branches::without(&facts.rewritten.replaced)
     }
 
-    fn add_usage(line: &[u8], sum: &mut Sum) {
+    fn add_usage(line: &[u8], sum: &mut UsageSum) {
         let cost = Some(line).filter(|line| sum.has_mark(line)).and_then(|line| LettaLine::parse(line)?.cost());
         cost.into_iter().for_each(|(id, cost)| sum.add(id, Usage::from_cost(Some(cost))));
     }

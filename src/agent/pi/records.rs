@@ -6,7 +6,7 @@
 use crate::agent::ids::is_word;
 use crate::agent::lines;
 use crate::agent::prelude::*;
-use crate::agent::tree::Link;
+use crate::agent::tree::ParentLink;
 use crate::agent::unknown_format::has_any;
 use crate::format::content::{Block, blocks, plain_text};
 use crate::format::json::record;
@@ -153,14 +153,14 @@ impl PiRecord<'_> {
 
     /// Returns its place in the tree of a file. The active branch ends at the last record, and begins at one whose parent
     /// is missing (session-manager.ts, 0507789f).
-    pub(crate) fn link(&self) -> Link {
+    pub(crate) fn link(&self) -> ParentLink {
         let kind = self.kind.get();
         if kind == Some("session") {
-            return Link { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false };
+            return ParentLink { id: None, parent: Parent::None, part: Part::Silent, is_leaf: false };
         }
         let (id, parent) = self.node();
         let part = if kind == Some("message") { Part::Message } else { Part::Silent };
-        Link { id, parent, part, is_leaf: true }
+        ParentLink { id, parent, part, is_leaf: true }
     }
 
     /// Returns its own id, as a hash, and its parent.

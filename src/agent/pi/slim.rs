@@ -4,9 +4,9 @@
 
 use crate::agent::prelude::*;
 use crate::agent::rewind::{self, NewCopy};
-use crate::format::slim::{ResultAt, Shape};
+use crate::format::slim::{ResultAt, SlimShape};
 
-const SHAPE: Shape = Shape {
+const SHAPE: SlimShape = SlimShape {
     results: &[
         ResultAt { mark: ("role", "toolResult"), members: &["content"], counts: true },
         ResultAt { mark: ("role", "bashExecution"), members: &["output"], counts: true },

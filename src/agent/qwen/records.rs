@@ -6,7 +6,7 @@
 use crate::agent::claude::slug::slug;
 use crate::agent::lines;
 use crate::agent::prelude::*;
-use crate::agent::tree::Link;
+use crate::agent::tree::ParentLink;
 use crate::format::content::Block;
 use crate::format::json;
 use crate::format::parts::{parts, prompt};
@@ -52,7 +52,7 @@ pub(crate) fn record(line: &[u8]) -> Option<QwenRecord<'_>> {
 impl QwenRecord<'_> {
     /// Returns the record's place in the tree: Qwen Code resumes at the last record (measured on 0.24.4), and the
     /// conversation begins at a record whose parent is missing (the package of 0.24.4).
-    pub(super) fn link(&self) -> Option<Link> {
+    pub(super) fn link(&self) -> Option<ParentLink> {
         let id = Some(hash(self.uuid.filled()?));
         let parent = self.parent_uuid.filled().map_or(Parent::None, |parent| Parent::Record(hash(parent)));
         let part = match self.kind.get() {
@@ -60,7 +60,7 @@ impl QwenRecord<'_> {
             Some("tool_result") => Part::Result,
             _ => Part::Silent,
         };
-        Some(Link { id, parent, part, is_leaf: true })
+        Some(ParentLink { id, parent, part, is_leaf: true })
     }
 
     fn parts(&self) -> Vec<Block<'_>> {

@@ -7,7 +7,7 @@ use super::{complete, locate, read_meta, take_runtime};
 use crate::agent::prelude::*;
 use crate::agent::vibe::journal::{EntryChange, VibeJournal, changes};
 use crate::agent::vibe::records::{Current, STORE_FORMAT, UnifiedEntry, VibeManifest, inline_entries, is_number};
-use crate::format::document::{Field, Shape};
+use crate::format::document::{DocumentField, Shape};
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::session::branches::BranchFilter;
 
@@ -93,11 +93,11 @@ impl ConversationFiles {
             let mut flow = ControlFlow::Continue(());
             let is_whole = CHUNK.each(file.take(budget), &mut |field| {
                 match field {
-                    Field::Message(raw) => match UnifiedEntry::parse(raw.get().as_bytes()) {
+                    DocumentField::Message(raw) => match UnifiedEntry::parse(raw.get().as_bytes()) {
                         Some(entry) => flow = see(entry),
                         None => has_bad = true,
                     },
-                    Field::Member(..) => {}
+                    DocumentField::Member(..) => {}
                 }
                 flow
             });

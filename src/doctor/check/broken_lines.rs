@@ -4,12 +4,12 @@ use crate::agent;
 use crate::agent::upkeep::HalfLine;
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{LastLine, LineNumber, Lines};
+use crate::doctor::survey::{LastLine, LineNumber, TranscriptLines};
 use crate::format::text::count;
 use crate::session::{Liveness, Session};
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
-pub(super) fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
+pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;
     }
@@ -61,7 +61,7 @@ pub(super) fn torn(session: &Session, lines: &Lines) -> Option<Finding> {
 }
 
 /// Reports lines that are not records.
-pub(super) fn bad_lines(session: &Session, lines: &Lines) -> Option<Finding> {
+pub(super) fn bad_lines(session: &Session, lines: &TranscriptLines) -> Option<Finding> {
     if lines.bad_count == 0 {
         return None;
     }

@@ -37,7 +37,7 @@ pub(crate) enum LineNumber {
 
 /// The problems found in the lines of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lines {
+pub(crate) struct TranscriptLines {
     /// The first lines that are not records.
     pub bad: Vec<LineNumber>,
     /// Number of lines that are not records.
@@ -68,7 +68,7 @@ pub(crate) enum LastLine {
     Nul,
 }
 
-impl Lines {
+impl TranscriptLines {
     /// Returns whether there is nothing to report.
     pub(crate) fn is_sound(&self) -> bool {
         self.bad_count == 0 && self.last == LastLine::Ended
@@ -91,9 +91,9 @@ pub(super) fn is_line_wise(path: &Path) -> bool {
 
 /// The results for small transcripts that the scan had open anyway, by their paths as bytes, which compare faster.
 #[derive(Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<HashMap<OsString, Lines>>>);
+pub(super) struct SeenLines(Arc<Mutex<HashMap<OsString, TranscriptLines>>>);
 
-impl Seen {
+impl SeenLines {
     /// Returns the inspector for the transcripts of a scan.
     pub(super) fn inspector(&self) -> Inspector {
         let seen = Arc::clone(&self.0);
@@ -109,7 +109,7 @@ impl Seen {
     }
 
     /// Returns the results for all inspected transcripts.
-    pub(super) fn all(self) -> HashMap<OsString, Lines> {
+    pub(super) fn all(self) -> HashMap<OsString, TranscriptLines> {
         self.0.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default()
     }
 }
@@ -117,7 +117,12 @@ impl Seen {
 /// Checks a transcript, completely unless it is large and `deep` is not set.
 ///
 /// The first record of a sub-agent follows one in the transcript of its parent session, or none.
-pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool) -> Result<Lines, PathError> {
+pub(super) fn look(
+    path: &Path,
+    agent: &dyn Agent,
+    is_subagent: bool,
+    deep: bool,
+) -> Result<TranscriptLines, PathError> {
     let mut file = Jsonl::open(path)?;
     if let Some(lines) = look_at_small(&mut file, agent, is_subagent) {
         return lines;
@@ -136,7 +141,7 @@ pub(super) fn look(path: &Path, agent: &dyn Agent, is_subagent: bool, deep: bool
 }
 
 /// Checks a small transcript completely; `None` for a large one.
-fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Option<Result<Lines, PathError>> {
+fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Option<Result<TranscriptLines, PathError>> {
     (file.len() <= SMALL).then(|| {
         let bytes = file.whole()?;
         let mut chain = Chain::new(agent, is_subagent);
@@ -161,8 +166,8 @@ fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
     mark.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some())
 }
 
-fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<Lines, PathError> {
-    let (mut found, about) = (Lines::default(), agent.about());
+fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, PathError> {
+    let (mut found, about) = (TranscriptLines::default(), agent.about());
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {
         number += 1;
@@ -200,7 +205,7 @@ struct Chain {
     leaves: Vec<u64>,
     may_begin_elsewhere: bool,
     refuses_bytes: bool,
-    found: Lines,
+    found: TranscriptLines,
 }
 
 impl Chain {
@@ -212,7 +217,7 @@ impl Chain {
             leaves: Vec::new(),
             may_begin_elsewhere: is_subagent,
             refuses_bytes: agent.about().refuses_bytes,
-            found: Lines { is_whole: true, ..Lines::default() },
+            found: TranscriptLines { is_whole: true, ..TranscriptLines::default() },
         }
     }
 
@@ -247,7 +252,7 @@ impl Chain {
         }
     }
 
-    fn finish(mut self) -> Lines {
+    fn finish(mut self) -> TranscriptLines {
         if !self.leaves.is_empty() {
             self.known.sort_unstable();
             // `summary` records of older versions name a leaf of another session.
@@ -269,7 +274,7 @@ mod tests {
     use crate::session::{AgentKind, SessionKind};
     use crate::system::env::tests::fixed;
 
-    fn looked(text: &str, is_subagent: bool, deep: bool) -> Lines {
+    fn looked(text: &str, is_subagent: bool, deep: bool) -> TranscriptLines {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a.jsonl");
         std::fs::write(&path, text).expect("a file");
@@ -349,7 +354,7 @@ mod tests {
         let mut env = fixed();
         env.home = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/home");
         env.foreign_home = true;
-        let seen = Seen::default();
+        let seen = SeenLines::default();
         let scan = scan::locate(&env, &[]).inspected(seen.inspector()).read_all(&env, scan::ScanScope::GLANCE);
         let mut seen = seen.all();
         let mut agents = BTreeSet::new();

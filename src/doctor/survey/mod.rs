@@ -41,7 +41,7 @@ use crate::system::watch::Watcher;
 
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
-pub(crate) use lines::{LastLine, LineNumber, Lines, READ_WHOLE};
+pub(crate) use lines::{LastLine, LineNumber, READ_WHOLE, TranscriptLines};
 use orphans::ExistingDirs;
 
 /// The facts that the survey collects.
@@ -79,7 +79,7 @@ pub(crate) struct Survey {
     /// Facts about extra copies, by the index of their session in the scan; the chosen copy is left out.
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
     /// Problems in the lines of transcripts, by the index of their session in the scan; valid transcripts are left out.
-    pub lines: BTreeMap<usize, Lines>,
+    pub lines: BTreeMap<usize, TranscriptLines>,
     /// The messages that a resume does not show, by the index of their session in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
     /// The stuck conversations, by the index of their session in the scan.
@@ -118,7 +118,7 @@ pub(crate) struct Survey {
 struct TranscriptFacts {
     /// The index of the session in the scan.
     at: usize,
-    lines: Result<Lines, Problem>,
+    lines: Result<TranscriptLines, Problem>,
     off_branch: Option<OffBranch>,
     stuck: Option<Stuck>,
 }
@@ -167,7 +167,7 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
     let compares = scope.wants_any(&[Code::DuplicateSession]);
     let depth = if compares { scan::ScanScope::RESUME } else { scan::ScanScope::GLANCE };
     let wants_lines = scope.wants_any(&OF_LINES);
-    let seen = lines::Seen::default();
+    let seen = lines::SeenLines::default();
     let inspector = if wants_lines { seen.inspector() } else { Inspector::default() };
     let mut scan = scan::locate(env, &[]).watched(watcher.clone()).inspected(inspector).read_all(env, depth);
     if scope.wants_any(&[Code::Planted]) {
@@ -274,7 +274,7 @@ impl Survey {
         self.outputs = outputs.iter().filter_map(look).collect();
     }
 
-    fn survey_lines(&mut self, deep: bool, seen: lines::Seen, watcher: &Watcher) {
+    fn survey_lines(&mut self, deep: bool, seen: lines::SeenLines, watcher: &Watcher) {
         let seen = seen.all();
         watcher.turn_to("Reading lines");
         watcher.begin(self.scan.sessions.len());
