@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use crate::sample_home::{NOW, sample_home};
+
 #[test]
 fn package_has_no_files_for_developers() {
     let listed = Command::new(env!("CARGO"))
@@ -31,4 +33,12 @@ fn package_has_no_files_for_developers() {
         "src",
     ];
     assert_eq!(top.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn try_of_package_picks_newest_session() {
+    let script = include_str!("../../.ci/try");
+    let id = script.split("PICKED_TITLE = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id");
+    let shown = sample_home().with("REJOIN_NOW", NOW).rejoin(["show", "latest"]).code(0).stdout();
+    assert!(shown.starts_with(&format!("claude {id}\n")), "{shown}");
 }

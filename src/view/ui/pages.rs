@@ -22,18 +22,18 @@ pub(super) struct Pages {
 struct NamedStream(Box<dyn Write + Send>);
 
 impl NamedStream {
-    fn named(error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("cannot write to standard output: {}", reason(&error)))
+    fn named(error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("cannot write to standard output: {}", reason(error)))
     }
 }
 
 impl Write for NamedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(Self::named)
+        self.0.write(bytes).map_err(|error| Self::named(&error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(Self::named)
+        self.0.flush().map_err(|error| Self::named(&error))
     }
 }
 
