@@ -146,6 +146,8 @@ struct Typed<'w> {
     term: usize,
     word: &'w str,
     letters: usize,
+    /// The bits of its letters; `None` for a word that is not ASCII.
+    bits: Option<u64>,
     /// Maximum number of wrong letters in a near word.
     most: usize,
 }
@@ -154,12 +156,24 @@ impl<'w> Typed<'w> {
     /// Describes a word; `None` if no other word can be similar to it.
     fn for_term(sieve: &'w Sieve<'_>, term: usize) -> Option<Self> {
         let word = sieve.words.terms[term].word().filter(|_| sieve.has_near(&[term]))?;
-        Some(Self { term, word, letters: word.chars().count(), most: most_slips(word) })
+        let bits = word.is_ascii().then(|| letter_bits(word));
+        Some(Self { term, word, letters: word.chars().count(), bits, most: most_slips(word) })
     }
 
     fn may_be(&self, token: &str) -> bool {
-        !token.is_ascii() || token.len().abs_diff(self.letters) <= self.most
+        !token.is_ascii() || (token.len().abs_diff(self.letters) <= self.most && self.has_letters_of(token))
     }
+
+    /// Returns whether the letters allow few slips: each one adds a letter, removes one, or both.
+    fn has_letters_of(&self, token: &str) -> bool {
+        let differing = |bits: u64| (bits ^ letter_bits(token)).count_ones() as usize;
+        self.bits.is_none_or(|bits| differing(bits) <= 2 * self.most)
+    }
+}
+
+/// Returns a bit for each letter of an ASCII word in either case; different letters may share one.
+fn letter_bits(word: &str) -> u64 {
+    word.bytes().fold(0, |bits, byte| bits | 1 << ((byte | 0x20) % 64))
 }
 
 /// Returns the words of a copy that are similar to each typed word, with their weighted counts.
@@ -207,4 +221,26 @@ fn words_near(
         Said::Uninteresting(_) => ControlFlow::Continue(()),
     });
     near
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_exclude_no_near_word() {
+        let words =
+            ["certificate", "certificates", "cretificate", "Certifikat", "till", "tlil", "Till", "b4c5", "b4d5", "x"];
+        for typed in words {
+            let typed = typed.to_lowercase();
+            let bits = Some(letter_bits(&typed));
+            let typed = Typed { term: 0, word: &typed, letters: typed.len(), bits, most: most_slips(&typed) };
+            for token in words {
+                let is_near = slips(&folded(token), typed.word).is_some();
+                assert!(typed.may_be(token) || !is_near, "{} {token}", typed.word);
+            }
+        }
+        let till = Typed { term: 0, word: "till", letters: 4, bits: Some(letter_bits("till")), most: 1 };
+        assert!(!till.may_be("read"), "three letters differ");
+    }
 }
