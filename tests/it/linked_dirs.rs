@@ -11,8 +11,10 @@ use crate::ordinary;
 use crate::world::World;
 
 /// The agents that find a session only in the directory that it records, without links. Measured: Gemini CLI 0.61.0,
-/// Qwen Code 0.24.4, Kimi Code 2.1.0 and Command Code 1.64.0 answer that there is no such session. These continue: Claude Code 2.1.332, Codex, OpenCode 1.18.33, Copilot CLI 1.0.102, Vibe 3.0.2, gptme 0.35.1, Kilo 7.7.9, Grok 1.0.41.
-const LOSE_IT: [&str; 6] = ["amplifier", "commandcode", "gemini", "kimi", "kimicode", "qwen"];
+/// Qwen Code 0.24.4, Qoder CLI 1.1.52, Kimi Code 2.1.0 and Command Code 1.64.0 answer that there is no such session.
+/// These continue: Claude Code 2.1.332, Codex 0.171.0, OpenCode 1.18.33, Copilot CLI 1.0.102, Vibe 3.0.2, gptme 0.35.1,
+/// Kilo 7.7.9 and Grok 1.0.41.
+const LOSE_IT: [&str; 7] = ["amplifier", "commandcode", "gemini", "kimi", "kimicode", "qoder", "qwen"];
 
 /// Agents whose sessions are inside their directories, and one without sessions.
 const HAS_DIR: [&str; 3] = ["aider", "crush", "leo"];

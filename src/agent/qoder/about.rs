@@ -14,6 +14,8 @@ pub(crate) const ABOUT: About = About {
     variables: &[("QODER_CONFIG_DIR", None)],
     version_at: Some("/version"),
     api_error: Some("isApiErrorMessage"),
+    // And in worktrees of the same repository (1.1.52).
+    needs_own_dir: true,
     new_session: NewSession::NONE.in_terminal(&["qodercli"], &["-i"]).without_terminal(&["qodercli", "-p"], &[]),
     decide: claude::decide_again,
     link: claude::link,
