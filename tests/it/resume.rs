@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::contract::{self, Agent, ResumePlan};
 use crate::fixtures::{Amplifier, Claude, Fixture, Gemini, Kimi, Qwen, amplifier_slug, claude_slug, id, put};
 use crate::ordinary;
-use crate::world::{Answer, Launch, World};
+use crate::world::{Answer, Call, Launch, World};
 
 fn launch(world: &World, args: &[&str]) -> Launch {
     world.rejoin(["resume"].iter().chain(args)).code(0);
@@ -417,14 +417,17 @@ fn directory_matches_through_link() {
     world.add(Claude::session(id(1)).in_dir(&real).at("2026-01-01T10:00:00Z").turn("old", "ok"));
     world.add(Claude::session(id(2)).in_dir(&link).at("2026-02-20T10:00:00Z").turn("new", "ok"));
     let here = world.from(&link).with("PWD", &link);
-    let ids: Vec<String> =
-        here.rejoin(["list", "--here", "--json"]).sessions().into_iter().map(|session| session.id).collect();
-    assert_eq!(ids, [id(2), id(1)]);
+    let ids = |call: Call<'_>| {
+        let sessions = call.rejoin(["list", "--here", "--json"]).sessions();
+        sessions.into_iter().map(|session| session.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(here), [id(2), id(1)]);
     let plan = world.from(&link).with("PWD", &link).rejoin(["resume", ".", "--json"]).plan();
     assert_eq!(plan.id, Some(id(2)));
     // A variable that names another directory is ignored.
-    let elsewhere = world.from(&real).with("PWD", world.dir("elsewhere"));
-    assert_eq!(elsewhere.rejoin(["list", "--here", "--json"]).sessions().len(), 1);
+    let other = world.dir("elsewhere");
+    world.add(Claude::session(id(3)).in_dir(&other).at("2026-02-20T11:00:00Z").turn("other", "ok"));
+    assert_eq!(ids(world.from(&real).with("PWD", &other)), [id(2), id(1)]);
 }
 
 #[test]
