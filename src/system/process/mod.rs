@@ -9,6 +9,7 @@ mod macos;
 mod pages;
 mod start_time;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -194,7 +195,11 @@ fn openers(table: &impl ProcessTable, files: &[&Path], only_writers: bool) -> Op
         let path = requested.get(&open.identity)?;
         (!only_writers || table.is_written(&open)).then(|| ((*path).to_owned(), open.pid))
     });
-    Some(found.collect())
+    let mut found: Vec<(PathBuf, u32)> = found.collect();
+    // A child has the files of its parent until it starts another program. The last process of a file stays in the map.
+    let start = |pid: u32| table.start_time(pid).map_or((true, None), |start| (false, Some(start)));
+    found.sort_by_cached_key(|(_, pid)| Reverse(start(*pid)));
+    Some(found.into_iter().collect())
 }
 
 /// Maps device and inode to files, because paths may contain links or belong to another mount namespace.
@@ -404,6 +409,20 @@ mod tests {
         assert_eq!(openers(&NoProcessTable, &[&path], true), None);
         assert_eq!(held_in(&NoProcessTable, &[&path]), BTreeSet::from([path.clone()]));
         assert!(!OpenFiles::from_table(&NoProcessTable).is_known());
+    }
+
+    #[test]
+    fn file_belongs_to_its_first_started_process() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("file");
+        std::fs::write(&path, "x").expect("a file");
+        let identity = identity(&path.metadata().expect("metadata"));
+        let started = BTreeMap::from([(7, StartTime::Ticks(70)), (8, StartTime::Ticks(20)), (9, StartTime::Ticks(71))]);
+        for pids in [[7, 8, 9, 6], [6, 9, 8, 7]] {
+            let open = pids.map(|pid| (OpenFile { pid, fd: 3, identity }, true)).to_vec();
+            let table = Fake { started: started.clone(), open: Some(open) };
+            assert_eq!(openers(&table, &[&path], true), Some(BTreeMap::from([(path.clone(), 8)])));
+        }
     }
 
     #[test]

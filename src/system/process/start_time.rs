@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 const TICKS_PER_SECOND: u64 = 100;
 
 /// The start of a process, in the unit of its system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StartTime {
     /// Linux: clock ticks since boot, field 22 of `/proc/PID/stat`.
     Ticks(u64),
