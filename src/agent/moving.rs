@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Unable;
 use super::registry::{Listed, about, by_kind};
 use super::relocation::{Relocation, StoreMove};
+use crate::format::command_line::move_command;
 use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::repository::Repository;
@@ -40,8 +41,7 @@ pub(crate) fn is_lost_behind_link(copy: &SessionCopy, target: &Path) -> bool {
 
 /// Returns the hint with the command that moves the sessions of a directory to the one to which it leads.
 pub(crate) fn follow_hint(from: &Path, to: &Path) -> String {
-    let [from, to] = [from, to].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
-    format!("if the directory was moved, its sessions follow with `rejoin move {from} {to}`")
+    format!("if the directory was moved, its sessions follow with `{}`", move_command(from, to))
 }
 
 /// Decides where the sessions of an agent belong, and moves and renames them.

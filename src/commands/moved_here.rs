@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::format::{command_line, shell, text};
+use crate::format::{command_line, text};
 use crate::launch::log;
 use crate::scan::git::remote_of;
 use crate::scan::moved::{self, Checkouts};
@@ -43,8 +43,7 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
         if !checkouts.instead_of(gone, &had).iter().any(is_here) {
             continue;
         }
-        let words = [gone, dir].map(|path| shell::word(&path.to_string_lossy()).into_owned());
-        let command = format!("rejoin move {} {}", words[0], words[1]);
+        let command = command_line::move_command(gone, dir);
         let command = command_line::in_home(&command, &env.invocation.elsewhere);
         notes.push(format!(
             "{} worked in {}, which is gone; if it was moved here, `{command}` lets {} follow.",

@@ -18,6 +18,12 @@ pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
     words.join(" ")
 }
 
+/// Returns the command that moves the sessions of a directory to another one, quoted for a shell.
+pub(crate) fn move_command(from: &Path, to: &Path) -> String {
+    let [from, to] = [from, to].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
+    format!("rejoin move {from} {to}")
+}
+
 /// Removes the options in `left_out` from the words of a command, and adds those in `with`.
 ///
 /// An option with a value is written with a trailing `=` in `left_out`. Words after `--` belong to another program and

@@ -76,9 +76,8 @@ impl Resume {
         let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let follow = |found: &Instead| {
-            let words = [gone, &found.dir].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
             let why = format!("lets {all} follow to {}", found.why.words());
-            (format!("rejoin move {} {}", words[0], words[1]), why)
+            (command_line::move_command(gone, &found.dir), why)
         };
         let is_best = |found: &&Instead| best.as_ref() == Some(&found.dir);
         let moved = instead.iter().find(is_best).map(follow);
@@ -87,7 +86,7 @@ impl Resume {
         let has_none =
             moved.is_none() && may_move.is_empty() && worktree.is_none() && reach::exists(gone) == Some(false);
         let anywhere = has_none.then(|| {
-            let command = format!("rejoin move {} NEW_DIR", shell::word(&gone.to_string_lossy()));
+            let command = command_line::move_command(gone, Path::new("NEW_DIR"));
             (command, format!("lets {all} follow to where it is now"))
         });
         instead.retain(|found| self.starts_in(&found.dir));

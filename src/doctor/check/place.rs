@@ -11,6 +11,7 @@ use crate::agent;
 use crate::doctor::check::{Finding, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
+use crate::format::command_line::move_command;
 use crate::format::text::count;
 use crate::scan::moved::{self, LinkedDir};
 use crate::session::recorded;
@@ -117,6 +118,7 @@ fn missing(survey: &Survey) -> Vec<Finding> {
     by_dir.into_values().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
 }
 
+/// Reports a directory that leads to another one, with the sessions that are not found through it.
 fn linked_dir(dir: &Path, linked: &LinkedDir, survey: &Survey) -> Option<Finding> {
     let sessions: Vec<&Session> = linked.sessions.iter().map(|at| &survey.scan.sessions[*at]).collect();
     let newest = sessions.iter().copied().max_by_key(|session| session.recency())?;
@@ -124,11 +126,10 @@ fn linked_dir(dir: &Path, linked: &LinkedDir, survey: &Survey) -> Option<Finding
     let agents = agents.into_iter().collect::<Vec<_>>().join(", ");
     let (count, target) = (count(sessions.len(), "session"), linked.target.display());
     let evidence = format!(
-        "{count} of {} cannot be resumed, because it leads to {target}, and there {agents} finds the sessions of {target} \
-         alone.",
+        "{} leads to {target}. Started there, {agents} sees {target} as its directory and does not find {count}.",
         dir.display()
     );
-    let command = format!("rejoin move {} {}", word(dir), word(&linked.target));
+    let command = move_command(dir, &linked.target);
     let finding = Finding::about(newest, Code::LinkedDirectory, Severity::Warning, evidence)
         .subject(format!("{}: {count}; it leads to {target}", dir.display()))
         .path(dir)
@@ -136,7 +137,7 @@ fn linked_dir(dir: &Path, linked: &LinkedDir, survey: &Survey) -> Option<Finding
     Some(finding.remedy(command, format!("{}, if it moved there", follows(sessions.len()))))
 }
 
-/// Says how many sessions `move` takes along.
+/// Describes the effect of a move on the sessions of a directory.
 fn follows(sessions: usize) -> String {
     match sessions {
         1 => "lets the session follow".to_owned(),
@@ -191,9 +192,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     let follow = follows(sessions.len());
     let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
     let finding = match new {
-        Some(ref new) => {
-            finding.remedy(format!("rejoin move {} {}", word(dir), word(new)), format!("{follow}, if it moved there"))
-        }
+        Some(ref new) => finding.remedy(move_command(dir, new), format!("{follow}, if it moved there")),
         None => finding,
     };
     let finding = match gone.worktree.as_ref().filter(|_| gone.unmounted.is_none()) {
@@ -217,12 +216,12 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     };
     let may_be_it = gone.instead.iter().filter(|found| found.why.may_be_it() && new.as_ref() != Some(&found.dir));
     let finding = may_be_it.filter(|_| gone.unmounted.is_none()).fold(finding, |finding, found| {
-        let command = format!("rejoin move {} {}", word(dir), word(&found.dir));
+        let command = move_command(dir, &found.dir);
         finding.remedy(command, format!("{follow} to {}", found.why.words()))
     });
     let is_movable_elsewhere = gone.instead.iter().all(|found| !found.why.may_be_it()) && gone.worktree.is_none();
     let finding = if is_movable_elsewhere && gone.unmounted.is_none() && !gone.is_no_directory {
-        finding.remedy(format!("rejoin move {} NEW_DIR", word(dir)), format!("{follow} to where it is now"))
+        finding.remedy(move_command(dir, Path::new("NEW_DIR")), format!("{follow} to where it is now"))
     } else {
         finding
     };
