@@ -41,9 +41,9 @@ pub(super) fn tip(typed: &str, meant: &Command, words: &[String]) -> Option<Stri
         return TAKES_NO_MORE.iter().find(|(of, _)| Some(*of) == verb).map(|(_, tip)| (*tip).to_owned());
     }
     // Not the value in `--limit -1`.
-    let is_first = !words.iter().any(|word| word == "--limit" || word == "-n");
-    let number = typed.strip_prefix('-').filter(|number| number.parse::<u32>().is_ok() && has("--limit") && is_first);
-    if let Some(number) = number {
+    let has_limit = words.iter().any(|word| word == "--limit" || word == "-n");
+    let number = typed.strip_prefix('-').filter(|number| number.parse::<u32>().is_ok());
+    if let Some(number) = number.filter(|_| has("--limit") && !has_limit) {
         return Some(format!("`--limit {number}` does that"));
     }
     // Such as `rejoin --list`.

@@ -179,7 +179,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     for (from, linked) in moved::linked_dirs(&scan.sessions) {
         let agents: BTreeSet<AgentKind> = linked.sessions.iter().map(|at| scan.sessions[*at].agent).collect();
         if args.agents.agent.is_empty() || args.agents.agent.iter().any(|agent| agents.contains(agent)) {
-            let why = "a link at the old place leads there, and the agent does not follow it".to_owned();
+            let why = "a link in the old place leads there, but agents do not find the sessions through it".to_owned();
             proposals.push(Proposal { from, to: Some(linked.target), sessions: linked.sessions.len(), why });
         }
     }

@@ -10,11 +10,11 @@ use crate::fixtures::{Claude, Pi, Qwen, id};
 use crate::ordinary;
 use crate::world::World;
 
-/// The agents that find a session only in the directory that it records, without links. Measured: Gemini CLI 0.61.0,
-/// Qwen Code 0.24.4, Qoder CLI 1.1.52, Kimi Code 2.1.0 and Command Code 1.64.0 answer that there is no such session.
+/// The agents that find a session only in the directory that it records. Measured: Gemini CLI 0.61.0,
+/// Qwen Code 0.24.4, Qoder CLI 1.1.52, Kimi Code 2.1.0 and Command Code 1.64.0 do not find it through a link.
 /// These continue: Claude Code 2.1.332, Codex 0.171.0, OpenCode 1.18.33, Copilot CLI 1.0.102, Vibe 3.0.2, gptme 0.35.1,
 /// Kilo 7.7.9 and Grok 1.0.41.
-const LOSE_IT: [&str; 7] = ["amplifier", "commandcode", "gemini", "kimi", "kimicode", "qoder", "qwen"];
+const REFUSE_LINK: [&str; 7] = ["amplifier", "commandcode", "gemini", "kimi", "kimicode", "qoder", "qwen"];
 
 /// Agents whose sessions are inside their directories, and one without sessions.
 const HAS_DIR: [&str; 3] = ["aider", "crush", "leo"];
@@ -28,8 +28,8 @@ fn move_and_link(world: &World, old: &Path) -> PathBuf {
 }
 
 #[test]
-fn resume_of_every_agent_knows_what_a_link_hides() {
-    agent_rules::hold("its session is not resumed through a link that hides it", agent_rules::GUIDE, |agent| {
+fn resume_of_every_agent_refuses_misleading_link() {
+    agent_rules::hold("a link to another directory does not mislead resume", agent_rules::GUIDE, |agent| {
         let world = World::with_agents();
         let old = world.dir("work/app");
         let can_be_read = cfg!(feature = "sqlite") || !NEEDS_SQLITE.contains(&agent);
@@ -40,12 +40,12 @@ fn resume_of_every_agent_knows_what_a_link_hides() {
         let session = world.rejoin(["list", "--json"]).sessions().remove(0);
         let resume = || world.rejoin(["resume", &session.id, "--print", "--trust"]);
         if session.launch_path() != Some(dir) || resume().exit() != Some(0) {
-            assert!(!LOSE_IT.contains(&agent), "it cannot be resumed in its own directory: {}", resume().stderr());
+            assert!(!REFUSE_LINK.contains(&agent), "it cannot be resumed in its own directory: {}", resume().stderr());
             return;
         }
         let new = move_and_link(&world, &old);
         let resumed = resume();
-        if resumed.exit() == Some(0) && !LOSE_IT.contains(&agent) {
+        if resumed.exit() == Some(0) && !REFUSE_LINK.contains(&agent) {
             return;
         }
         let follow = format!("rejoin move {} {}", old.display(), new.display());
@@ -122,5 +122,5 @@ fn directory_filter_finds_sessions_whose_directory_leads_there() {
         let print = world.from(dir).rejoin(["resume", ".", "--print"]).code(0).stdout().to_owned();
         assert!(print.contains(&id(1)), "{print}");
     }
-    assert!(ids(&below, &["--here"]).is_empty(), "a directory above is no match");
+    assert!(ids(&below, &["--here"]).is_empty(), "sessions of a parent directory do not match");
 }

@@ -58,6 +58,7 @@ pub(in crate::agent) fn start_new(dir: PathBuf, request: &LaunchRequest, env: &E
         has_prompt: request.prompt.is_some(),
     }
 }
+
 /// Refuses a version that looks for a session in one project alone, if links lead from its directory to that of another
 /// project (2.1.197; since 2.1.223 every project is searched). Returns a warning if the version is unknown.
 pub(super) fn check_program(copy: &SessionCopy, env: &Env) -> Result<Option<String>, Unable> {
