@@ -326,7 +326,7 @@ fn signal_ends_picker_and_restores_terminal() {
 #[test]
 fn ctrl_z_suspends_the_picker() {
     let world = two_sessions();
-    let mut command = world.from(world.dir("elsewhere")).command("/bin/sh");
+    let mut command = world.from(world.dir("elsewhere")).with("PS1", "ready> ").command("/bin/sh");
     command.arg("-im");
     let mut seat = Seat::run(&command, 100, 24);
     seat.types(&format!("{} resume\r", env!("CARGO_BIN_EXE_rejoin")));
@@ -339,6 +339,8 @@ fn ctrl_z_suspends_the_picker() {
     seat.shows("1 of 2 sessions");
     seat.types("\x03");
     seat.sees("1049l");
+    // A return that is typed in raw mode ends no line of the shell.
+    seat.sees("ready> ");
     seat.types("exit\r");
     assert!(seat.ends().0.is_some());
     assert!(world.launched().is_none());
