@@ -18,10 +18,11 @@ use crate::world::World;
 /// A kind of damage to a session of an agent, the text of the obstacle, and whether `doctor --fix` repairs it.
 type Damage = (&'static str, fn(&World), &'static str, bool);
 
-const DAMAGES: [Damage; 6] = [
+const DAMAGES: [Damage; 7] = [
     ("codex", lose_provider, "[model_providers.oldgate]", false),
     ("codex", lose_ordinals, "line 15, has no ordinal", true),
     ("copilot", grow, "more than 512 MiB", false),
+    ("gemini", bury, "only context of Gemini CLI", true),
     ("grok", lose_summary, "summary.json", false),
     ("kimicode", cut_state, "state.json cannot be read as JSON", true),
     ("kimicode", lose_state, "state.json is missing", false),
@@ -42,7 +43,6 @@ const NONE_KNOWN: &[&str] = &[
     "cursor",
     "devin",
     "droid",
-    "gemini",
     "goose",
     "gptme",
     "hermes",
@@ -106,6 +106,21 @@ pub(crate) fn grow(world: &World) {
     drop(file);
     let then = "2026-02-01T10:00:00Z".parse().expect("a time");
     crate::fixtures::age_to(&path, then);
+}
+
+/// Appends what Gemini CLI 0.53 wrote when another program loaded a session in the minute of its start.
+fn bury(world: &World) {
+    ordinary::write("gemini", world);
+    let chats = walkdir::WalkDir::new(world.home().join(".gemini")).into_iter();
+    let mut files = chats.map(|entry| entry.expect("an entry").into_path());
+    let path = files.find(|path| is_jsonl(path)).expect("a chat");
+    let text = std::fs::read_to_string(&path).expect("a chat");
+    let header = text.lines().next().expect("a header");
+    let context = json!({"id": "context", "timestamp": "2026-02-01T10:00:00Z", "type": "user",
+        "content": [{"text": "<session_context>\nThis is the Gemini CLI."}]});
+    let set = json!({"$set": {"messages": [context], "lastUpdated": "2026-02-01T10:00:00Z"}});
+    put(&path, format!("{text}{header}\n{set}\n"));
+    age(&path);
 }
 
 fn lose_summary(world: &World) {
@@ -245,9 +260,9 @@ fn missing_ordinal_matters_only_at_the_end() {
 fn rollout(world: &World) -> PathBuf {
     let files = walkdir::WalkDir::new(world.home().join(".codex/sessions")).into_iter();
     let files = files.map(|entry| entry.expect("an entry").into_path());
-    files.into_iter().find(|path| is_rollout(path)).expect("a rollout")
+    files.into_iter().find(|path| is_jsonl(path)).expect("a rollout")
 }
 
-fn is_rollout(path: &Path) -> bool {
+fn is_jsonl(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }

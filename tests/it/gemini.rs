@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session};
-use crate::fixtures::{Claude, Fixture, Gemini, gemini_hash, id, put};
+use crate::fixtures::{Claude, Fixture, Gemini, age, gemini_hash, id, put};
 use crate::world::World;
 
 fn all(world: &World) -> Vec<Session> {
@@ -488,4 +488,45 @@ fn files_named_by_id_belong_to_every_copy() {
     assert_eq!(world.would_trash(["delete", &id(1)]), expected);
     let copy = stub.to_str().expect("a path").to_owned();
     assert_eq!(world.would_trash(["delete", &id(1), "--copy", &copy]), [stub]);
+}
+
+#[test]
+fn conversation_buried_by_a_checkpoint_is_found() {
+    for size in [10, 100_000] {
+        let world = World::new();
+        let context = json!({"id": "context", "type": "user", "content": [{"text": "<session_context>\nx"}]});
+        let chat = Gemini::session(id(1))
+            .turn("build the zeppelin", &"Built. ".repeat(size / 10))
+            .turn("paint it", "Painted.");
+        let header = json!({"sessionId": id(1), "projectHash": "x", "kind": "main"});
+        world.add(
+            chat.record(header).record(json!({"$set": {"messages": [context], "lastUpdated": "2026-02-01T10:00:00Z"}})),
+        );
+        let session = &all(&world)[0];
+        assert_eq!(said(session), (None, Some("build the zeppelin"), Some(0), Some(0)), "{size}");
+        assert!(session.health.contains(&"cannot-open".to_owned()), "{size}: {:?}", session.health);
+        let found = world.rejoin(["search", "painted"]).code(0).stdout();
+        assert!(found.contains("paint it"), "{found}");
+        let shown = world.rejoin(["show", &id(1), "--all-branches"]).code(0).stdout();
+        assert!(shown.contains("paint it"), "{shown}");
+        let cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
+        assert!(cleanup.contains("Nothing to do"), "{cleanup}");
+    }
+}
+
+#[test]
+fn resume_refuses_chat_with_torn_header() {
+    let world = World::new();
+    let path = world.add(Gemini::session(id(1)).turn("build the zeppelin", "Built."));
+    let text = std::fs::read_to_string(&path).expect("a chat");
+    let (header, rest) = text.split_once('\n').expect("a header");
+    put(&path, format!("{}\n{rest}", &header[..header.len() / 2]));
+    age(&path);
+    let session = &all(&world)[0];
+    assert_eq!(said(session), (None, Some("build the zeppelin"), Some(1), Some(1)));
+    assert!(session.health.contains(&"cannot-open".to_owned()), "{:?}", session.health);
+    let refused = world.rejoin(["resume", "zeppelin"]).code(7).stderr();
+    assert!(refused.contains("the header with its id, is damaged") && refused.contains("rejoin export"), "{refused}");
+    let doctor = world.rejoin(["doctor"]).code(4).stdout();
+    assert!(doctor.contains("cannot-open") && !doctor.contains("unknown-format"), "{doctor}");
 }

@@ -35,6 +35,8 @@ pub(crate) struct HistoryEntry {
     parent: Option<Id>,
     is_prompt: bool,
     is_reply: bool,
+    /// Set if a checkpoint removed it, which may have it again under another id.
+    is_replaced: bool,
 }
 
 impl HistoryEntry {
@@ -64,13 +66,22 @@ pub(crate) struct Conversation {
     pub lacks_text: bool,
     /// Set if a prompt or a reply was found, even if a later line takes it back.
     pub has_spoken: bool,
+    /// Set if a checkpoint was found.
+    pub has_checkpoint: bool,
+    /// Start of the records after which no prompt and no reply is left, in bytes: a checkpoint without any, and the header
+    /// directly before it.
+    pub buried_at: Option<u64>,
     by_id: HashMap<String, usize>,
-    /// The messages that a step back removed.
+    /// The messages that a step back or a checkpoint removed.
     taken_back: Vec<HistoryEntry>,
+    /// Start of the last line if it is a header, in bytes.
+    header_at: Option<u64>,
     /// Number of messages without an id.
     unnamed: usize,
     /// The first prompt and the first command, each with its index.
     first: [Option<(usize, String)>; 2],
+    /// The first prompt that was removed.
+    removed_prompt: Option<String>,
 }
 
 impl Conversation {
@@ -84,6 +95,7 @@ impl Conversation {
 
     fn take(&mut self, record: &GeminiRecord<'_>, place: Place) {
         self.newest = self.newest.max(record.newest_time());
+        let header_at = self.header_at.take();
         if let Some(id) = record.rewind_to.get() {
             // If that message does not exist, all messages are removed (chatRecordingService.ts).
             let dropped = self.cut(self.by_id.get(id).copied().unwrap_or_default());
@@ -91,14 +103,16 @@ impl Conversation {
         } else if record.id.get().is_some() {
             self.take_message(record, place);
         } else if let Some(change) = record.change() {
-            self.take_header(&change, place);
+            self.take_header(&change, place, header_at.unwrap_or(place.start));
         } else {
             self.created_at = self.created_at.or_else(|| record.start_time.instant());
-            self.take_header(record, place);
+            self.header_at = Some(place.start);
+            self.take_header(record, place, place.start);
         }
     }
 
-    fn take_header(&mut self, header: &GeminiRecord<'_>, place: Place) {
+    /// Adds a header or the change of one; `start` is that of the records that belong together.
+    fn take_header(&mut self, header: &GeminiRecord<'_>, place: Place, start: u64) {
         self.newest = self.newest.max(header.newest_time());
         if let Some(kind) = header.kind.get() {
             self.is_subagent = kind == "subagent";
@@ -107,13 +121,19 @@ impl Conversation {
             self.summary = Some(summary.to_owned());
         }
         let Some(messages) = header.checkpoint() else { return };
-        self.cut(0);
+        self.has_checkpoint = true;
+        let removed = self.cut(0);
         for (nth, message) in messages.into_iter().enumerate() {
             if let Some(message) = GeminiRecord::of(message) {
                 self.newest = self.newest.max(message.newest_time());
                 self.take_message(&message, Place { nth: Some(nth), ..place });
             }
         }
+        let is_left = self.entries.iter().any(HistoryEntry::is_spoken);
+        if !is_left && removed.iter().any(HistoryEntry::is_spoken) {
+            self.buried_at = Some(start);
+        }
+        self.taken_back.extend(removed.into_iter().map(|entry| HistoryEntry { is_replaced: true, ..entry }));
     }
 
     /// Adds a message, which replaces an earlier version of it.
@@ -134,7 +154,9 @@ impl Conversation {
             parent: self.entries.last().map(|last| hash(&last.id)),
             is_prompt: prompt.is_some(),
             is_reply: message.is_reply_in(&content),
+            is_replaced: false,
         };
+        self.buried_at.take_if(|_| entry.is_spoken());
         let at = match self.by_id.entry(id) {
             Slot::Occupied(slot) => {
                 let parent = self.entries[*slot.get()].parent;
@@ -161,7 +183,8 @@ impl Conversation {
             self.by_id.remove(&entry.id);
         }
         for first in &mut self.first {
-            first.take_if(|(at, _)| *at >= from);
+            let removed = first.take_if(|(at, _)| *at >= from).map(|(_, text)| text);
+            self.removed_prompt = self.removed_prompt.take().or(removed);
         }
         dropped
     }
@@ -207,7 +230,11 @@ impl Conversation {
         // A checkpoint may restore a message, and a message may be taken back twice.
         let mut seen: HashSet<&str> = HashSet::new();
         let mut gone: Vec<&HistoryEntry> = self.taken_back.iter().rev().collect();
-        gone.retain(|entry| !self.by_id.contains_key(&entry.id) && seen.insert(&entry.id));
+        let again: HashSet<u64> = self.entries.iter().map(|entry| entry.digest).collect();
+        let is_again = |entry: &HistoryEntry| {
+            self.by_id.contains_key(&entry.id) || entry.is_replaced && again.contains(&entry.digest)
+        };
+        gone.retain(|entry| !is_again(entry) && seen.insert(&entry.id));
         let known: HashSet<Id> = gone.iter().copied().chain(&self.entries).map(|entry| hash(&entry.id)).collect();
         let mut after: BTreeMap<Option<Id>, Vec<&HistoryEntry>> = BTreeMap::new();
         for entry in gone {
@@ -239,15 +266,16 @@ impl Conversation {
     }
 
     /// Returns the first prompt; commands are skipped if there is anything else, as the client's picker does
-    /// (sessionUtils.ts).
+    /// (sessionUtils.ts). If none is left, the first one that was removed identifies the conversation.
     pub(crate) fn first_prompt(&self) -> Option<&str> {
-        self.first.iter().flatten().next().map(|(_, text)| text.as_str())
+        let left = self.first.iter().flatten().next().map(|(_, text)| text.as_str());
+        left.or(self.removed_prompt.as_deref())
     }
 
-    /// Returns a digest of each prompt and each reply, to compare the conversation with that of another copy; `None`
-    /// without the whole text of each.
+    /// Returns a digest of each prompt and each reply on any branch, to compare the conversation with that of another copy;
+    /// `None` without the whole text of each.
     pub(crate) fn said(&self) -> Option<Vec<u64>> {
-        let digests = self.entries.iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest);
+        let digests = self.all().into_iter().filter(|entry| entry.is_spoken()).map(|entry| entry.digest);
         (!self.lacks_text).then(|| digests.collect())
     }
 
@@ -353,6 +381,33 @@ mod tests {
         assert_eq!(counted(&[&a, &checkpoint]), (1, 1, Some("two".to_owned())));
         let in_header = format!(r#"{{"sessionId":"s","messages":[{a}]}}"#);
         assert_eq!(counted(&[&in_header, &b]), (2, 0, Some("one".to_owned())));
+    }
+
+    #[test]
+    fn messages_before_a_checkpoint_are_another_branch() {
+        let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
+        let checkpoint = |messages: &str| format!(r#"{{"$set":{{"messages":[{messages}]}}}}"#);
+        let context = checkpoint(r#"{"id":"x","type":"user","content":[{"text":"<session_context>\nx"}]}"#);
+        let header = r#"{"sessionId":"s","kind":"main"}"#;
+        let placed = |lines: &[&str]| {
+            let mut sum = Conversation::default();
+            for (line, start) in lines.iter().zip((0..).step_by(10)) {
+                sum.see(line.as_bytes(), Place { start, ..Place::default() });
+            }
+            sum
+        };
+        let buried = placed(&[header, &context, &a, &b, header, &context]);
+        assert_eq!((buried.prompts(), buried.hidden(), buried.buried_at), (0, 2, Some(40)));
+        assert_eq!(buried.first_prompt(), Some("one"));
+        assert_eq!(buried.said().map(|said| said.len()), Some(2), "a copy without these messages is shorter");
+        assert_eq!(placed(&[header, &a, &context]).buried_at, Some(20), "a checkpoint without a header");
+        // A resume writes context first, then the history, also with other ids.
+        for again in [user("a", "one"), user("other", "one")] {
+            let lines = [header, &a, header, &context, &checkpoint(&again), &c];
+            assert_eq!((placed(&lines).buried_at, placed(&lines).hidden()), (None, 0), "{again}");
+        }
+        let compressed = placed(&[header, &a, &b, &checkpoint(&user("s", "a summary")), &c]);
+        assert_eq!((compressed.prompts(), compressed.hidden(), compressed.buried_at), (2, 2, None));
     }
 
     #[test]

@@ -27,10 +27,12 @@ use crate::agent::tree::note_branches;
 use crate::agent::usage::UsageSum;
 use crate::format::compare::compare_lists;
 use crate::format::document::{DocumentField, Shape};
+use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, each_line};
 use crate::format::shell;
 use crate::session::Comparison;
 use crate::session::branches::{BranchFilter, Branches};
+use crate::session::obstacle::Obstacle;
 use projects::registry;
 use reader::{each, fill, read_document, read_lines, show, whole};
 use records::{message, record};
@@ -102,7 +104,14 @@ impl Engine for Gemini {
         copy.evidence = context.notes.dirs.get(project).cloned().unwrap_or_default();
         decide_launch_dir(&mut copy);
         if is_without_id(&copy.place) {
-            unknown_format::mark(&mut copy, "none of its records names the session's id".to_owned());
+            if copy.first_prompt.is_some() && !is_document(&copy.place) && starts_torn(&copy.place.path)? {
+                // Measured on 0.61.0: "Invalid session identifier".
+                copy.obstruct(Obstacle::damage(
+                    "its first line, the header with its id, is damaged, and Gemini CLI finds no session without it",
+                ));
+            } else {
+                unknown_format::mark(&mut copy, "none of its records names the session's id".to_owned());
+            }
         }
         Ok(copy)
     }
@@ -173,7 +182,10 @@ impl Resuming for Gemini {
             return saved::command(&copy.place, prompt);
         }
         if is_without_id(&copy.place) {
-            return Err("none of its records names the id that Gemini CLI knows it by".into());
+            let why = copy.obstacle.as_ref().map(|obstacle| obstacle.why.as_str());
+            let why = why.unwrap_or("none of its records names the id that Gemini CLI knows it by");
+            return Err(Unable::from(why.to_owned())
+                .hint(format!("keep it with `rejoin export {} -o conversation.md`", selector(copy))));
         }
         let id = &copy.place.id;
         // A number is an index in the client's list.
@@ -181,6 +193,21 @@ impl Resuming for Gemini {
             return Err("Gemini CLI could take its id for something else".into());
         }
         Ok(Command::new(&["gemini", "--resume", id], as_prompt_option(prompt)))
+    }
+
+    fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        let path = copy.place.path.to_path_buf();
+        let at = whole(&copy.place, &mut |_| ())?.buried_at.ok_or("prompts follow its last checkpoint")?;
+        let mut lines = Jsonl::open(&path)?.lines_from(at, u64::MAX)?;
+        let mut end = at;
+        while let Some(line) = lines.next_line()? {
+            if !self.is_silent(line.bytes) {
+                return Err("a record after its last checkpoint may be a part of the conversation".into());
+            }
+            end = line.offset(line.bytes.len()) + u64::from(line.is_ended);
+        }
+        let edits = vec![Edit { at, removed: end - at, inserted: Vec::new() }];
+        Ok(vec![Act::Edit { from: path.clone(), to: path, edits }])
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
@@ -197,10 +224,15 @@ impl Resuming for Gemini {
         (!saved::is_in(&copy.place)).then(|| {
             format!(
                 "Gemini CLI may delete this session at a later start if you resume it; to be safe, run `rejoin archive {}` first",
-                shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id))
+                selector(copy)
             )
         })
     }
+}
+
+/// Returns the selector that matches just this session, quoted for a shell.
+fn selector(copy: &SessionCopy) -> String {
+    shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id)).into_owned()
 }
 
 /// Finds the sessions in a directory of chats whose stem `is_wanted` accepts.
@@ -283,6 +315,16 @@ fn place(
 /// Checks whether a session's id is the name of its file, because nothing in the file names its id.
 fn is_without_id(place: &Located) -> bool {
     !place.is_subagent && place.path.file_stem().is_some_and(|stem| stem == place.id.as_str())
+}
+
+/// Checks whether the first line of a file is not a record.
+fn starts_torn(path: &Path) -> Result<bool, PathError> {
+    let mut is_torn = false;
+    Jsonl::open(path)?.lines_forward(|line| {
+        is_torn = record(line).is_none();
+        true
+    })?;
+    Ok(is_torn)
 }
 
 /// Checks whether a file has messages, in a known form or not.

@@ -9,6 +9,7 @@ use crate::agent::prelude::*;
 use crate::agent::unknown_format;
 use crate::format::document::DocumentField;
 use crate::format::jsonl::{Jsonl, lacks_text};
+use crate::session::obstacle::Obstacle;
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
 const SMALL: u64 = 64 * 1024;
@@ -37,12 +38,18 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
             late.newest = late.newest.max(one.newest);
             late.summary = late.summary.take().or(one.summary);
             late.model = late.model.take().or(one.model);
+            // The last checkpoint, unless a prompt or a reply follows it.
+            if late.buried_at.is_none() && !late.has_spoken {
+                late.has_spoken = one.has_spoken;
+                late.buried_at = (one.has_checkpoint && !one.has_spoken).then_some(0);
+            }
         }
         is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
     })?;
     sum.newest = sum.newest.max(late.newest);
     sum.summary = late.summary.or(sum.summary);
     sum.model = late.model.or(sum.model);
+    sum.buried_at = late.buried_at.or(sum.buried_at);
     copy.mark_if(is_torn, Health::TornTranscript);
     fill(copy, &sum, is_whole);
     Ok(modified)
@@ -189,6 +196,15 @@ pub(super) fn fill(copy: &mut SessionCopy, sum: &Conversation, is_whole: bool) {
     if copy.kind == SessionKind::Empty && saved::is_in(&copy.place) {
         // The user saved it, and the client saves only chats with messages.
         unknown_format::mark(copy, "none of its messages could be understood".to_owned());
+    }
+    if sum.buried_at.is_some() && copy.kind == SessionKind::Main {
+        copy.obstruct(Obstacle {
+            is_mendable: true,
+            ..Obstacle::new(
+                "its last checkpoint has only context of Gemini CLI in place of the conversation before, and Gemini CLI finds no \
+                 session without a prompt",
+            )
+        });
     }
     copy.title = sum.summary.clone().map(|summary| Fact::new(summary, "summary")).or(copy.title.take());
     copy.first_prompt = sum.first_prompt().map(|prompt| Fact::new(prompt.to_owned(), "transcript"));
