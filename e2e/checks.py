@@ -94,7 +94,7 @@ class Checks:
         self.here.resume(world.a)
 
     def torn(self):
-        """a torn last line, then `resume` twice"""
+        """a torn last line, then `resume` twice; half a record on the line of another one, `doctor --fix`, then `resume`"""
         if self.world.client.no_prompt:
             raise Skipped(self.world.client.no_prompt.why)
         if not self.world.client.torn:
@@ -109,6 +109,13 @@ class Checks:
         if self.world.client.mended:
             self.world.rejoin_later("doctor", "--fix", "--check", "torn-transcript", "--yes")
         one.resume(self.world.c)
+        one.resume(self.world.c)
+        lines = file.read_bytes().splitlines(keepends=True)
+        prompt = f"word-{one.words[-1]}".encode()
+        at = next(number for number, line in enumerate(lines) if prompt in line)
+        lines[at] = lines[at - 1][:len(lines[at - 1]) // 2] + lines[at]
+        file.write_bytes(b"".join(lines))
+        self.world.rejoin_later("doctor", "--fix", "--check", "bad-lines", "--yes")
         one.resume(self.world.c)
 
     def duplicate(self):

@@ -10,7 +10,7 @@ use crate::agent::installed::Package;
 use crate::agent::mentions::ListAt;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::{Rewind, Slim};
-use crate::agent::upkeep::{CwdRecords, HalfLine, Link, StrayLog, is_object};
+use crate::agent::upkeep::{BadLine, CwdRecords, HalfLine, Link, StrayLog, is_object};
 use crate::agent::usage::UsageAt;
 use crate::error::PathError;
 use crate::session::mapping::Mapping;
@@ -97,6 +97,8 @@ pub(crate) struct About {
     pub runs: &'static [&'static str],
     /// The agent's handling of a torn last line.
     pub half_line: HalfLine,
+    /// The agent's handling of other lines that are not records.
+    pub bad_line: BadLine,
     /// Text in every line with an error of the API in place of a reply; `None` if no such line is known.
     pub api_error: Option<&'static str>,
     /// Text in every line that rolls back messages; `None` if records name their parents, or messages are never rolled
@@ -193,6 +195,7 @@ impl About {
         untimed: &[],
         runs: &[],
         half_line: HalfLine::PassedOver,
+        bad_line: BadLine::Unknown,
         api_error: None,
         rewind_mark: None,
         needs_own_dir: false,

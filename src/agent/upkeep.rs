@@ -47,6 +47,20 @@ pub(crate) enum HalfLine {
     Failing,
 }
 
+/// An agent's handling of a line that is not a record, with others after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadLine {
+    /// It was not measured.
+    Unknown,
+    /// The agent ignores the line.
+    Skipped,
+    /// The next resume continues with the records before the first such line, and takes it and all later ones out of the
+    /// transcript.
+    Ending,
+    /// As [`HalfLine::Failing`].
+    Failing,
+}
+
 /// The kind of an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OrphanKind {

@@ -130,10 +130,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         Repair::EndLine { path } => {
             item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
-        Repair::SplitLines { path, at } => {
-            let edit = |at: &u64| Edit { at: *at, removed: 0, inserted: b"\n".to_vec() };
-            item.steps.push(edited(path, |_| Ok(at.iter().map(edit).collect()))?);
-        }
+        Repair::EditLines { path, edits } => item.steps.push(edited(path, |_| Ok(edits.clone()))?),
         Repair::Mend { .. } => {
             let session = session.ok_or("the session is gone")?;
             let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;

@@ -4,13 +4,15 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent;
+use crate::agent::upkeep::{BadLine, HalfLine};
 use crate::error::{Refusal, RefusalCode};
+use crate::format::jsonl::Jsonl;
 use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
 use crate::scan::LONG_TO_COUNT;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::stuck;
-use crate::session::{Liveness, Session, recorded};
+use crate::session::{Health, Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
@@ -74,6 +76,40 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
     };
     let hint = format!("{mend}keep it with `rejoin export {name} -o conversation.md`");
     Err(Refusal::new(RefusalCode::NotResumable, message).hint(hint))
+}
+
+/// Refuses to start an agent that would lose messages because of a line that is not a record.
+pub(crate) fn check_lines(session: &Session) -> Result<(), Refusal> {
+    let (copy, about) = (session.copy(), agent::about(session.agent));
+    let is_torn = copy.health.contains(Health::TornTranscript);
+    let torn = Some(("torn-transcript", "the last line of its transcript was cut off".to_owned())).filter(|_| is_torn);
+    let bad = || Some(("bad-lines", format!("line {} of its transcript is not a record", first_bad_line(session)?)));
+    let (found, effect) = match (about.half_line, about.bad_line) {
+        (HalfLine::WrittenOn, _) => {
+            (torn, "writes its next record on that line, and then loses the conversation before it")
+        }
+        (_, BadLine::Failing) => (bad(), "fails on every session of this store"),
+        (_, BadLine::Ending) => (bad(), "drops that line and everything after it"),
+        (_, BadLine::Skipped | BadLine::Unknown) => return Ok(()),
+    };
+    let Some((check, problem)) = found else { return Ok(()) };
+    let problem = format!("{problem}, and {} {effect}", session.agent);
+    let message = format!("{} session {} cannot be resumed without a loss: {problem}", session.agent, session.id());
+    Err(Refusal::new(RefusalCode::NotResumable, message)
+        .hint(format!("run `rejoin doctor --fix --check {check}` first")))
+}
+
+/// Returns the number of the first line of a transcript that is not a record, with others after it.
+fn first_bad_line(session: &Session) -> Option<u64> {
+    let path = agent::by_kind(session.agent)?.transcript(&session.copy().place)?;
+    let is_record = agent::about(session.agent).link;
+    let mut lines = Jsonl::open(&path).and_then(Jsonl::into_lines).ok()?;
+    while let Some(line) = lines.next_line().ok()? {
+        if line.is_ended && (line.nul_before() > 0 || is_record(line.bytes).is_none()) {
+            return Some(line.number);
+        }
+    }
+    None
 }
 
 /// Returns a warning if a resume does not send every message of the conversation.

@@ -226,6 +226,7 @@ impl Resume {
                 if !self.has_arguments {
                     refusals.extend(checks::check_opens(session).err());
                 }
+                refusals.extend(checks::check_lines(session).err());
                 match checks::check_program(session, env) {
                     Ok(warning) => {
                         self.is_unsure = warning.is_some();

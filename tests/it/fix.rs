@@ -513,3 +513,28 @@ fn fix_removes_files_of_killed_save_or_hook() {
     assert!(left.iter().all(|path| !path.exists()));
     assert!(app.join("rejoin-notes.tmp").exists());
 }
+
+#[test]
+fn fix_gives_each_record_its_own_line() {
+    let world = World::new();
+    let session =
+        Claude::session(id(1)).in_dir(APP).turn("one", "Un.").turn("two words", "Deux.").turn("three", "Trois.");
+    let path = world.add(session);
+    let whole = std::fs::read_to_string(&path).expect("a transcript");
+    let lines: Vec<&str> = whole.lines().collect();
+    let divided = whole.replace("two words", "two\nwords");
+    let damaged = divided.replacen(lines[1], &format!("{}{}", &lines[0][..30], lines[1]), 1);
+    let damaged = damaged.replacen(lines[4], &format!("{}{}", "\0".repeat(4096), lines[4]), 1);
+    put(&path, &damaged);
+    age_tree(&world.home());
+    let report = world.rejoin(["doctor", "--check", "bad-lines"]).code(4).stdout();
+    for part in ["2 whole records on a line with other bytes", "1 record divided into several lines can be joined"] {
+        assert!(report.replace("\n    ", " ").contains(part), "{report}");
+    }
+    world.rejoin(["doctor", "--fix", "--check", "bad-lines", "--yes"]).code(0);
+    let separated = format!("{}\n{}", &lines[0][..30], lines[1]);
+    let repaired = whole.replace("two words", "two\\nwords").replacen(lines[1], &separated, 1);
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), repaired);
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a transcript"), damaged);
+}

@@ -233,3 +233,30 @@ fn resume_refuses_session_without_valid_state() {
         }
     }
 }
+
+#[test]
+fn resume_refuses_log_that_agent_would_cut() {
+    let world = World::new();
+    world.install("kimi", "");
+    let log = |second: &str| {
+        [typed(0, "look", "user"), said(1, "s1", "Looked."), typed(2, second, "user"), said(3, "s2", "Done.")]
+    };
+    let dir = world.dir("app");
+    let path = write(&world.home(), ID, &dir, &json!({"title": "Look"}), &log("go on")).join("agents/main/wire.jsonl");
+    let whole = std::fs::read_to_string(&path).expect("a log");
+    let second = whole.lines().nth(1).expect("a line");
+    let damaged = whole.replacen(second, &format!("{second}\n{}", &second[..40]), 1);
+    put(&path, &damaged);
+    age_tree(&world.home());
+    let refused = world.rejoin(["resume", ID, "--print"]).code(7).stderr();
+    assert!(
+        refused
+            .contains("line 3 of its transcript is not a record, and kimicode drops that line and everything after it")
+    );
+    assert!(refused.contains("rejoin doctor --fix --check bad-lines"), "{refused}");
+    world.rejoin(["doctor", "--fix", "--check", "bad-lines", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a log"), whole);
+    world.rejoin(["resume", ID, "--print"]).code(0);
+    world.rejoin(["undo", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a log"), damaged);
+}

@@ -134,8 +134,8 @@ fn resume_needs_torn_line_to_be_ended() {
     std::fs::write(&path, &cut_off).expect("a torn transcript");
     age(&path);
     let command = "rejoin doctor --fix --check torn-transcript";
-    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(0).stderr();
-    assert!(stderr.contains(command), "{stderr}");
+    let stderr = world.rejoin(["resume", &id(1), "--print"]).code(7).stderr();
+    assert!(stderr.contains("then loses the conversation before it") && stderr.contains(command), "{stderr}");
     assert!(world.rejoin(["doctor"]).code(4).stdout().contains(command));
     world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
     let ended = std::fs::read_to_string(&path).expect("a transcript");

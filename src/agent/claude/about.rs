@@ -5,8 +5,10 @@ use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
 use crate::agent::relocation::is_relocated;
 use crate::agent::rewind::Slim;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("claude"),
     title: "Claude Code",
     tested_version: Some("2.1.332"),

@@ -2,8 +2,10 @@
 
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("codex"),
     slim: Some(super::slim::SLIM),
     title: "Codex",

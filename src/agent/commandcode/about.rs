@@ -2,9 +2,10 @@
 
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
-use crate::agent::upkeep::HalfLine;
+use crate::agent::upkeep::{BadLine, HalfLine};
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("command-code"),
     title: "Command Code",
     needs_own_dir: true,

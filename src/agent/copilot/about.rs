@@ -2,8 +2,10 @@
 
 use crate::agent::prelude::*;
 use crate::agent::rewind::Slim;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("copilot"),
     slim: Some(Slim::new(super::slim::slim)),
     title: "Copilot CLI",

@@ -2,8 +2,10 @@
 
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("gemini"),
     title: "Gemini CLI",
     tested_version: Some("0.61.0"),

@@ -1,8 +1,10 @@
 //! The description of gptme.
 
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("gptme"),
     title: "gptme",
     tested_version: Some("0.35.1"),

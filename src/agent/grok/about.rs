@@ -1,8 +1,10 @@
 //! The description of Grok Build.
 
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("grok"),
     title: "Grok Build",
     tested_version: Some("1.0.41"),

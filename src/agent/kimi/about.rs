@@ -1,8 +1,10 @@
 //! The description of Kimi CLI.
 
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("kimi"),
     title: "Kimi CLI",
     tested_version: Some("1.52.0"),

@@ -2,8 +2,10 @@
 
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Ending,
     program: Some("kimi"),
     title: "Kimi Code",
     tested_version: Some("2.1.0"),

@@ -1,9 +1,10 @@
 //! The description of Letta Code.
 
 use crate::agent::prelude::*;
-use crate::agent::upkeep::HalfLine;
+use crate::agent::upkeep::{BadLine, HalfLine};
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Failing,
     program: Some("letta"),
     title: "Letta Code",
     tested_version: Some("0.32.18"),

@@ -2,8 +2,10 @@
 
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
+use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("omp"),
     title: "oh-my-pi",
     has_open_file_only: true,

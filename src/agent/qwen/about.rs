@@ -3,9 +3,10 @@
 use crate::agent::claude;
 use crate::agent::mentions::ListAt;
 use crate::agent::prelude::*;
-use crate::agent::upkeep::HalfLine;
+use crate::agent::upkeep::{BadLine, HalfLine};
 
 pub(crate) const ABOUT: About = About {
+    bad_line: BadLine::Skipped,
     program: Some("qwen"),
     title: "Qwen Code",
     tested_version: Some("0.24.4"),

@@ -97,14 +97,6 @@ impl Reading for Qwen {
 }
 
 impl Resuming for Qwen {
-    fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
-        copy.health.contains(Health::TornTranscript).then(|| {
-            "Qwen Code goes on in the cut-off line, and loses what was said before at its next resume; run `rejoin doctor --fix \
-             --check torn-transcript` first, which ends that line"
-                .to_owned()
-        })
-    }
-
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         refuse_subagent(copy)?;
         if copy.kind == SessionKind::Archived {

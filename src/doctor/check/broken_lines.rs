@@ -1,10 +1,10 @@
 //! Checks the lines of transcripts: a last line that was cut off, and lines that are not records.
 
 use crate::agent;
-use crate::agent::upkeep::HalfLine;
+use crate::agent::upkeep::{BadLine, HalfLine};
 use crate::doctor::check::{Finding, Repair, name, selector};
 use crate::doctor::code::{Code, Severity};
-use crate::doctor::survey::{LastLine, LineNumber, TranscriptLines};
+use crate::doctor::survey::{LastLine, LineNumber, LineRepairs, TranscriptLines};
 use crate::format::text::count;
 use crate::session::{Liveness, Session};
 
@@ -68,23 +68,30 @@ pub(super) fn bad_lines(session: &Session, lines: &TranscriptLines) -> Option<Fi
     let (lines_are, record) =
         if lines.bad_count == 1 { ("line", "is not a record") } else { ("lines", "are not records") };
     let measured = format!("{lines_are} {} {record}", numbers(&lines.bad, lines.bad_count));
-    let fails = agent::by_kind(session.agent).is_some_and(|agent| agent.about().half_line == HalfLine::Failing);
-    let effect = if fails {
-        "Its agent fails on every session of this store while there is such a line."
-    } else {
-        "Its agent skips such lines."
+    let bad_line = agent::by_kind(session.agent).map_or(BadLine::Unknown, |agent| agent.about().bad_line);
+    let effect = match bad_line {
+        BadLine::Skipped => "Its agent skips such lines.",
+        BadLine::Unknown => "What its agent does with such lines was not measured.",
+        BadLine::Ending => "At the next resume, its agent drops the first such line and everything after it.",
+        BadLine::Failing => "Its agent fails on every session of this store while there is such a line.",
     };
     let mut evidence = format!("In the transcript of {}, {measured}. {effect}", name(session));
-    if !lines.glued.is_empty() {
-        let glued = count(lines.glued.len(), "whole record");
-        evidence.push_str(&format!(" {glued} on a line with half of another can be moved to a separate line."));
+    let LineRepairs { edits, glued, divided, removed } = &lines.repairs;
+    for (number, noun, repair) in [
+        (*glued, "whole record", "on a line with other bytes can be moved to a separate line"),
+        (*divided, "record", "divided into several lines can be joined"),
+        (*removed, "line", "with half of a record can be removed"),
+    ] {
+        if number > 0 {
+            evidence.push_str(&format!(" {} {repair}.", count(number, noun)));
+        }
     }
     let finding =
         transcript(session, Code::BadLines, Severity::Warning, evidence).measured(measured, "one record per line");
     let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
-    let can_split = !lines.glued.is_empty() && session.copy().liveness == Liveness::Idle;
-    Some(match path.filter(|_| can_split) {
-        Some(path) => finding.repaired_by(Repair::SplitLines { path, at: lines.glued.clone() }),
+    let is_repaired = !edits.is_empty() && session.copy().liveness == Liveness::Idle;
+    Some(match path.filter(|_| is_repaired) {
+        Some(path) => finding.repaired_by(Repair::EditLines { path, edits: edits.clone() }),
         None => finding
             .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
     })

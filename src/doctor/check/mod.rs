@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::agent;
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
+use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Liveness, Session};
@@ -93,12 +94,12 @@ pub(crate) enum Repair {
         /// The transcript.
         path: PathBuf,
     },
-    /// Moves complete records that follow a torn record on one line to separate lines.
-    SplitLines {
+    /// Makes records of lines that are not.
+    EditLines {
         /// The transcript.
         path: PathBuf,
-        /// Offsets of the complete records, in bytes.
-        at: Vec<u64>,
+        /// The edits of its lines, in their order.
+        edits: Vec<Edit>,
     },
     /// Changes the files that keep an agent from opening a session.
     Mend {

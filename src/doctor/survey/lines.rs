@@ -13,8 +13,8 @@ use memchr::{memchr_iter, memmem};
 
 use crate::agent::upkeep::Link;
 use crate::agent::{Agent, Inspector, by_kind};
+use crate::doctor::survey::line_repairs::{LineRepairs, PlacedLine, RepairFinder};
 use crate::error::PathError;
-use crate::format::json::last_object;
 use crate::format::jsonl::{Jsonl, in_utf8, without_mark, without_nul};
 
 /// Transcripts up to this many bytes are always read whole.
@@ -46,8 +46,8 @@ pub(crate) struct TranscriptLines {
     pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
     pub may_branch: bool,
-    /// Offsets of whole records that are on one line with half of another, in bytes.
-    pub glued: Vec<u64>,
+    /// The edits that make records of lines that are not.
+    pub repairs: LineRepairs,
     /// The end of the last line.
     pub last: LastLine,
     /// Set if every line was read.
@@ -133,7 +133,9 @@ pub(super) fn look(
         while let Some(line) = lines.next_line()? {
             chain.found.may_be_stuck |= has_mark(agent.about().api_error, line.bytes);
             chain.found.may_branch |= has_mark(agent.about().rewind_mark, line.bytes);
-            chain.see(line.bytes, line.number, line.is_ended, &|at| line.replaced.is_none().then(|| line.offset(at)));
+            let place = PlacedLine { bytes: line.bytes, start: line.start, nul: [line.nul_before(), 0] };
+            let is_as_it_is = line.replaced.is_none() && line.left_out.is_none();
+            chain.see(place, line.number, line.is_ended, is_as_it_is);
         }
         return Ok(chain.finish());
     }
@@ -147,10 +149,15 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
         let mut chain = Chain::new(agent, is_subagent);
         let mut start = 0;
         for (number, end) in memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
-            let line = in_utf8(without_mark(&bytes[start..end], start == 0));
+            let (line, is_ended) = (without_mark(&bytes[start..end], start == 0), end < bytes.len());
             if !line.is_empty() {
-                let offset = |at| matches!(line, Cow::Borrowed(_)).then(|| (end - line.len() + at) as u64);
-                chain.see(&line, number as u64 + 1, end < bytes.len(), &offset);
+                let bare = without_nul(line);
+                let bare = if is_ended { bare } else { line };
+                let before = line.iter().take_while(|byte| **byte == 0).count().min(line.len() - bare.len());
+                let nul = [before, line.len() - bare.len() - before].map(|count| count as u64);
+                let text = in_utf8(bare);
+                let place = PlacedLine { bytes: &text, start: (end - line.len() + before) as u64, nul };
+                chain.see(place, number as u64 + 1, is_ended, matches!(text, Cow::Borrowed(_)));
             }
             start = end + 1;
         }
@@ -205,6 +212,7 @@ struct Chain {
     leaves: Vec<u64>,
     may_begin_elsewhere: bool,
     refuses_bytes: bool,
+    repairs: RepairFinder,
     found: TranscriptLines,
 }
 
@@ -217,25 +225,29 @@ impl Chain {
             leaves: Vec::new(),
             may_begin_elsewhere: is_subagent,
             refuses_bytes: agent.about().refuses_bytes,
+            repairs: RepairFinder::for_agent(agent.about()),
             found: TranscriptLines { is_whole: true, ..TranscriptLines::default() },
         }
     }
 
-    /// Adds a line. `offset` returns the offset in the file of a byte of it; `None` if bytes of it were replaced.
-    fn see(&mut self, line: &[u8], number: u64, is_ended: bool, offset: &dyn Fn(usize) -> Option<u64>) {
-        let is_read = offset(0).is_some() || !self.refuses_bytes;
-        let Some(link) = (self.link)(line).filter(|_| is_read) else {
-            let whole = last_object(line).and_then(|whole| offset(line.len() - whole.len()));
-            self.found.glued.extend(whole);
-            let is_nul = without_nul(line).is_empty() && !is_ended;
+    /// Adds a line; `is_as_it_is` is false if bytes of it were replaced or left out.
+    fn see(&mut self, line: PlacedLine<'_>, number: u64, is_ended: bool, is_as_it_is: bool) {
+        let Some(link) = (self.link)(line.bytes).filter(|_| is_as_it_is || !self.refuses_bytes) else {
+            let is_nul = without_nul(line.bytes).is_empty() && !is_ended;
             let is_bad = if is_nul { self.known.is_empty() } else { is_ended };
             if is_bad {
                 self.found.add_bad(LineNumber::FromStart(number));
             } else {
                 self.found.last = if is_nul { LastLine::Nul } else { LastLine::CutOff };
             }
+            if is_ended && is_as_it_is {
+                self.repairs.see_bad(line);
+            }
             return;
         };
+        if self.repairs.see_record(line) {
+            self.found.add_bad(LineNumber::FromStart(number));
+        }
         if !is_ended {
             self.found.last = LastLine::WithoutNewline;
         }
@@ -259,13 +271,14 @@ impl Chain {
             let has = |id: &u64| self.known.binary_search(id).is_ok();
             self.found.may_branch |= self.leaves.iter().any(has);
         }
+        self.found.repairs = self.repairs.found;
         self.found
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests lay out the files that they look at")]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
@@ -280,6 +293,14 @@ mod tests {
         std::fs::write(&path, text).expect("a file");
         let agent = by_kind(AgentKind::Claude).expect("an agent");
         look(&path, agent, is_subagent, deep).expect("lines")
+    }
+
+    /// Checks a transcript of an agent completely.
+    pub(in crate::doctor::survey) fn looked_as(agent: AgentKind, text: &str) -> TranscriptLines {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.jsonl");
+        std::fs::write(&path, text).expect("a file");
+        look(&path, by_kind(agent).expect("an agent"), false, true).expect("lines")
     }
 
     fn record(id: &str, parent: &str) -> String {

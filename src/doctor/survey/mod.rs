@@ -3,6 +3,7 @@
 
 mod copies;
 mod gone;
+mod line_repairs;
 mod lines;
 mod orphans;
 pub(crate) mod sweeps;
@@ -41,6 +42,7 @@ use crate::system::watch::Watcher;
 
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
+pub(crate) use line_repairs::LineRepairs;
 pub(crate) use lines::{LastLine, LineNumber, READ_WHOLE, TranscriptLines};
 use orphans::ExistingDirs;
 

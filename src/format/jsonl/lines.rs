@@ -132,6 +132,11 @@ impl Line<'_> {
         [self.replaced, self.left_out]
     }
 
+    /// Returns the number of NUL bytes that are left out before the line; 0 for the first one, which may have a mark there.
+    pub(crate) fn nul_before(&self) -> u64 {
+        if self.number > 1 { self.skipped as u64 } else { 0 }
+    }
+
     /// Returns the offset in the file of a byte of the line.
     pub(crate) fn offset(&self, at: usize) -> u64 {
         let (start, at) = (self.start - self.skipped as u64, at + self.skipped);
