@@ -232,6 +232,19 @@ fn words_select_session_or_list_matches() {
 }
 
 #[test]
+fn sessions_that_look_the_same_show_time_and_size() {
+    let world = World::new();
+    for (n, at, more) in [(1, "2026-02-01T10:00:00Z", 1), (2, "2026-02-01T12:00:00Z", 3)] {
+        let session = Claude::session(id(n)).in_dir(world.dir("crane")).at(at).turn("Build the crane", "Done.");
+        world.add((0..more).fold(session, |session, _| session.turn("go on", "Done.")));
+    }
+    let error = world.rejoin(["show", "crane"]).code(6).stderr();
+    let lines: Vec<&str> = error.lines().collect();
+    assert!(lines[1].contains("2026-02-01 12:07:00, ") && lines[1].ends_with(" KiB"), "{error}");
+    assert!(lines[2].contains("2026-02-01 10:03:00, ") && lines[2].ends_with(" KiB"), "{error}");
+}
+
+#[test]
 fn dot_selects_newest_session_in_current_directory() {
     let world = World::with_agents();
     let (shop, site) = (world.dir("shop"), world.dir("site"));

@@ -34,6 +34,20 @@ pub(crate) fn candidates(session: &Session, names_agent: bool, env: &Env) -> Vec
     session.copies.iter().enumerate().map(candidate).collect()
 }
 
+/// Adds the exact time and the size to sessions that look the same in a list, as after a compaction that continues in a
+/// new session.
+pub(super) fn tell_apart(candidates: &mut [RefusalCandidate], env: &Env) {
+    let shown = |one: &RefusalCandidate| (one.title.clone(), one.row.dir.clone(), one.row.active.clone());
+    let all: Vec<_> = candidates.iter().map(shown).collect();
+    for (at, one) in candidates.iter_mut().enumerate() {
+        if all.iter().enumerate().any(|(other, shown)| other != at && *shown == all[at]) {
+            let active = one.active_at.as_ref().and_then(|at| at.parse().ok()).map(|at| env.clock.local_time(at));
+            let size = Some(text::size(one.size_bytes)).filter(|_| one.size_bytes > 0);
+            one.row.active = active.into_iter().chain(size).collect::<Vec<_>>().join(", ");
+        }
+    }
+}
+
 /// Returns the fields that distinguish a session from others in a list.
 pub(super) fn row(session: &Session, env: &Env) -> CandidateTexts {
     let dir = session.launch_dir().map_or_else(|| "?".to_owned(), |dir| env.tilde(dir));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use super::{Finder, SelectorTarget, again, candidates, passes_not, the_only};
+use super::{Finder, SelectorTarget, again, candidates, copies, passes_not, the_only};
 use crate::agent::Depth;
 use crate::commands::no_match::{nearest, of_nearest_agent};
 use crate::commands::query;
@@ -107,9 +107,11 @@ impl Finder<'_> {
             many => {
                 let shown = many.iter().take(MAX_CANDIDATES);
                 let shown = shown.flat_map(|at| candidates(&scan.sessions[*at], false, env).into_iter().take(1));
+                let mut shown: Vec<_> = shown.collect();
+                copies::tell_apart(&mut shown, env);
                 let message = format!("{} sessions match {text:?}", many.len());
                 let hint = with_more("use the id of one of them, or type more words", many.len());
-                Err(Refusal::new(RefusalCode::Ambiguous, message).candidates(shown.collect()).hint(hint).into())
+                Err(Refusal::new(RefusalCode::Ambiguous, message).candidates(shown).hint(hint).into())
             }
         }
     }
