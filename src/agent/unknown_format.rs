@@ -75,7 +75,7 @@ impl Left {
         let title = agent.about().title;
         let are = if names.len() == 1 { "is" } else { "are" };
         Obstacle::damage(format!(
-            "its log is empty or gone, so {title} has nothing to resume, and {} {are} left of it",
+            "its log has no message, so {title} has nothing to resume; {} {are} left of it",
             text::list(&names)
         ))
     }
