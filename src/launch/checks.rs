@@ -12,7 +12,7 @@ use crate::launch::log::{self, Launch, TooMany};
 use crate::scan::LONG_TO_COUNT;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::stuck;
-use crate::session::{Health, Liveness, Session, recorded};
+use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
@@ -80,23 +80,48 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
 
 /// Refuses to start an agent that would lose messages because of a line that is not a record.
 pub(crate) fn check_lines(session: &Session) -> Result<(), Refusal> {
-    let (copy, about) = (session.copy(), agent::about(session.agent));
-    let is_torn = copy.health.contains(Health::TornTranscript);
-    let torn = Some(("torn-transcript", "the last line of its transcript was cut off".to_owned())).filter(|_| is_torn);
-    let bad = || Some(("bad-lines", format!("line {} of its transcript is not a record", first_bad_line(session)?)));
-    let (found, effect) = match (about.half_line, about.bad_line) {
-        (HalfLine::WrittenOn, _) => {
-            (torn, "writes its next record on that line, and then loses the conversation before it")
+    let about = agent::about(session.agent);
+    let open = match last_line(session).filter(|_| about.needs_newline()) {
+        Some(LastLine::Whole) => Some("the last record of its transcript has no newline"),
+        // Kimi Code removes half a record.
+        Some(LastLine::Half) if about.half_line != HalfLine::PassedOver => {
+            Some("the last line of its transcript was cut off")
         }
-        (_, BadLine::Failing) => (bad(), "fails on every session of this store"),
-        (_, BadLine::Ending) => (bad(), "drops that line and everything after it"),
-        (_, BadLine::Skipped | BadLine::Unknown) => return Ok(()),
+        Some(LastLine::Half) | None => None,
+    };
+    let open = open.map(|open| ("torn-transcript", open.to_owned()));
+    let bad = || Some(("bad-lines", format!("line {} of its transcript is not a record", first_bad_line(session)?)));
+    let (found, effect) = match about.bad_line {
+        BadLine::Failing => (open.or_else(bad), "then fails on every session of this store"),
+        BadLine::Ending => (open.or_else(bad), "then drops that line and everything after it"),
+        BadLine::Skipped | BadLine::Unknown => {
+            (open, "writes its next record on that line, and then loses the conversation before it")
+        }
     };
     let Some((check, problem)) = found else { return Ok(()) };
     let problem = format!("{problem}, and {} {effect}", session.agent);
     let message = format!("{} session {} cannot be resumed without a loss: {problem}", session.agent, session.id());
     Err(Refusal::new(RefusalCode::NotResumable, message)
         .hint(format!("run `rejoin doctor --fix --check {check}` first")))
+}
+
+/// The last line of a transcript without a newline.
+enum LastLine {
+    Whole,
+    Half,
+}
+
+/// Returns the kind of a transcript's last line if it does not end with a newline.
+fn last_line(session: &Session) -> Option<LastLine> {
+    let path = agent::by_kind(session.agent)?.transcript(&session.copy().place)?;
+    let (is_record, mut last) = (agent::about(session.agent).link, None);
+    let see = |line: &[u8], is_ended: bool| {
+        let kind = if is_record(line).is_some() { LastLine::Whole } else { LastLine::Half };
+        last = Some(kind).filter(|_| !is_ended);
+        true
+    };
+    Jsonl::open(&path).and_then(|file| file.lines_backward(see)).ok()?;
+    last
 }
 
 /// Returns the number of the first line of a transcript that is not a record, with others after it.

@@ -249,14 +249,20 @@ fn resume_refuses_log_that_agent_would_cut() {
     put(&path, &damaged);
     age_tree(&world.home());
     let refused = world.rejoin(["resume", ID, "--print"]).code(7).stderr();
-    assert!(
-        refused
-            .contains("line 3 of its transcript is not a record, and kimicode drops that line and everything after it")
-    );
+    let effect = "line 3 of its transcript is not a record, and kimicode then drops that line and everything after it";
+    assert!(refused.contains(effect), "{refused}");
     assert!(refused.contains("rejoin doctor --fix --check bad-lines"), "{refused}");
     world.rejoin(["doctor", "--fix", "--check", "bad-lines", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a log"), whole);
     world.rejoin(["resume", ID, "--print"]).code(0);
     world.rejoin(["undo", "--yes"]).code(0);
     assert_eq!(std::fs::read_to_string(&path).expect("a log"), damaged);
+    // Kimi Code would write the next record on this line.
+    put(&path, whole.trim_end());
+    age_tree(&world.home());
+    let refused = world.rejoin(["resume", ID, "--print"]).code(7).stderr();
+    assert!(refused.contains("the last record of its transcript has no newline"), "{refused}");
+    world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]).code(0);
+    assert_eq!(std::fs::read_to_string(&path).expect("a log"), whole);
+    world.rejoin(["resume", ID, "--print"]).code(0);
 }

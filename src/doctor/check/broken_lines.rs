@@ -51,7 +51,11 @@ pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding
     let finding =
         transcript(session, Code::TornTranscript, severity, evidence).measured(measured, "a newline at the end");
     let path = agent.and_then(|agent| agent.transcript(&session.copy().place));
+    let needs_newline = agent.is_some_and(|agent| agent.about().needs_newline());
     Some(match (half_line, path) {
+        (HalfLine::PassedOver, Some(path)) if needs_newline && lines.last == LastLine::WithoutNewline => {
+            finding.repaired_by(Repair::EndLine { path })
+        }
         (HalfLine::PassedOver, _) | (_, None) => finding.resumed(session),
         (HalfLine::Failing, Some(path)) if lines.last == LastLine::CutOff => {
             finding.repaired_by(Repair::CutLine { path })
