@@ -1,4 +1,5 @@
-//! Keeps the texts of sessions in memory for the picker, which searches them after every key press.
+//! Keeps the texts of sessions in memory for searches that follow one another: those of the picker after every key press, and
+//! that of a phrase before that of its words.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -52,18 +53,22 @@ impl TextCache {
     }
 
     /// Reads the messages of a copy and keeps them. If they are too large, or cannot be read, searches read the files.
-    /// Only one thread may call this at a time.
     pub(crate) fn keep_copy(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
-        let is_too_long = usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
+        let is_too_long = left == 0 || usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
         if !is_too_long
             && self.kept_text(copy).is_none()
             && let Some(text) = SessionText::read_copy(copy, left)
+            && self.reserve(text.bytes())
         {
-            self.left.fetch_sub(text.bytes(), Ordering::Relaxed);
             let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
             kept.entry(Arc::clone(&copy.place.path)).or_default().insert(copy.place.id.clone(), Arc::new(text));
         }
+    }
+
+    /// Subtracts bytes from those that may still be added; returns whether there were enough.
+    fn reserve(&self, bytes: usize) -> bool {
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
 
     /// Returns the messages of a copy, if they are kept.

@@ -6,7 +6,7 @@ use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
-use crate::agent::Agent;
+use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
 use crate::cli::{Format, SearchArgs, SearchOrder};
@@ -32,6 +32,9 @@ use crate::view::render::search_json as json;
 use crate::view::render::table;
 use crate::view::ui::Ui;
 
+/// Maximum number of bytes of messages that are kept for a second search.
+const MAX_KEPT: usize = 16 * 1024 * 1024;
+
 /// A search for words.
 struct WordSearch<'a> {
     args: &'a SearchArgs,
@@ -39,6 +42,8 @@ struct WordSearch<'a> {
     filter: Filter,
     /// Filters among the words.
     query: Query,
+    /// The messages of sessions that are not verbatim in a file, for a phrase whose words may be searched for next.
+    texts: TextCache,
     env: &'a Env,
 }
 
@@ -70,7 +75,9 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         super::super::archive::must_be_there(archive, env)?;
     }
     let all = args.all || query.asks_for_hidden();
-    let best = WordSearch { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, env };
+    let has_phrase = words.terms.iter().any(|term| term.word().is_none());
+    let texts = TextCache::new(if has_phrase { MAX_KEPT } else { 0 });
+    let best = WordSearch { args, archive, filter: super::super::filter(&args.filter, all, env)?, query, texts, env };
     let mut answer = best.search_words(&words, ui);
     // A phrase or an identifier that no message has may have a wrong letter in one of its words.
     if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
@@ -251,9 +258,7 @@ impl<'a> WordSearch<'a> {
         let copies: Vec<&SessionCopy> = answer.loaded.sessions.iter().map(Session::copy).collect();
         let tallies = answer.counted.iter().map(|(_, tally)| tally.clone()).collect();
         let (mut meant, mut replaced) = (words.clone(), Vec::new());
-        for (term, used) in
-            nearest::meant(sieve, missing, tallies, &copies, &TextCache::default(), &self.args.role, &|| true)
-        {
+        for (term, used) in nearest::meant(sieve, missing, tallies, &copies, &self.texts, &self.args.role, &|| true) {
             meant = meant.with_term(term, &used);
             replaced.push(Replaced { typed: words.terms[term].text.clone(), used });
         }
@@ -262,7 +267,13 @@ impl<'a> WordSearch<'a> {
 
     fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> SessionWords {
         let Some((archive, holdings)) = archive else {
-            return Ok((None, WordTally::count_words(session.copy(), sieve, self.wish())));
+            let copy = session.copy();
+            let agent = agent::by_kind(session.agent);
+            if agent.is_some_and(|agent| agent.verbatim(&copy.place).is_none()) {
+                self.texts.keep_copy(copy);
+            }
+            let text = self.texts.kept_text(copy);
+            return Ok((None, WordTally::while_wanted(copy, text.as_deref(), sieve, self.wish(), &|| true)));
         };
         let look = |copy: &SessionCopy| WordTally::count_words(copy, sieve, self.wish());
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
