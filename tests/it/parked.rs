@@ -183,3 +183,17 @@ fn doctor_restores_nothing_over_existing_transcript() {
     let finding = found_one(&world, "unread-file");
     assert!(finding.remedies.iter().all(|remedy| remedy.command.starts_with("ls -l ")), "{:?}", finding.remedies);
 }
+
+#[test]
+fn cleanup_keeps_sub_agents_of_renamed_transcript() {
+    for name in [NAMES[0], NAMES[3], NAMES[5]] {
+        let world = World::new();
+        let path = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").subagent("agent-a1", "look", "ok"));
+        rename(&path, name);
+        let subagent = path.with_extension("").join("subagents/agent-a1.jsonl");
+        for age in [["--older-than", "1d"], ["--keep-last", "0"]] {
+            world.rejoin(["cleanup", "--allow-all", "--yes"].into_iter().chain(age)).code(0);
+            assert!(subagent.is_file(), "{name} {age:?}");
+        }
+    }
+}

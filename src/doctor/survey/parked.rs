@@ -1,26 +1,20 @@
 //! Finds logs with the id of a session in their names that other programs renamed or moved, such as the conflict copies
 //! of Syncthing and Dropbox.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::HashSet;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Survey;
 use super::first_records::{FirstRecords, first_records};
-use crate::agent::upkeep::is_own_temporary;
-use crate::agent::{self, Found, log_places};
+use crate::agent;
+use crate::scan::named_logs::{self, NamedLog};
 use crate::scan::{LONG_TO_COUNT, Places, ScanScope};
-use crate::session::{AgentKind, Located, Session, Store};
+use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
-
-/// Levels of directories below the places of logs that are searched.
-const BELOW: usize = 2;
 
 /// The logs of one session that have other names than its transcript, or lie elsewhere.
 #[derive(Debug, Default)]
@@ -53,11 +47,8 @@ struct Candidate {
 pub(super) fn find(survey: &Survey, known: &HashSet<OsString>, env: &Env) -> BTreeMap<(AgentKind, String), Parked> {
     let mut by_session: BTreeMap<(AgentKind, String), Vec<Candidate>> = BTreeMap::new();
     let mut paths: HashSet<OsString> = HashSet::default();
-    for (store, path) in files_below(&survey.stores, known) {
+    for NamedLog { store, path, plain_name, id } in named_logs::find(&survey.stores, known) {
         let kind = store.agent;
-        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| !is_own_temporary(name));
-        let named = agent::about(kind).logs.zip(name).and_then(|(logs, name)| logs.plain_name(name));
-        let Some((plain_name, id)) = named else { continue };
         let is_wanted = agent::by_kind(kind).is_some_and(|agent| first_records(agent, &path) != FirstRecords::Silent);
         // Several agents may share a directory.
         if is_wanted && !belongs(survey.session(kind, &id), &path) && paths.insert(path.clone().into_os_string()) {
@@ -126,49 +117,4 @@ fn place(candidate: &Candidate, read: &Session, survey: &Survey) -> Option<PathB
     let dir = dir.or_else(|| agent::about(store.agent).logs?.dir_above(&store.root, path));
     let place = dir.or_else(|| same_dir().find_map(next_to))?.join(&candidate.plain_name);
     (reach::exists_itself(&place) == Some(false)).then_some(place)
-}
-
-/// Returns the files in and below the places of logs, and in the directories above these, that are not `known`. Directories
-/// of sessions are searched without those in them.
-fn files_below(stores: &[Store], known: &HashSet<OsString>) -> Vec<(Arc<Store>, PathBuf)> {
-    let mut tops: BTreeSet<(Reverse<usize>, PathBuf, usize)> = BTreeSet::new();
-    for (at, store) in stores.iter().enumerate() {
-        for (top, levels) in agent::about(store.agent).logs.iter().flat_map(|logs| logs.tops(&store.root)) {
-            tops.extend(top.parent().map(|above| (Reverse(0), above.to_owned(), at)));
-            tops.insert((Reverse(levels + BELOW), top, at));
-        }
-    }
-    let stores: Vec<Arc<Store>> = stores.iter().cloned().map(Arc::new).collect();
-    let (mut found, mut seen) = (Vec::new(), HashSet::default());
-    // The deepest search of a directory comes first.
-    let mut level: Vec<(PathBuf, usize, usize)> =
-        tops.into_iter().map(|(levels, top, at)| (top, levels.0, at)).collect();
-    while !level.is_empty() {
-        level.retain(|(dir, _, at)| seen.insert((stores[*at].agent, dir.clone().into_os_string())));
-        let list = |(dir, levels, at): (PathBuf, usize, usize)| {
-            let (mut dirs, mut files) = (Vec::new(), Vec::new());
-            for (entry, _) in Found::default().entries(&dir) {
-                // A link is an alias.
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() && levels > 0 => dirs.push(entry.path()),
-                    Ok(kind) if kind.is_file() => files.push(entry.path()),
-                    _ => {}
-                }
-            }
-            files.retain(|path| !known.contains(path.as_os_str()));
-            let has_id = |dir: &Path| {
-                dir.file_name().is_some_and(|name| log_places::uuids_in(&name.to_string_lossy()).next().is_some())
-            };
-            let below = |dir: PathBuf| (if has_id(&dir) { 0 } else { levels - 1 }, dir);
-            let dirs = dirs.into_iter().map(below).map(|(levels, dir)| (dir, levels, at)).collect::<Vec<_>>();
-            (at, files, dirs)
-        };
-        let listed: Vec<_> = level.into_par_iter().map(list).collect();
-        level = Vec::new();
-        for (at, files, dirs) in listed {
-            found.extend(files.into_iter().map(|path| (Arc::clone(&stores[at]), path)));
-            level.extend(dirs);
-        }
-    }
-    found
 }
