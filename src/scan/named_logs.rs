@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::agent::upkeep::is_own_temporary;
 use crate::agent::{self, Found, log_places};
 use crate::session::Store;
+use crate::system::reach;
 
 /// Levels of directories below the places of logs that are searched.
 const BELOW: usize = 2;
@@ -38,20 +39,25 @@ pub(crate) fn find(stores: &[Store], known: &HashSet<OsString>) -> Vec<NamedLog>
 }
 
 /// Returns the files in and below the places of logs, and in the directories above these, that are not `known`. Directories
-/// of sessions are searched without those in them.
+/// of sessions are searched without those in them. Stores may share a place through a link, which is searched once.
 fn files_below(stores: &[Store], known: &HashSet<OsString>) -> Vec<(Arc<Store>, PathBuf)> {
-    let mut tops: BTreeSet<(Reverse<usize>, PathBuf, usize)> = BTreeSet::new();
+    let mut tops: BTreeSet<(Reverse<usize>, bool, PathBuf, usize)> = BTreeSet::new();
+    let is_link = |dir: &Path| reach::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_symlink());
     for (at, store) in stores.iter().enumerate() {
         for (top, levels) in agent::about(store.agent).logs.iter().flat_map(|logs| logs.tops(&store.root)) {
-            tops.extend(top.parent().map(|above| (Reverse(0), above.to_owned(), at)));
-            tops.insert((Reverse(levels + BELOW), top, at));
+            let is_behind_link = is_link(&top) || is_link(&store.root);
+            tops.extend(top.parent().map(|above| (Reverse(0), is_behind_link, above.to_owned(), at)));
+            tops.insert((Reverse(levels + BELOW), is_behind_link, top, at));
         }
     }
     let stores: Vec<Arc<Store>> = stores.iter().cloned().map(Arc::new).collect();
-    let (mut found, mut seen) = (Vec::new(), HashSet::default());
-    // The deepest search of a directory comes first.
+    let (mut found, mut seen, mut real) = (Vec::new(), HashSet::default(), HashSet::default());
+    // The deepest search of a directory comes first, and then the one without a link.
     let mut level: Vec<(PathBuf, usize, usize)> =
-        tops.into_iter().map(|(levels, top, at)| (top, levels.0, at)).collect();
+        tops.into_iter().map(|(levels, _, top, at)| (top, levels.0, at)).collect();
+    level.retain(|(top, _, at)| {
+        reach::canonicalize(top).is_ok_and(|top| real.insert((stores[*at].agent, top.into_os_string())))
+    });
     while !level.is_empty() {
         level.retain(|(dir, _, at)| seen.insert((stores[*at].agent, dir.clone().into_os_string())));
         let list = |(dir, levels, at): (PathBuf, usize, usize)| {

@@ -49,9 +49,12 @@ pub(super) fn find(survey: &Survey, known: &HashSet<OsString>, env: &Env) -> BTr
     let mut paths: HashSet<OsString> = HashSet::default();
     for NamedLog { store, path, plain_name, id } in named_logs::find(&survey.stores, known) {
         let kind = store.agent;
+        if belongs(survey.session(kind, &id), &path) {
+            continue;
+        }
         let is_wanted = agent::by_kind(kind).is_some_and(|agent| first_records(agent, &path) != FirstRecords::Silent);
         // Several agents may share a directory.
-        if is_wanted && !belongs(survey.session(kind, &id), &path) && paths.insert(path.clone().into_os_string()) {
+        if is_wanted && paths.insert(path.clone().into_os_string()) {
             let located = Located::new(&store, id.clone(), path);
             by_session.entry((kind, id)).or_default().push(Candidate { located, plain_name });
         }
@@ -67,12 +70,14 @@ pub(super) fn find(survey: &Survey, known: &HashSet<OsString>, env: &Env) -> BTr
     by_session.into_iter().map(|(key, candidates)| (key.clone(), parked(&key, &candidates, &read, survey))).collect()
 }
 
-/// Returns whether a log is a file of its session that the agent itself made, such as a backup.
+/// Returns whether a log is a file of its session: one that the agent itself made, such as a backup, or its transcript
+/// by another path.
 fn belongs(session: Option<&Session>, path: &Path) -> bool {
     session.is_some_and(|session| {
         let agent = agent::by_kind(session.agent);
         let own = session.copies.iter().filter_map(|copy| agent?.belongings(&copy.place).ok());
-        own.flat_map(|belongings| belongings.own).any(|own| own == path)
+        let mut own = own.flat_map(|belongings| belongings.own).filter(|own| own.file_name() == path.file_name());
+        own.any(|own| own == path || reach::canonicalize(&own).ok() == reach::canonicalize(path).ok())
     })
 }
 
