@@ -1,4 +1,4 @@
-//! The places and the names of an agent's logs, to recognize those that lie elsewhere or have other names.
+//! The places and the names of an agent's logs, to recognize those in other directories or with other names.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ impl LogPlaces {
         Self { dirs, id_of_file: |name| name.strip_suffix(".jsonl").filter(|id| is_uuid(id)) }
     }
 
-    /// Returns the directories below a root above which no log lies, each with the number of levels that
-    /// [`LogPlaces::dirs`] has below it.
+    /// Returns the directories below a root that hold all logs, each with the number of levels that [`LogPlaces::dirs`] has
+    /// below it.
     pub(crate) fn tops(&self, root: &Path) -> Vec<(PathBuf, usize)> {
         let top = |dir: &&str| {
             let parts: Vec<&str> = dir.split('/').collect();
@@ -49,7 +49,7 @@ impl LogPlaces {
         })
     }
 
-    /// Returns the directory for a log that lies in or below one of [`LogPlaces::dirs`].
+    /// Returns the directory for a log in or below one of [`LogPlaces::dirs`].
     pub(crate) fn dir_above(&self, root: &Path, log: &Path) -> Option<PathBuf> {
         let parts: Vec<_> = log.parent()?.strip_prefix(root).ok()?.iter().collect();
         let depth = |dir: &&str| {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn dir_above_is_the_deepest_that_is_read() {
+    fn dir_above_returns_the_deepest_read_directory() {
         let dir = |agent, path: &str| logs(agent).dir_above(Path::new("/s"), &Path::new("/s").join(path));
         for (agent, path, expected) in [
             (AgentKind::Claude, "projects/-p/x.jsonl", Some("/s/projects/-p")),

@@ -168,7 +168,7 @@ fn commands_report_unreadable_message() {
 }
 
 #[test]
-fn doctor_saves_what_is_left_of_damaged_database() {
+fn doctor_offers_recovery_of_damaged_database() {
     let world = World::new();
     for n in 1..200 {
         world.add(Goose::session(&format!("20260201_{n}")).in_dir("/usr/bin").turn("first", &"x".repeat(500)));

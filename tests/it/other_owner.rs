@@ -124,18 +124,18 @@ fn permission_errors_name_chown_of_root_owned_files() {
     let of_project = format!("`sudo chown -R {ANA} {}` makes it yours", project.display());
     let program = world.dir("home/bin").join("rejoin");
     std::fs::copy(env!("CARGO_BIN_EXE_rejoin"), &program).expect("a program that the other user may start");
-    let told = |args: &[&str]| {
+    let printed = |args: &[&str]| {
         let output = world.from("/").command(&program).args(args).uid(ANA).gid(ANA).output().expect("a run");
         String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
     };
     for args in [&["show", &id(2)][..], &["resume", &id(2), "--print"]] {
-        let told = told(args);
-        assert!(told.contains("error: ") && told.contains(&of_file), "{args:?}: {told}");
+        let printed = printed(args);
+        assert!(printed.contains("error: ") && printed.contains(&of_file), "{args:?}: {printed}");
     }
     for args in [&["list"][..], &["doctor", "--check", "unreadable", "--all-findings"], &["show", &id(3)]] {
-        let told = told(args);
-        assert!(told.contains(&of_file) && told.contains(&of_project), "{args:?}: {told}");
+        let printed = printed(args);
+        assert!(printed.contains(&of_file) && printed.contains(&of_project), "{args:?}: {printed}");
     }
-    let told = told(&["doctor", "--check", "unread-file"]);
-    assert!(told.contains("No problems found"), "{told}");
+    let printed = printed(&["doctor", "--check", "unread-file"]);
+    assert!(printed.contains("No problems found"), "{printed}");
 }

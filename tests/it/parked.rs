@@ -77,7 +77,7 @@ fn doctor_restores_renamed_transcript_with_its_side_files() {
 }
 
 #[test]
-fn doctor_keeps_side_files_beside_compressed_transcript() {
+fn doctor_keeps_side_files_next_to_compressed_transcript() {
     for name in ["ID.jsonl.gz", "a/b/c/d/e/ID.jsonl", "ID.zip"] {
         let world = World::new();
         let path = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("tool-results/1.txt", "long"));
@@ -146,8 +146,11 @@ fn doctor_counts_messages_of_conflict_copy() {
             format!("has {} messages of the claude session {}. The session itself has 4 messages", turns * 2, id(1));
         assert!(finding.evidence.contains(&counts), "{name}: {}", finding.evidence);
         let command = finding.remedy;
-        let told = world.from("/").run("sh", ["-c", &command]).code(1).stdout();
-        assert!(told.starts_with(['<', '>', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']), "{command}: {told}");
+        let printed = world.from("/").run("sh", ["-c", &command]).code(1).stdout();
+        assert!(
+            printed.starts_with(['<', '>', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']),
+            "{command}: {printed}"
+        );
         assert!(parked.is_file() && path.is_file());
     }
 }

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn belongings_are_kept_while_transcript_may_exist() {
+    fn doctor_keeps_belongings_while_transcript_may_exist() {
         let orphaned = |change: fn(&mut Survey)| {
             let mut survey = survey(Vec::new());
             survey.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &survey));

@@ -130,12 +130,14 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
     let finding = finding.remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
     stores.fold(finding, |finding, store| {
         let finding = finding.agent(store.agent);
-        list_anew(path, store).into_iter().fold(finding, |finding, (command, effect)| finding.remedy(command, effect))
+        rebuild_command(path, store)
+            .into_iter()
+            .fold(finding, |finding, (command, effect)| finding.remedy(command, effect))
     })
 }
 
 /// Returns the command that makes an agent rebuild its list of sessions, if the path is that list, and its effect.
-fn list_anew(path: &Path, store: &Store) -> Option<(String, String)> {
+fn rebuild_command(path: &Path, store: &Store) -> Option<(String, String)> {
     let is_list = path.extension().is_some_and(|extension| extension == "sqlite");
     let command = (agent::about(store.agent).list_anew)(&store.root).filter(|_| is_list)?;
     Some((command, format!("rebuilds {0}'s list of sessions; quit {0} first", store.agent)))
@@ -145,7 +147,7 @@ fn list_anew(path: &Path, store: &Store) -> Option<(String, String)> {
 fn damaged(finding: Finding, path: &Path, store: Option<&Store>) -> Finding {
     let owner = store.map_or_else(|| "its program".to_owned(), |store| store.agent.to_string());
     let finding = store.into_iter().fold(finding, |finding, store| finding.agent(store.agent));
-    let finding = match store.map(|store| (store, list_anew(path, store))) {
+    let finding = match store.map(|store| (store, rebuild_command(path, store))) {
         Some((_, Some((command, effect)))) => finding.remedy(command, effect),
         Some((store, None)) => finding.remedy(
             format!("rejoin export --every --agent {0} --output {0}-sessions", store.agent),
@@ -162,7 +164,7 @@ fn damaged(finding: Finding, path: &Path, store: Option<&Store>) -> Finding {
         .remedy(
             // A dump with errors ends with a rollback.
             format!("sqlite3 {damaged} .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 {new}"),
-            "does so where sqlite3 has no .recover, as on Debian 12; it finds less",
+            "writes less, but also with an sqlite3 that lacks .recover, as on Debian 12",
         )
 }
 
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_database_is_saved_by_quoted_commands() {
+    fn doctor_quotes_commands_for_damaged_database() {
         let mut survey = survey(Vec::new());
         survey.stores.push(Store::usual(AgentKind::Goose, "/s/a b"));
         let problem = |reason: &str| Problem { path: "/s/a b/x.db".into(), reason: reason.to_owned() };

@@ -1,5 +1,5 @@
-//! Finds logs with the id of a session in their names that other programs renamed or moved, such as the conflict copies
-//! of Syncthing and Dropbox.
+//! Finds logs with the id of a session in their names that other programs renamed or moved: conflict copies of Syncthing
+//! and Dropbox, backups.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::session::{AgentKind, Located, Session};
 use crate::system::env::Env;
 use crate::system::reach;
 
-/// The logs of one session that have other names than its transcript, or lie elsewhere.
+/// The logs of one session with other names than its transcript, or in other directories.
 #[derive(Debug, Default)]
 pub(crate) struct Parked {
     /// The logs, the one with the most messages first.
@@ -106,7 +106,7 @@ fn parked((kind, id): &(AgentKind, String), candidates: &[Candidate], read: &[Se
     }
 }
 
-/// Returns the path at which the agent finds a log: in the directory with transcripts in or above which it lies, or else
+/// Returns the path at which the agent finds a log: in its own directory or the one above that holds transcripts, or else
 /// next to a session of the same working directory.
 fn place(candidate: &Candidate, read: &Session, survey: &Survey) -> Option<PathBuf> {
     let Located { store, path, .. } = &candidate.located;
