@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use crate::agent::Unable;
 use crate::agent::command::{Command, NewSession};
 use crate::agent::installed::Package;
+use crate::agent::log_places::LogPlaces;
 use crate::agent::mentions::ListAt;
 use crate::agent::relocation::Act;
 use crate::agent::rewind::{Rewind, Slim};
@@ -118,6 +119,8 @@ pub(crate) struct About {
     /// Set if a register, a lock or an open file shows that a session is open, even while its client waits for a
     /// prompt.
     pub marks_use: bool,
+    /// The places and the names of its logs, if each is a file that is named after the UUID of its session.
+    pub logs: Option<LogPlaces>,
     /// The lists that name sessions apart from the sessions' own files.
     pub lists: &'static [ListAt],
     /// Set if the agent refuses a whole log for a byte that is not UTF-8; others replace it.
@@ -201,6 +204,7 @@ impl About {
         needs_own_dir: false,
         needs_session_info: false,
         asks_elsewhere: false,
+        logs: None,
         lists: &[],
         refuses_bytes: false,
         is_anywhere: false,

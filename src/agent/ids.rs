@@ -27,9 +27,10 @@ pub(super) fn is_word_with(text: &str, others: &[u8]) -> bool {
     consists_of(text, others, 128) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
-/// Returns whether a text is a UUID, or a word that can be chosen as an id.
+/// Returns whether a text is a UUID, or a word that can be chosen as an id. A UUID with an ending is the name of a conflict
+/// copy, such as Syncthing's.
 pub(super) fn is_word(text: &str) -> bool {
-    is_word_with(text, b"-_.")
+    is_word_with(text, b"-_.") && !text.split_once('.').is_some_and(|(id, _)| is_uuid(id))
 }
 
 /// Returns whether a text is safe as an argument of a program: neither an option nor a path. A database does not
@@ -83,6 +84,8 @@ mod tests {
         for id in ["m$$call_1", "agent:main", "_x", &"a".repeat(256)] {
             assert!(is_argument(id) && !is_word(id), "{id}");
         }
+        let conflict = format!("{RANDOM}.sync-conflict-20261120-101500-ABCDEFG");
+        assert!(is_argument(&conflict) && !is_word(&conflict));
         assert!(is_word(&"a".repeat(128)) && !is_word(&"a".repeat(129)));
         assert!(is_word_with("a_b", b"_") && !is_word_with("a.b", b"_") && !is_word_with("_a", b"_"));
         assert!(consists_of("-a", b"-", 2) && !consists_of("-ab", b"-", 2) && !consists_of("", b"-", 2));

@@ -52,6 +52,7 @@ mod letta;
 mod lines;
 mod listing;
 mod locks;
+pub(crate) mod log_places;
 pub(crate) mod mentions;
 mod moving;
 mod nanocoder;

@@ -34,6 +34,8 @@ pub(crate) struct Orphan {
     pub holds: String,
     /// The time of the newest change in it.
     pub modified_at: Option<Timestamp>,
+    /// Files with the id of the session in their names that may be its transcript.
+    pub namesakes: Vec<PathBuf>,
 }
 
 /// An agent's handling of a torn last line of a transcript.
@@ -248,6 +250,7 @@ pub(crate) fn temporary(agent: AgentKind, path: PathBuf) -> Orphan {
         modified_at: modified_at(&path),
         holds: if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") },
         path,
+        namesakes: Vec::new(),
     }
 }
 

@@ -148,7 +148,7 @@ impl Code {
             Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
             Self::LeftoverTemp => (&[Note], "a program that died left a file behind"),
             Self::UnreadFile => {
-                (&[Note], "a file next to sessions may hold a conversation, and no session is read from it")
+                (&[Warning, Note], "a file next to sessions may hold a conversation, and no session is read from it")
             }
             Self::GoneSession => (&[Note], "a list of its agent names sessions that have no files"),
             Self::LargeSession => (&[Note], "its transcript is so large that its agent may not open it"),

@@ -125,10 +125,12 @@ pub(crate) fn in_home<'t>(command: &'t str, elsewhere: &Elsewhere) -> Cow<'t, st
     }
 }
 
-/// Returns the end of a sentence about a path that another user owns: the command that makes it the user's own.
-pub(crate) fn chown(FileOwner { of_file, user }: FileOwner, path: &Path, is_tree: bool) -> String {
+/// Returns the end of a sentence about a path that another user owns: the command that makes it the user's own, and a
+/// directory with all that is in it.
+pub(crate) fn chown(FileOwner { of_file, user, is_dir }: FileOwner, path: &Path, is_tree: bool) -> String {
     let owner = if of_file == 0 { "root".to_owned() } else { format!("user {of_file}") };
-    let (option, word) = (if is_tree { "-R " } else { "" }, shell::word(&path.to_string_lossy()).into_owned());
+    let (option, word) =
+        (if is_tree || is_dir { "-R " } else { "" }, shell::word(&path.to_string_lossy()).into_owned());
     format!("; it belongs to {owner}: `sudo chown {option}{user} {word}` makes it yours")
 }
 

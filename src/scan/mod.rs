@@ -10,6 +10,7 @@ mod gap;
 pub(crate) mod git;
 pub(crate) mod missing;
 pub(crate) mod moved;
+pub(crate) mod named_logs;
 pub(crate) mod nearest;
 mod needle;
 pub(crate) mod off_branch;

@@ -104,15 +104,19 @@ pub(crate) fn read_if_present(path: &Path, limit: u64) -> Result<Option<Vec<u8>>
 pub(crate) struct FileOwner {
     pub of_file: u32,
     pub user: u32,
+    /// Set if the file is a directory, so that what is in it may belong to the same user.
+    pub is_dir: bool,
 }
 
 /// Returns the owner of a file that this user may not read, if it is another user. A file in a directory that cannot be
 /// entered has the owner of the directory.
 pub(crate) fn other_owner(path: &Path, reason: &str) -> Option<FileOwner> {
-    let metadata = || path.ancestors().find_map(|path| reach::symlink_metadata(path).ok());
-    let of_file = metadata().filter(|_| reason == "permission denied")?.uid();
-    let user = rustix::process::geteuid().as_raw();
-    (of_file != user).then_some(FileOwner { of_file, user })
+    if reason != "permission denied" {
+        return None;
+    }
+    let (at, metadata) = path.ancestors().find_map(|at| Some((at, reach::symlink_metadata(at).ok()?)))?;
+    let (of_file, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    (of_file != user).then_some(FileOwner { of_file, user, is_dir: at == path && metadata.is_dir() })
 }
 
 #[cfg(test)]
@@ -140,10 +144,13 @@ mod tests {
         assert_eq!(other_owner(&path, denied), None, "the directory is this user's");
         if user.is_root() {
             std::os::unix::fs::chown(dir.path(), Some(4711), None).expect("another owner");
-            assert_eq!(other_owner(&path, denied), Some(FileOwner { of_file: 4711, user: 0 }));
+            assert_eq!(other_owner(&path, denied), Some(FileOwner { of_file: 4711, user: 0, is_dir: false }));
+            assert_eq!(other_owner(dir.path(), denied), Some(FileOwner { of_file: 4711, user: 0, is_dir: true }));
             assert_eq!(other_owner(&path, "it is not a regular file"), None);
         } else {
-            assert_eq!(other_owner(Path::new("/etc/x"), denied), Some(FileOwner { of_file: 0, user: user.as_raw() }));
+            let user = user.as_raw();
+            assert_eq!(other_owner(Path::new("/etc/x"), denied), Some(FileOwner { of_file: 0, user, is_dir: false }));
+            assert_eq!(other_owner(Path::new("/etc"), denied), Some(FileOwner { of_file: 0, user, is_dir: true }));
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::contract::{Details, Kind, SessionList};
+use crate::contract::{Details, DoctorReport, Kind, SessionList};
 use crate::fixtures::{Crush, Goose, OpenCode, goose_db, id, opencode_db, opencode_id, register_crush};
 use crate::world::{Answer, World};
 
@@ -165,4 +165,32 @@ fn commands_report_unreadable_message() {
     let found = world.rejoin(["search", "three"]).code(0);
     assert_eq!(found.stdout().lines().count(), 1, "{}", found.stdout());
     assert_eq!(found.stderr().lines().count(), 1, "{}", found.stderr());
+}
+
+#[test]
+fn doctor_offers_recovery_of_damaged_database() {
+    let world = World::new();
+    for n in 1..200 {
+        world.add(Goose::session(&format!("20260201_{n}")).in_dir("/usr/bin").turn("first", &"x".repeat(500)));
+    }
+    let path = goose_db(&world.home());
+    let mut bytes = std::fs::read(&path).expect("a database");
+    // A leaf of the table of sessions.
+    let id = bytes
+        .windows(13)
+        .position(|bytes| bytes == b"20260201_100/")
+        .or_else(|| bytes.windows(12).position(|bytes| bytes == b"20260201_100"));
+    let page = id.expect("the session") / 4096;
+    bytes[page * 4096..][..4096].fill(0xff);
+    std::fs::write(&path, bytes).expect("a damaged database");
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "unreadable", "--json"]).code(4).json();
+    let [finding] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
+    let [export, recover, dump] = commands[..] else { panic!("{commands:?}") };
+    assert_eq!(export, "rejoin export --every --agent goose --output goose-sessions");
+    assert!(recover.contains(" .recover | ") && dump.contains(" .dump | "), "{commands:?}");
+    let out = world.dir("goose-sessions");
+    world.rejoin(["export", "--every", "--agent", "goose", "--output", out.to_str().expect("a path")]);
+    let exported = std::fs::read_dir(&out).expect("a listing").count();
+    assert!((100..=200).contains(&exported), "{exported}");
 }

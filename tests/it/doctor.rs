@@ -883,7 +883,7 @@ archive-mismatch       warning               its agent's list and its place disa
 planted                warning               it came with a directory that its agent has not registered, so anybody may have written it
 future-time            warning               it holds a time that is still to come
 leftover-temp          note                  a program that died left a file behind
-unread-file            note                  a file next to sessions may hold a conversation, and no session is read from it
+unread-file            warning, note         a file next to sessions may hold a conversation, and no session is read from it
 gone-session           note                  a list of its agent names sessions that have no files
 large-session          note                  its transcript is so large that its agent may not open it
 large-output           note                  its background tasks left much output outside of its agent's store

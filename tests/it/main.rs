@@ -124,6 +124,7 @@ mod other_owner;
 mod outputs;
 mod package;
 mod pager;
+mod parked;
 mod pi;
 mod picker;
 mod picker_keys;

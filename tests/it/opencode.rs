@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session, SessionList};
+use crate::contract::{Agent, Details, DoctorReport, Kind, Liveness, ResumePlan, Session, SessionList};
 use crate::fixtures::{Fixture as _, OpenCode, open_opencode, opencode_db, opencode_id, put};
 use crate::world::{NOW, World};
 
@@ -570,4 +570,32 @@ fn list_reports_messages_of_unknown_roles() {
     let plan = ["cleanup", "--any-age", "--allow-all", "--via-agent", "--dry-run"];
     let plan = world.rejoin(plan).code_is_one_of(&[0, 3]).stdout();
     assert!(!plan.contains(&format!("remove  {}", opencode_id(1))) && plan.contains("unknown format"), "{plan}");
+}
+
+#[test]
+fn doctor_names_database_of_copy_and_removes_empty_one() {
+    let world = World::new();
+    let app = world.dir("app");
+    let session = |n: u32| OpenCode::session(opencode_id(n)).in_dir(&app);
+    world.add(session(1).turn("a", "b"));
+    world.add(session(2));
+    let second = world.add(session(1).in_database("opencode-stable.db").turn("a", "b"));
+    let connection = open_opencode(&second);
+    session(2).insert(&connection);
+    drop(connection);
+    let found = |code: &str| world.rejoin(["doctor", "--check", code, "--json"]).json::<DoctorReport>().findings;
+    for finding in found("duplicate-session") {
+        let expected = format!("Copy 2 is in {}, which", second.display());
+        assert!(finding.evidence.contains(&expected), "{}", finding.evidence);
+    }
+    let empty = found("empty-session");
+    let [finding] = &empty[..] else { panic!("{empty:?}") };
+    let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
+    let delete = format!("rejoin delete opencode:{} --via-agent", opencode_id(2));
+    assert_eq!(commands, [&delete, "rejoin cleanup --empty --any-age --via-agent"]);
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["--dry-run", "--json"]).collect();
+        let planned: serde_json::Value = world.rejoin(words).code(0).json();
+        assert_eq!(planned["items"].as_array().map(Vec::len), Some(1), "{command}: {planned}");
+    }
 }

@@ -1,7 +1,8 @@
 //! As root: the home of another user is not changed, and a new file in a directory of another user belongs to that
 //! user.
 
-use std::os::unix::fs::{MetadataExt as _, lchown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, lchown};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
 use crate::fixtures::{Amplifier, Claude, id};
@@ -99,4 +100,42 @@ fn root_creates_files_as_owner_of_directory() {
         let metadata = entry.metadata().expect("metadata");
         assert_eq!((metadata.uid(), metadata.gid()), (ANA, ANA), "{}", entry.path().display());
     }
+}
+
+#[test]
+fn permission_errors_name_chown_of_root_owned_files() {
+    if !is_root() {
+        return;
+    }
+    let world = World::new();
+    let session = |n: u32| Claude::session(id(n)).turn("x", "y");
+    world.add(session(1).in_dir("/usr/bin"));
+    let file = world.add(session(2).in_dir("/usr/lib"));
+    let project = world.add(session(3).in_dir("/usr/share")).parent().expect("a project").to_owned();
+    give_to_ana(&world.home());
+    for (path, mode) in [(world.root(), 0o755), (&file, 0o600), (&project, 0o700)] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("permissions");
+    }
+    for path in [&file, &project] {
+        lchown(path, Some(0), Some(0)).expect("an owner");
+    }
+    let of_file =
+        format!("permission denied; it belongs to root: `sudo chown {ANA} {}` makes it yours", file.display());
+    let of_project = format!("`sudo chown -R {ANA} {}` makes it yours", project.display());
+    let program = world.dir("home/bin").join("rejoin");
+    std::fs::copy(env!("CARGO_BIN_EXE_rejoin"), &program).expect("a program that the other user may start");
+    let printed = |args: &[&str]| {
+        let output = world.from("/").command(&program).args(args).uid(ANA).gid(ANA).output().expect("a run");
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
+    };
+    for args in [&["show", &id(2)][..], &["resume", &id(2), "--print"]] {
+        let printed = printed(args);
+        assert!(printed.contains("error: ") && printed.contains(&of_file), "{args:?}: {printed}");
+    }
+    for args in [&["list"][..], &["doctor", "--check", "unreadable", "--all-findings"], &["show", &id(3)]] {
+        let printed = printed(args);
+        assert!(printed.contains(&of_file) && printed.contains(&of_project), "{args:?}: {printed}");
+    }
+    let printed = printed(&["doctor", "--check", "unread-file"]);
+    assert!(printed.contains("No problems found"), "{printed}");
 }

@@ -44,5 +44,6 @@ pub(crate) const ABOUT: About = About {
     marks_use: true,
     lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
     usage: Some(UsageAt::NONE),
+    logs: Some(LogPlaces::named_after_id(&["projects/*"])),
     ..About::NONE
 };

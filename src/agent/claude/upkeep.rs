@@ -1,7 +1,7 @@
 //! Facts about Claude Code for `doctor`: directories whose transcript is gone, registrations that a kill left, its own
 //! deletion by age, and the chain of records.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 
 use jiff::SignedDuration;
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Claude, each_registration, liveness};
 use crate::agent::ids::is_uuid;
+use crate::agent::log_places::uuids_in;
 use crate::agent::prelude::*;
 use crate::agent::upkeep::{
     Link, Orphan, OrphanKind, Retention, Strays, contents, is_own_temporary, modified_at, skimmed_link, temporary,
@@ -64,9 +65,41 @@ fn strays_in(project: &Path, is_live: impl Fn(&str) -> bool, found: &mut Found) 
             Ok(count) => (OrphanKind::Belongings, format!("{count} files")),
             Err(why) => (OrphanKind::UnreadBelongings, why),
         };
-        orphans.push(Orphan { agent: AgentKind::Claude, kind, session_id: Some(id), path, holds, modified_at });
+        let (agent, session_id, namesakes) = (AgentKind::Claude, Some(id), Vec::new());
+        orphans.push(Orphan { agent, kind, session_id, path, holds, modified_at, namesakes });
     }
+    find_namesakes(project, &mut orphans);
     orphans
+}
+
+/// Finds the files in and below a project that have the id of an orphan in their names: another program may have renamed
+/// or moved the transcript. What cannot be listed may be the transcript, too.
+fn find_namesakes(project: &Path, orphans: &mut [Orphan]) {
+    let mut orphans: HashMap<String, &mut Orphan> = orphans
+        .iter_mut()
+        .filter(|orphan| orphan.kind != OrphanKind::Temporary)
+        .filter_map(|orphan| Some((orphan.session_id.as_ref()?.to_ascii_lowercase(), orphan)))
+        .collect();
+    if orphans.is_empty() {
+        return;
+    }
+    for entry in walkdir::WalkDir::new(project).sort_by_file_name() {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) => {
+                let name = entry.file_name().to_string_lossy();
+                for id in uuids_in(&name) {
+                    if let Some(orphan) = orphans.get_mut(&id.to_ascii_lowercase()) {
+                        orphan.namesakes.push(entry.path().to_owned());
+                    }
+                }
+            }
+            Err(error) => {
+                let unread = error.path().unwrap_or(project);
+                orphans.values_mut().for_each(|orphan| orphan.namesakes.push(unread.to_owned()));
+            }
+        }
+    }
 }
 
 /// Finds registrations of processes that have ended: a kill leaves them until the next start of the client.
@@ -79,7 +112,15 @@ fn registrations(store: &Store, env: &Env, orphans: &mut Vec<Orphan>, found: &mu
         if liveness(std::slice::from_ref(&process)) == Liveness::Idle {
             let (agent, kind) = (AgentKind::Claude, OrphanKind::Registration);
             let holds = format!("process {}, which has ended", process.pid);
-            orphans.push(Orphan { agent, kind, session_id, holds, modified_at: modified_at(&path), path });
+            orphans.push(Orphan {
+                agent,
+                kind,
+                session_id,
+                holds,
+                modified_at: modified_at(&path),
+                path,
+                namesakes: Vec::new(),
+            });
         }
     });
 }

@@ -38,5 +38,9 @@ pub(crate) const ABOUT: About = About {
         ListAt { path: "history.jsonl", names: ["session_id", "text", "ts", ""] },
         ListAt { path: "session_index.jsonl", names: ["id", "thread_name", "updated_at", ""] },
     ],
+    logs: Some(LogPlaces {
+        dirs: &["sessions", "sessions/*", "sessions/*/*", "sessions/*/*/*", "archived_sessions"],
+        id_of_file: super::rollouts::rollout_id,
+    }),
     ..About::NONE
 };

@@ -74,7 +74,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
 }
 
 /// Returns the id of the thread in the name of a rollout.
-fn rollout_id(name: &str) -> Option<&str> {
+pub(super) fn rollout_id(name: &str) -> Option<&str> {
     Some(ids_in(name)?.0)
 }
 

@@ -20,5 +20,6 @@ pub(crate) const ABOUT: About = About {
     decide: evidence::decide_in_project,
     link: upkeep::node,
     parent_at: Some("parentId"),
+    logs: Some(LogPlaces::named_after_id(&["projects/*"])),
     ..About::NONE
 };

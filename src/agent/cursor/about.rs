@@ -13,5 +13,6 @@ pub(crate) const ABOUT: About = About {
     // A chat is filed under the MD5 of its directory.
     needs_own_dir: true,
     is_state: |name| name == super::META,
+    logs: Some(LogPlaces::named_after_id(&["projects/*/agent-transcripts", "projects/*/agent-transcripts/*"])),
     ..About::NONE
 };

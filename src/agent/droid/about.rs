@@ -14,5 +14,6 @@ pub(crate) const ABOUT: About = About {
     runs: &[".settings.json"],
     // Source: docs.factory.ai/reference/cli-reference
     new_session: NewSession::NONE.in_terminal(&["droid"], &[]).without_terminal(&["droid", "exec"], &[]),
+    logs: Some(LogPlaces::named_after_id(&["sessions", "sessions/*"])),
     ..About::NONE
 };

@@ -11,5 +11,6 @@ pub(crate) const ABOUT: About = About {
     root: ".kiro",
     variables: &[("KIRO_HOME", None)],
     is_state: |name| name.ends_with(".json"),
+    logs: Some(LogPlaces::named_after_id(&["sessions/cli"])),
     ..About::NONE
 };

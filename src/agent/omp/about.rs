@@ -1,5 +1,6 @@
 //! The description of oh-my-pi.
 
+use crate::agent::pi::records::id_of_file;
 use crate::agent::prelude::*;
 use crate::agent::upkeep;
 use crate::agent::upkeep::BadLine;
@@ -18,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     link: upkeep::node,
     parent_at: Some("parentId"),
     marks_use: true,
+    logs: Some(LogPlaces { dirs: &["sessions/*"], id_of_file }),
     ..About::NONE
 };

@@ -19,6 +19,7 @@ pub(crate) const ABOUT: About = About {
     decide: evidence::decide_in_project,
     link: upkeep::node,
     parent_at: Some("parentId"),
+    logs: Some(LogPlaces { dirs: &["*"], id_of_file: super::records::id_of_file }),
     ..About::NONE
 };
 

@@ -17,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     usage: Some(USAGE),
     link: upkeep::node,
     parent_at: Some("parentId"),
+    logs: Some(LogPlaces::named_after_id(&["sessions"])),
     ..About::NONE
 };

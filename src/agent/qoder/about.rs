@@ -23,5 +23,6 @@ pub(crate) const ABOUT: About = About {
     // Measured from its bundle.
     bridges: Some(SignedDuration::from_secs(5)),
     is_move_record: Some(is_relocated),
+    logs: Some(LogPlaces::named_after_id(&["projects/*"])),
     ..About::NONE
 };

@@ -31,5 +31,6 @@ pub(crate) const ABOUT: About = About {
     parent_at: Some("parentUuid"),
     marks_use: true,
     lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
+    logs: Some(LogPlaces::named_after_id(&["projects/*/chats", "projects/*/chats/archive"])),
     ..About::NONE
 };

@@ -20,7 +20,7 @@ use rayon::slice::ParallelSliceMut as _;
 use crate::agent;
 use crate::change::pins::Pins;
 use crate::change::plan::retention::{Family, Guard, Policy, RetentionCandidate, decide, guards};
-use crate::scan::{self, ScanScope};
+use crate::scan::{self, ScanScope, named_logs};
 use crate::session::select::{self, Filter};
 use crate::session::{AgentKind, Liveness, Located, Problem, SessionKind};
 use crate::system::env::Env;
@@ -49,6 +49,8 @@ pub(crate) struct Summaries {
     watcher: Watcher,
     /// The current time.
     now: Timestamp,
+    /// Ids of sessions that have sub-agents, and whose transcripts other programs renamed or moved.
+    renamed: HashSet<String>,
     /// Unreadable files and directories.
     pub problems: Vec<Problem>,
     /// Set if agents may be asked to remove sessions that only they can remove.
@@ -88,7 +90,22 @@ impl Summaries {
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));
         starts.push(copies.len());
         let recorded_dirs = recorded_dirs.into_inner().unwrap_or_default();
-        Self { copies, starts, recorded_dirs, problems, watcher, now: env.clock.now, ..Self::default() }
+        let mut all = Self { copies, starts, recorded_dirs, problems, watcher, now: env.clock.now, ..Self::default() };
+        all.renamed = all.find_renamed_parents(env);
+        all
+    }
+
+    /// Finds the sessions without a transcript that have sub-agents, and a log with their id in its name.
+    fn find_renamed_parents(&self, env: &Env) -> HashSet<String> {
+        let parents = self.copies.iter().filter_map(|copy| {
+            let (agent, _, parent) = copy.key();
+            Some((agent, parent.filter(|parent| self.find_session(agent, parent).is_empty())?))
+        });
+        let lost: HashSet<(AgentKind, &str)> = parents.collect();
+        let agents: HashSet<AgentKind> = lost.iter().map(|(agent, _)| *agent).collect();
+        let stores = agents.into_iter().filter_map(agent::by_kind).flat_map(|agent| agent.stores(env));
+        let logs = named_logs::find(&stores.collect::<Vec<_>>(), &foldhash::HashSet::default()).into_iter();
+        logs.filter(|log| lost.contains(&(log.store.agent, log.id.as_str()))).map(|log| log.id).collect()
     }
 
     /// Returns the number of sessions.
@@ -322,11 +339,11 @@ impl Summaries {
         (0..self.len()).map(candidate).collect()
     }
 
-    /// Returns the names that may be ids of sessions with an unreadable copy.
+    /// Returns the names that may be ids of sessions with an unreadable copy, or whose transcript has another name.
     pub(crate) fn unread(&self) -> HashSet<String> {
         /// The length of a UUID; many file names end with one.
         const UUID: usize = 36;
-        let mut names = HashSet::new();
+        let mut names = self.renamed.clone();
         for name in self.problems.iter().flat_map(|problem| problem.path.iter()).filter_map(|name| name.to_str()) {
             let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
             names.extend([name, stem].map(str::to_owned));

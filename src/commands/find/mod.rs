@@ -24,10 +24,12 @@ use crate::change::rewinds::Rewinds;
 use crate::commands::listing;
 use crate::commands::{moved_here, no_match};
 use crate::error::{CandidateTexts, Exit, Refusal, RefusalCode};
+use crate::format::command_line;
 use crate::scan::{self, Places, ScanScope};
 use crate::session::select::{Filter, Selector, SortKey};
-use crate::session::{AgentKind, Located, Pointer, Session, SessionKind};
+use crate::session::{AgentKind, Located, Pointer, Problem, Session, SessionKind};
 use crate::system::env::Env;
+use crate::system::fsio;
 
 use crate::view::ui::Ui;
 
@@ -257,7 +259,11 @@ fn the_only(places: Places, (agent, id): (AgentKind, &str), scope: ScanScope, en
         let its = own.iter().find_map(|place| below(&place.path).or_else(|| below(&place.store.root)));
         let why = its.map_or_else(
             || "it is gone".to_owned(),
-            |problem| format!("cannot read {}: {}", problem.path.display(), problem.reason),
+            |Problem { path, reason }| {
+                let owner = fsio::other_owner(path, reason);
+                let help = owner.map(|owner| command_line::chown(owner, path, false)).unwrap_or_default();
+                format!("cannot read {}: {reason}{help}", path.display())
+            },
         );
         Refusal::new(RefusalCode::Unreadable, format!("cannot read session {id}: {why}"))
     })

@@ -110,12 +110,20 @@ fn empty(session: &Session) -> Option<Finding> {
     let finding =
         Finding::about(session, Code::EmptySession, Severity::Note, evidence).measured(what, "a prompt or a reply");
     let selector = selector(session);
-    Some(match copy.size() {
-        // Only its agent can remove a row of its database.
-        None => finding.remedy(format!("rejoin show {selector}"), "shows what is known about it"),
-        Some(_) => finding
+    // Only its agent can remove a row of its database.
+    let agent = agent::by_kind(session.agent);
+    let managed = || session.copies.iter().filter_map(|copy| agent?.agent_managed(&copy.place));
+    let title = agent::about(session.agent).title;
+    Some(if managed().next().is_none() {
+        finding
             .remedy(format!("rejoin delete {selector}"), "moves it to the trash")
-            .remedy("rejoin cleanup --empty --any-age", "moves every empty session to the trash"),
+            .remedy("rejoin cleanup --empty --any-age", "moves every empty session to the trash")
+    } else if managed().all(|managed| managed.removes_unasked) {
+        finding
+            .remedy(format!("rejoin delete {selector} --via-agent"), format!("archives it, and lets {title} remove it"))
+            .remedy("rejoin cleanup --empty --any-age --via-agent", "removes every empty session")
+    } else {
+        finding.remedy(format!("rejoin show {selector}"), "shows what is known about it")
     })
 }
 

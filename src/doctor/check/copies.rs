@@ -86,10 +86,13 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
         (None, _) => "not comparable".to_owned(),
     };
     if is_aside {
+        let (own, other) = (&copy.place, &chosen.place);
+        // Several databases of an agent may be in one directory.
+        let place = if own.store.root == other.store.root { &*own.path } else { &own.store.root };
         evidence.push_str(&format!(
             " Copy {} is in {}, which {} does not use by default; it may be a backup.",
             at + 1,
-            copy.place.store.root.display(),
+            place.display(),
             session.agent
         ));
     }

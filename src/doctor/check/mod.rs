@@ -7,6 +7,7 @@ mod orphans;
 mod place;
 mod session_info;
 mod size;
+mod unread;
 mod upkeep;
 
 use std::cmp::Reverse;
@@ -265,7 +266,15 @@ impl<'a> Scope<'a> {
 /// Runs the checks, and returns the findings: the worst first, then in the order of the codes, then those about the
 /// most sessions first.
 pub(crate) fn run_checks(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filter) -> Vec<Finding> {
-    let groups = [copies::check, place::check, session_info::check, content::check, orphans::check, upkeep::check];
+    let groups = [
+        copies::check,
+        place::check,
+        session_info::check,
+        content::check,
+        orphans::check,
+        unread::check,
+        upkeep::check,
+    ];
     let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
     let scope = Scope::new(filter, survey);
     findings.retain(|finding| codes.contains(&finding.code) && scope.includes(finding));

@@ -1,13 +1,14 @@
 //! Checks for orphans: files without a session, dangling pointers, stale records, temporary files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::SignedDuration;
 
 use crate::agent;
 use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention, WRITERS_TIME};
+use crate::doctor::check::unread::restored;
 use crate::doctor::check::{Finding, Repair, name, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
@@ -32,18 +33,19 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let is_lost = |pointer: &&Pointer| pointer.session_id.as_deref().is_none_or(|id| !is_unread(survey, id));
     findings.extend(survey.scan.dangling.iter().filter(is_lost).map(dangling));
     findings.extend(pointers_elsewhere(survey));
-    findings.extend(survey.unread.iter().map(|((agent, dir), files)| unread(*agent, dir, files)));
     findings.extend(gone_sessions(survey));
     findings.extend(survey.cwd_records.iter().filter_map(|(record, exists)| cwd_record(record, *exists, survey)));
     findings
 }
 
-/// Returns whether a session with this id exists but could not be read, so that its files are not orphans.
+/// Returns whether a session with this id exists but could not be read, or has another name, so that its files are not
+/// orphans.
 fn is_unread(survey: &Survey, id: &str) -> bool {
     let is_of = |name: &std::ffi::OsStr| {
         name.to_str().is_some_and(|name| name == id || name.strip_suffix(".jsonl") == Some(id))
     };
     survey.scan.problems.iter().any(|problem| problem.path.iter().any(is_of))
+        || survey.unread.parked.keys().any(|(_, parked)| parked == id)
 }
 
 fn trash(path: &Path, what: &'static str) -> Repair {
@@ -60,14 +62,20 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     }
     let id = orphan.session_id.as_deref().unwrap_or_default();
     let elsewhere = survey.session(orphan.agent, id);
-    let (severity, why) = match elsewhere {
-        None => (Severity::Warning, "whose transcript is gone".to_owned()),
-        Some(session) => {
+    let parked = survey.unread.parked.get(&(orphan.agent, id.to_owned()));
+    let namesake = parked.and_then(|parked| parked.logs.first()).map(|log| &log.path).or(orphan.namesakes.first());
+    let (severity, why) = match (elsewhere, namesake) {
+        (Some(session), _) => {
             (Severity::Note, format!("whose transcript is elsewhere: {}", session.copy().place.path.display()))
         }
+        (None, Some(path)) => {
+            (Severity::Warning, format!("whose transcript may be {}, which its agent does not read", path.display()))
+        }
+        (None, None) if is_unread(survey, id) => (Severity::Warning, "whose transcript cannot be read".to_owned()),
+        (None, None) => (Severity::Warning, "whose transcript is gone".to_owned()),
     };
-    let is_unread = orphan.kind == OrphanKind::UnreadBelongings;
-    let contents = if is_unread { "A part of it cannot be read:" } else { "It holds" };
+    let is_part_unread = orphan.kind == OrphanKind::UnreadBelongings;
+    let contents = if is_part_unread { "A part of it cannot be read:" } else { "It holds" };
     let evidence = format!(
         "{} belonged to the {} session {id}, {why}. {contents} {}.",
         orphan.path.display(),
@@ -79,15 +87,8 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
         .path(&orphan.path)
         .measured("no transcript next to it", "a transcript next to it");
     let conversation = survey.scan.sessions.iter().find(|session| session.copy().place.path.starts_with(&orphan.path));
-    Some(match (elsewhere, conversation) {
-        (None, None) if is_unread => {
-            finding.remedy(format!("ls -lR {}", word(&orphan.path)), "shows the part that cannot be read")
-        }
-        // The messages of a sub-agent may be the only remaining part of the session.
-        (None, Some(subagent)) => finding
-            .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
-        (None, None) => finding.repaired_by(trash(&orphan.path, "files")),
-        (Some(session), _) => {
+    Some(match (elsewhere, namesake, conversation) {
+        (Some(session), ..) => {
             let copy = &session.copy().place.path;
             let into = copy.parent().unwrap_or(copy);
             finding.remedy(
@@ -95,6 +96,23 @@ fn belongings(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
                 "moves it next to the transcript",
             )
         }
+        _ if is_part_unread => {
+            finding.remedy(format!("ls -lR {}", word(&orphan.path)), "shows the part that cannot be read")
+        }
+        (None, Some(path), _) => match parked.and_then(restored) {
+            Some((command, effect)) => finding.remedy(command, effect),
+            None => finding.remedy(
+                format!("ls -l {}", word(path)),
+                format!("shows the file; if it is the transcript, {id}.jsonl is its name next to the directory"),
+            ),
+        },
+        // The messages of a sub-agent may be the only remaining part of the session.
+        (None, None, Some(subagent)) => finding
+            .remedy(format!("rejoin show {} --transcript", selector(subagent)), "shows what a sub-agent said in it"),
+        (None, None, None) if is_unread(survey, id) => {
+            finding.remedy("rejoin doctor --check unreadable", "names the files that cannot be read")
+        }
+        (None, None, None) => finding.repaired_by(trash(&orphan.path, "files")),
     })
 }
 
@@ -145,21 +163,6 @@ fn temporary(orphan: &Orphan, survey: &Survey) -> Option<Finding> {
     let finding = Finding::new(Code::LeftoverTemp, Severity::Note, evidence).agent(orphan.agent).path(&orphan.path);
     let finding = session.into_iter().fold(finding, Finding::session);
     Some(finding.measured(orphan.holds.clone(), "no file").repaired_by(trash(&orphan.path, what)))
-}
-
-/// Reports the logs of a directory from which no session is read.
-fn unread(agent: AgentKind, dir: &Path, files: &[PathBuf]) -> Finding {
-    let evidence = format!(
-        "{} in {} may hold conversations of {agent}, and no session is read from {}: the names are not those of its sessions.",
-        count(files.len(), "file"),
-        dir.display(),
-        if files.len() == 1 { "it" } else { "them" }
-    );
-    let finding = Finding::new(Code::UnreadFile, Severity::Note, evidence)
-        .agent(agent)
-        .measured(count(files.len(), "file"), "a session for each")
-        .remedy(format!("ls -l {}", word(dir)), "shows them among the others; leave them, or move them elsewhere");
-    files.iter().fold(finding, |finding, path| finding.path(path))
 }
 
 fn registration(orphan: &Orphan) -> Finding {
@@ -305,8 +308,12 @@ fn cwd_record(record: &CwdRecord, exists: bool, survey: &Survey) -> Option<Findi
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::doctor::check::tests::survey;
+    use crate::doctor::survey::{Parked, ParkedLog};
+    use crate::session::Problem;
     use crate::session::tests::{copy, session};
 
     fn orphan(kind: OrphanKind, minutes_ago: i64, survey: &Survey) -> Orphan {
@@ -317,6 +324,7 @@ mod tests {
             path: "/s/projects/-p/a".into(),
             holds: "1 file".to_owned(),
             modified_at: Some(survey.now - SignedDuration::from_mins(minutes_ago)),
+            namesakes: Vec::new(),
         }
     }
 
@@ -363,13 +371,39 @@ mod tests {
     }
 
     #[test]
+    fn doctor_keeps_belongings_while_transcript_may_exist() {
+        let orphaned = |change: fn(&mut Survey)| {
+            let mut survey = survey(Vec::new());
+            survey.orphans.push(orphan(OrphanKind::Belongings, 25 * 60, &survey));
+            change(&mut survey);
+            let [finding] = <[Finding; 1]>::try_from(check(&survey)).expect("one finding");
+            assert!(finding.repair.is_none() && !finding.evidence.contains("gone"), "{finding:?}");
+            finding.remedies[0].command.clone()
+        };
+        let named = orphaned(|survey| survey.orphans[0].namesakes.push("/s/projects/-p/old/a.jsonl.gz".into()));
+        assert_eq!(named, "ls -l /s/projects/-p/old/a.jsonl.gz");
+        let parked = orphaned(|survey| {
+            let log = ParkedLog { path: "/s/projects/-q/a.jsonl.bak".into(), messages: Some(2) };
+            let place = Some("/s/projects/-q/a.jsonl".into());
+            let parked = Parked { logs: vec![log], place, ..Parked::default() };
+            survey.unread.parked.insert((AgentKind::Claude, "a".to_owned()), parked);
+        });
+        assert_eq!(parked, "mv -n /s/projects/-q/a.jsonl.bak /s/projects/-q/a.jsonl");
+        let unreadable = orphaned(|survey| {
+            let problem = Problem { path: "/s/projects/-q/a.jsonl".into(), reason: "permission denied".to_owned() };
+            survey.scan.problems.push(problem);
+        });
+        assert_eq!(unreadable, "rejoin doctor --check unreadable");
+    }
+
+    #[test]
     fn files_of_an_unreadable_session_are_not_orphans() {
         let mut child = copy("agent-1");
         child.kind = SessionKind::Subagent;
         child.parent_id = Some("a".to_owned());
         let mut survey = survey(vec![session(vec![child])]);
         let path = PathBuf::from("/s/projects/-p/a.jsonl");
-        survey.scan.problems.push(crate::session::Problem { path, reason: "permission denied".to_owned() });
+        survey.scan.problems.push(Problem { path, reason: "permission denied".to_owned() });
         assert_eq!(codes(&survey), []);
     }
 

@@ -10,8 +10,9 @@ use crate::agent::upkeep::{OrphanKind, Retention};
 use crate::doctor::check::{Finding, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{InterruptedRun, OldOutput, Survey};
+use crate::format::sqlite::DAMAGED;
 use crate::format::text::{self, count};
-use crate::session::{AgentKind, Liveness, Problem, Session};
+use crate::session::{AgentKind, Liveness, Problem, Session, Store};
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = expiries(survey);
@@ -121,20 +122,50 @@ fn unreadable(problem: &Problem, survey: &Survey) -> Finding {
     let evidence = format!("{} cannot be read: {reason}.", path.display());
     let finding = Finding::new(Code::Unreadable, Severity::Error, evidence)
         .path(path)
-        .measured(reason.clone(), "a file or directory that can be read")
-        .remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
-    let stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
+        .measured(reason.clone(), "a file or directory that can be read");
+    let mut stores = survey.stores.iter().filter(|store| is_in(path, &store.root));
+    if reason.starts_with(DAMAGED) {
+        return damaged(finding, path, stores.next());
+    }
+    let finding = finding.remedy(format!("ls -ld {}", word(path)), "shows whose it is and who may read it");
     stores.fold(finding, |finding, store| {
-        let is_list = path.extension().is_some_and(|extension| extension == "sqlite");
-        let command = if is_list { (agent::about(store.agent).list_anew)(&store.root) } else { None };
         let finding = finding.agent(store.agent);
-        match command {
-            Some(command) => {
-                finding.remedy(command, format!("rebuilds {0}'s list of sessions; quit {0} first", store.agent))
-            }
-            None => finding,
-        }
+        rebuild_command(path, store)
+            .into_iter()
+            .fold(finding, |finding, (command, effect)| finding.remedy(command, effect))
     })
+}
+
+/// Returns the command that makes an agent rebuild its list of sessions, if the path is that list, and its effect.
+fn rebuild_command(path: &Path, store: &Store) -> Option<(String, String)> {
+    let is_list = path.extension().is_some_and(|extension| extension == "sqlite");
+    let command = (agent::about(store.agent).list_anew)(&store.root).filter(|_| is_list)?;
+    Some((command, format!("rebuilds {0}'s list of sessions; quit {0} first", store.agent)))
+}
+
+/// Adds the commands that save what can be read of a damaged database.
+fn damaged(finding: Finding, path: &Path, store: Option<&Store>) -> Finding {
+    let owner = store.map_or_else(|| "its program".to_owned(), |store| store.agent.to_string());
+    let finding = store.into_iter().fold(finding, |finding, store| finding.agent(store.agent));
+    let finding = match store.map(|store| (store, rebuild_command(path, store))) {
+        Some((_, Some((command, effect)))) => finding.remedy(command, effect),
+        Some((store, None)) => finding.remedy(
+            format!("rejoin export --every --agent {0} --output {0}-sessions", store.agent),
+            "writes the sessions that can be read whole to a new directory",
+        ),
+        None => finding,
+    };
+    let (damaged, new) = (word(path), word(&path.with_added_extension("recovered")));
+    finding
+        .remedy(
+            format!("sqlite3 {damaged} .recover | sqlite3 {new}"),
+            format!("writes what is left to a new database; quit {owner} first"),
+        )
+        .remedy(
+            // A dump with errors ends with a rollback.
+            format!("sqlite3 {damaged} .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 {new}"),
+            "writes less, but also with an sqlite3 that lacks .recover, as on Debian 12",
+        )
 }
 
 fn is_in(path: &Path, root: &Path) -> bool {
@@ -179,6 +210,23 @@ mod tests {
         survey.retentions.insert("/s".into(), (AgentKind::Claude, retention));
         survey.expires_within = SignedDuration::from_hours(24 * within_days);
         expiries(&survey).into_iter().map(|finding| (finding.measured, finding.sessions.len())).collect()
+    }
+
+    #[test]
+    fn doctor_quotes_commands_for_damaged_database() {
+        let mut survey = survey(Vec::new());
+        survey.stores.push(Store::usual(AgentKind::Goose, "/s/a b"));
+        let problem = |reason: &str| Problem { path: "/s/a b/x.db".into(), reason: reason.to_owned() };
+        let commands = |problem: &Problem| {
+            unreadable(problem, &survey).remedies.into_iter().map(|remedy| remedy.command).collect::<Vec<_>>()
+        };
+        let expected = [
+            "rejoin export --every --agent goose --output goose-sessions",
+            "sqlite3 '/s/a b/x.db' .recover | sqlite3 '/s/a b/x.db.recovered'",
+            "sqlite3 '/s/a b/x.db' .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 '/s/a b/x.db.recovered'",
+        ];
+        assert_eq!(commands(&problem("it is damaged: database disk image is malformed")), expected);
+        assert_eq!(commands(&problem("permission denied")), ["ls -ld '/s/a b/x.db'"]);
     }
 
     #[test]

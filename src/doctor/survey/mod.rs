@@ -2,10 +2,12 @@
 //! `check` then decide without reading a disk.
 
 mod copies;
+mod first_records;
 mod gone;
 mod line_repairs;
 mod lines;
 mod orphans;
+mod parked;
 pub(crate) mod sweeps;
 mod unread;
 
@@ -45,6 +47,8 @@ pub(crate) use gone::Gone;
 pub(crate) use line_repairs::LineRepairs;
 pub(crate) use lines::{LastLine, LineNumber, READ_WHOLE, TranscriptLines};
 use orphans::ExistingDirs;
+pub(crate) use parked::{Parked, ParkedLog};
+pub(crate) use unread::UnreadLogs;
 
 /// The facts that the survey collects.
 #[derive(Clone, Debug)]
@@ -60,6 +64,9 @@ pub(crate) struct SurveyScope {
 /// The checks that need the lines of transcripts.
 const OF_LINES: [Code; 5] =
     [Code::TornTranscript, Code::BadLines, Code::BrokenChain, Code::OtherBranches, Code::StuckSession];
+
+/// The checks for which it matters whether a transcript is there under another name.
+const OF_UNREAD: [Code; 4] = [Code::UnreadFile, Code::OrphanBelongings, Code::DanglingPointer, Code::StaleCwdRecord];
 
 impl SurveyScope {
     fn wants_any(&self, codes: &[Code]) -> bool {
@@ -98,8 +105,8 @@ pub(crate) struct Survey {
     pub resolved: BTreeMap<PathBuf, PathBuf>,
     /// Files in the stores that belong to no session.
     pub orphans: Vec<Orphan>,
-    /// Logs that may hold a conversation and are not read, by their directories.
-    pub unread: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
+    /// Logs that may hold a conversation and are not read.
+    pub unread: UnreadLogs,
     /// Sessions that a list of their agent names, and that have no files.
     pub gone_sessions: Vec<Mention>,
     /// Large output directories of sessions that did not change for a day.
@@ -247,7 +254,7 @@ impl Survey {
             };
             let records = || scope.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
             let resolved = || scope.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            let unread = || scope.wants_any(&[Code::UnreadFile]).then(|| unread::find_unread_logs(scan));
+            let unread = || scope.wants_any(&OF_UNREAD).then(|| unread::find_unread_logs(survey, env));
             let dirs = || (gone(), linked());
             rayon::join(dirs, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
         };

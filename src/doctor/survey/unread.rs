@@ -7,20 +7,30 @@ use std::path::{Path, PathBuf};
 use foldhash::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::agent::upkeep::is_object;
-use crate::agent::{self, Agent, Found};
-use crate::format::jsonl::Jsonl;
-use crate::scan::Scan;
+use super::Survey;
+use super::first_records::{FirstRecords, first_records};
+use super::parked::{self, Parked};
+use crate::agent::{self, Found};
 use crate::session::AgentKind;
+use crate::system::env::Env;
 
-/// Maximum records of a file that are examined.
-const RECORDS: usize = 64;
+/// The logs that no reader accepts, by agent.
+#[derive(Debug, Default)]
+pub(crate) struct UnreadLogs {
+    /// Logs whose names show no session, by their directories.
+    pub nameless: BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>>,
+    /// Logs whose names contain the id of a session.
+    pub parked: BTreeMap<(AgentKind, String), Parked>,
+}
 
-/// Finds logs without a reader in the directories with transcripts, and in their sibling directories.
-pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Vec<PathBuf>> {
+/// Finds logs without a reader: in the directories with transcripts and in their sibling directories, and those that are
+/// named after a session everywhere below the places of its agent's logs.
+pub(super) fn find_unread_logs(survey: &Survey, env: &Env) -> UnreadLogs {
     // Paths as bytes compare faster.
     let (mut dirs, mut known) = (HashSet::default(), HashSet::default());
-    for copy in scan.sessions.iter().flat_map(|session| &session.copies) {
+    // Other findings report files that cannot be read.
+    known.extend(survey.scan.problems.iter().map(|problem| problem.path.as_os_str().to_owned()));
+    for copy in survey.scan.sessions.iter().flat_map(|session| &session.copies) {
         let (kind, path) = (copy.place.agent(), &*copy.place.path);
         let Some(agent) = agent::by_kind(kind).filter(|_| is_log(path)) else { continue };
         known.extend(copy.temporary.iter().map(|path| path.as_os_str().to_owned()));
@@ -28,6 +38,8 @@ pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Ve
         known.extend(agent.written(&copy.place).into_iter().map(PathBuf::into_os_string));
         dirs.extend(path.parent().map(|dir| (kind, dir.as_os_str())));
     }
+    let parked = parked::find(survey, &known, env);
+    known.extend(parked.values().flat_map(|parked| &parked.logs).map(|log| log.path.clone().into_os_string()));
     let mut dirs: BTreeSet<_> = dirs.into_iter().map(|(kind, dir)| (kind, PathBuf::from(dir))).collect();
     let above: BTreeSet<_> = dirs.iter().filter_map(|(kind, dir)| Some((*kind, dir.parent()?.to_owned()))).collect();
     for (kind, above) in above {
@@ -41,29 +53,16 @@ pub(super) fn find_unread_logs(scan: &Scan) -> BTreeMap<(AgentKind, PathBuf), Ve
         let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
         let files =
             files.map(|(entry, _)| entry.path()).filter(|path| is_log(path) && !known.contains(path.as_os_str()));
-        let mut files: Vec<PathBuf> = files.filter(|path| may_hold_conversation(agent, path)).collect();
+        let mut files: Vec<PathBuf> =
+            files.filter(|path| first_records(agent, path) == FirstRecords::Conversation).collect();
         files.sort();
         (!files.is_empty()).then_some(((kind, dir), files))
     };
-    dirs.into_par_iter().filter_map(unread).collect()
+    UnreadLogs { nameless: dirs.into_par_iter().filter_map(unread).collect(), parked }
 }
 
 /// Returns whether the name of a file is that of a log, or of the temporary file of a killed writer.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     name.ends_with(".jsonl") || name.contains(".jsonl") && name.contains(".tmp")
-}
-
-/// Returns whether one of the first records may be part of a conversation.
-fn may_hold_conversation(agent: &dyn Agent, path: &Path) -> bool {
-    let (mut seen, mut found) = (0, false);
-    let read = Jsonl::open(path).and_then(|mut file| {
-        file.lines_forward(|line| {
-            seen += 1;
-            found = is_object(line) && !agent.is_silent(line);
-            found || seen == RECORDS
-        })
-    });
-    // An unreadable file may contain a conversation.
-    read.is_err() || found
 }

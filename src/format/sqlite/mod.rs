@@ -33,6 +33,9 @@ const TRIES_WITHOUT_PAUSE: usize = 5;
 /// Pause between two tries, after the first few, for the writer to finish.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// The beginning of each message about a damaged database.
+pub(crate) const DAMAGED: &str = "it is damaged";
+
 /// Locked exclusively while SQLite's locks are used: the system releases all locks of a process on a file as soon as
 /// any part of the process closes that file.
 static LOCKS: RwLock<()> = RwLock::new(());
@@ -256,7 +259,7 @@ fn explain(error: &rusqlite::Error) -> String {
     let words = crate::error::reason(&io::Error::other(error.to_string()));
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => "it is not an SQLite database".to_owned(),
-        Some(ErrorCode::DatabaseCorrupt) => format!("it is damaged: {words}"),
+        Some(ErrorCode::DatabaseCorrupt) => format!("{DAMAGED}: {words}"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another process keeps it locked".to_owned(),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
             format!("it cannot be read without changing it: {words}")
