@@ -240,7 +240,9 @@ impl Resume {
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());
             }
-            if !options.trust && options.dir.is_none() {
+            // Trust does not help in a directory that is gone.
+            let is_gone = |dir: &PathBuf| !options.recreate_worktree && reach::exists(dir) == Some(false);
+            if !options.trust && options.dir.is_none() && !self.plan.dir.as_ref().is_some_and(is_gone) {
                 refusals.extend(checks::check_trust(session).err());
             }
             if !options.no_limit {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::{Instead, MoveClue, nearest_parent};
+use super::{DirRecords, Instead, MoveClue, nearest_parent};
 use crate::scan::commits::Objects;
 use crate::scan::git::{has_loose_branch, packed_branches, remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
@@ -35,6 +35,8 @@ pub(crate) struct Checkouts {
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The known directories that exist.
     known: BTreeSet<PathBuf>,
+    /// The caller's directory.
+    caller: Option<PathBuf>,
     /// The home directory.
     home: PathBuf,
     /// The directories near a directory, listed once.
@@ -77,9 +79,15 @@ impl Checkouts {
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
-    /// Finds replacements for a missing directory by the known facts about its repository, the best first.
-    pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
+    /// Sets the caller's directory, which may be the new place of a missing one.
+    pub(crate) fn with_caller(self, dir: Option<&Path>) -> Self {
+        Self { caller: dir.map(Path::to_owned), ..self }
+    }
+
+    /// Finds replacements for a missing directory by the recorded facts about it, the best first.
+    pub(crate) fn instead_of(&self, gone: &Path, records: &DirRecords) -> Vec<Instead> {
         let mut found = Vec::new();
+        let had = &records.repository;
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
@@ -113,6 +121,9 @@ impl Checkouts {
         }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Root);
+        }
+        for dir in self.in_projects(gone, parent, records) {
+            add(&mut found, &dir, MoveClue::Project);
         }
         // The first missing component, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
@@ -163,8 +174,7 @@ impl Checkouts {
             let last = dir.file_name().unwrap_or_default();
             last.len() == name.len() && last.eq_ignore_ascii_case(name) && dir.as_path() != gone
         };
-        let home = Some(&*self.home).filter(|home| home.parent().is_some());
-        let around: Vec<Rc<Vec<PathBuf>>> = parent.into_iter().chain(home).map(|dir| self.near(dir)).collect();
+        let around = self.around(parent);
         let known = self.known.iter().filter(has_name).map(|dir| (dir, MoveClue::AlikeAndKnown));
         let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known().iter());
         let near = near.filter(has_name).map(|dir| (dir, MoveClue::Alike));
@@ -181,6 +191,25 @@ impl Checkouts {
         all.iter_mut().filter(|(dir, _)| has_branch(dir)).for_each(|(_, why)| *why = MoveClue::AlikeWithBranch);
         all.sort_by_cached_key(|(dir, why)| (Reverse(common_names(dir, gone)), dir.file_name() != Some(name), *why));
         all
+    }
+
+    /// Finds the directories whose sessions their agents file where those of a missing one are.
+    fn in_projects(&self, gone: &Path, parent: Option<&Path>, records: &DirRecords) -> Vec<PathBuf> {
+        if records.projects.is_empty() {
+            return Vec::new();
+        }
+        let around = self.around(parent);
+        let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known());
+        let known = self.known.iter().chain(&self.caller).chain(near).map(PathBuf::as_path);
+        let dirs: BTreeSet<&Path> = known.chain(gone.ancestors().skip(1)).collect();
+        let is_it = |dir: &Path| dir != gone && records.have_project_of(dir) && reach::is_dir(dir) == Some(true);
+        dirs.into_iter().filter(|dir| is_it(dir)).map(Path::to_owned).collect()
+    }
+
+    /// Lists the directories near the old place and in the home.
+    fn around(&self, parent: Option<&Path>) -> Vec<Rc<Vec<PathBuf>>> {
+        let home = Some(&*self.home).filter(|home| home.parent().is_some());
+        parent.into_iter().chain(home).map(|dir| self.near(dir)).collect()
     }
 
     /// Lists the directories below those of sessions outside of the home, up to some thousand entries in all.
