@@ -1,6 +1,6 @@
 //! Evidence for the new place of a missing directory: the records of sessions, the projects of agents, and git.
 
-use crate::fixtures::{Claude, claude_slug, id};
+use crate::fixtures::{Claude, Codex, claude_slug, id};
 use crate::world::World;
 
 #[test]
@@ -38,4 +38,31 @@ fn directory_made_again_still_needs_trust() {
     world.add(Claude::session(id(1)).in_dir(old).turn("x", "y").filed_under(claude_slug(new)));
     let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
     assert!(refused.contains(" --trust`"), "{refused}");
+}
+
+#[test]
+fn recorded_directories_are_first_candidates() {
+    let world = World::with_agents();
+    let (started, last) = (world.dir("A"), world.dir("work/dir2"));
+    let (left, gone) = (world.root().join("work/dir1"), world.root().join("B/gone"));
+    world.dir("B");
+    let codex = Codex::session(id(1)).in_dir(&started).cd(&gone);
+    world.add(codex.turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&left).turn("x", "y").cd(&last).turn("z", "a"));
+    for (n, gone, dir, why) in
+        [(1, gone, started, "a session from there was started"), (2, left, last, "a session from there worked last")]
+    {
+        let refused = world.rejoin(["resume", &id(n)]).code(7).stderr();
+        let first = refused.lines().nth(2).expect("a candidate");
+        assert!(first.contains(&format!(" --in {}`", dir.display())) && first.contains(why), "{refused}");
+        let detected = world.rejoin(["move", "--detect"]).code(0).stdout();
+        let line = format!("# \"{}\" -> \"NEW_DIR\"  # 1 session; {}: ", gone.display(), dir.display());
+        assert!(detected.contains(&line), "{detected}");
+        let doctor = world.rejoin(["doctor", "--all-findings"]).code(4).stdout();
+        assert!(doctor.contains(&format!(" --in {}  resumes", dir.display())), "{doctor}");
+        // A session's first directory existed together with the missing one.
+        let moves = format!("move {} {}", gone.display(), dir.display());
+        assert_eq!(doctor.contains(&moves), n == 2, "{doctor}");
+        assert_eq!(refused.contains(&moves), n == 2, "{refused}");
+    }
 }

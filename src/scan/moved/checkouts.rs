@@ -125,6 +125,10 @@ impl Checkouts {
         for dir in self.in_projects(gone, parent, records) {
             add(&mut found, &dir, MoveClue::Project);
         }
+        for clue in [MoveClue::LastDir, MoveClue::StartDir] {
+            let dirs = records.dirs.iter().filter(|(_, why)| *why == clue);
+            dirs.for_each(|(dir, why)| add(&mut found, dir, *why));
+        }
         // The first missing component, with everything below it.
         let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());

@@ -39,6 +39,10 @@ pub(crate) enum MoveClue {
     /// The agent of a session files the sessions of this directory where that session is, and not those of the missing
     /// one.
     Project,
+    /// A session of the missing directory worked in it last.
+    LastDir,
+    /// A session of the missing directory was started in it.
+    StartDir,
     /// It has the same name, and another session worked in it.
     NamedAndKnown,
     /// It has the same name, and is near the old place.
@@ -66,6 +70,8 @@ impl MoveClue {
             Self::Remote => "a checkout of the same git remote",
             Self::Root => "a checkout with the same first commit",
             Self::Project => "the directory of the project in which a session from there is filed",
+            Self::LastDir => "the directory in which a session from there worked last",
+            Self::StartDir => "the directory in which a session from there was started",
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
             Self::NamedAtHome => "a directory of the same name in your home directory",
@@ -79,9 +85,14 @@ impl MoveClue {
         }
     }
 
-    /// Returns whether the candidate may be the missing directory itself, instead of its parent or repository.
+    /// Returns whether the candidate may be the missing directory itself, instead of one that existed with it.
     pub(crate) fn may_be_it(self) -> bool {
-        self < Self::Around
+        self < Self::Around && self != Self::StartDir
+    }
+
+    /// Returns whether the candidate is only near the missing directory.
+    pub(crate) fn is_only_near(self) -> bool {
+        self >= Self::Around
     }
 
     /// Returns whether the candidate has the same work, instead of being only near.

@@ -1,16 +1,21 @@
 //! The facts that sessions and launches recorded about a missing directory.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::MoveClue;
 use crate::agent;
 use crate::session::repository::Repository;
-use crate::session::{AgentKind, Session, SessionKind};
+use crate::session::{AgentKind, Fact, Session, SessionKind};
+use crate::system::reach;
 
 /// Maximum number of sessions from which the repository of their start is read, and maximum number of results.
 const MAX_ASKED: usize = 64;
 const MAX_ANSWERS: usize = 4;
+/// Maximum number of other directories of sessions.
+const MAX_DIRS: usize = 4;
 
 /// The facts about a missing directory by which it may be found again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,14 +24,18 @@ pub(crate) struct DirRecords {
     pub repository: Repository,
     /// The projects in which its sessions are filed, although their agents file this directory elsewhere.
     pub projects: BTreeSet<(AgentKind, Arc<str>)>,
+    /// Other directories in which its sessions worked, those of the newest session first.
+    pub dirs: Vec<(Arc<Path>, MoveClue)>,
 }
 
 impl DirRecords {
     /// Collects the remote at the last launch in a directory, and the records of its sessions.
     pub(crate) fn collect<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Self {
-        let sessions: Vec<&Session> = sessions.collect();
+        let mut sessions: Vec<&Session> = sessions.collect();
         let projects = sessions.iter().filter_map(|session| other_project(session)).collect();
-        Self { repository: repository(remote, &sessions), projects }
+        let repository = repository(remote, &sessions);
+        sessions.sort_by_key(|session| Reverse(session.recency()));
+        Self { repository, projects, dirs: sessions.into_iter().flat_map(other_dirs).take(MAX_DIRS).collect() }
     }
 
     /// Returns whether an agent files the sessions of a directory in one of the projects.
@@ -45,6 +54,19 @@ fn other_project(session: &Session) -> Option<(AgentKind, Arc<str>)> {
     let is_main = copy.kind != SessionKind::Subagent && !copy.is_filed_right;
     session.launch_dir().filter(|dir| is_main && is_filed_elsewhere(dir))?;
     Some((session.agent, Arc::clone(copy.place.project.as_ref()?)))
+}
+
+/// Returns the existing directories that a session records besides its launch directory.
+fn other_dirs(session: &Session) -> Vec<(Arc<Path>, MoveClue)> {
+    let (copy, launch) = (session.copy(), session.launch_dir());
+    let other = |fact: &Option<Fact<Arc<Path>>>| {
+        let dir = fact.as_ref().map(|fact| Arc::clone(&fact.value))?;
+        (Some(&*dir) != launch && reach::is_dir(&dir) == Some(true)).then_some(dir)
+    };
+    // A directory above the missing one is not the place to which that one moved.
+    let last = other(&copy.last_dir).filter(|last| launch.is_none_or(|launch| !launch.starts_with(last)));
+    let last = last.map(|dir| (dir, MoveClue::LastDir));
+    last.into_iter().chain(other(&copy.start_dir).map(|dir| (dir, MoveClue::StartDir))).collect()
 }
 
 /// Returns whether the letters and digits at the end of a directory are at the end of a project, as in every name that
@@ -77,8 +99,38 @@ fn repository(remote: Option<String>, sessions: &[&Session]) -> Repository {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::session::tests::copy;
+
+    #[test]
+    fn records_name_other_existing_directories_newest_first() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| -> Arc<Path> { dir.path().join(name).into() };
+        for made in ["a", "b", "work"] {
+            std::fs::create_dir(path(made)).expect("a directory");
+        }
+        let session = |id: &str, [launch, start, last]: [&str; 3]| {
+            let mut copy = copy(id);
+            let fact = |name: &str| Some(Fact::new(path(name), "x"));
+            (copy.launch_dir, copy.start_dir, copy.last_dir) = (fact(launch), fact(start), fact(last));
+            let at: Timestamp = format!("2026-01-0{id}T12:00:00Z").parse().expect("a time");
+            copy.active_at = Some(Fact::new(at, "x"));
+            crate::session::tests::session(vec![copy])
+        };
+        let sessions = [
+            session("1", ["work/gone", "a", "work/gone"]),
+            session("2", ["work/gone", "work/gone", "b"]),
+            // The directory above, one that is gone, and none but the launch directory.
+            session("3", ["work/gone", "nowhere", "work"]),
+            session("4", ["work/gone", "work/gone", "work/gone"]),
+        ];
+        let records = DirRecords::collect(None, sessions.iter());
+        assert_eq!(records.dirs, [(path("b"), MoveClue::LastDir), (path("a"), MoveClue::StartDir)]);
+    }
 
     #[test]
     fn project_of_other_directory_fails_fast_check() {
