@@ -91,7 +91,10 @@ impl Checkouts {
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
-        let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
+        // If the home is the root, as in some containers, it contains the whole disk.
+        let home = Some(&*self.home).filter(|home| home.parent().is_some());
+        let around: BTreeSet<&Path> = parent.into_iter().chain(home).filter(|_| !had.is_unknown()).collect();
+        let near: Vec<_> = around.into_iter().map(|around| self.checkouts_near(around)).collect();
         let alike = self.alike(gone, parent, had);
         let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
         let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
@@ -100,7 +103,11 @@ impl Checkouts {
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
-            let all = self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)));
+            let all = self
+                .by_dir
+                .iter()
+                .chain(own)
+                .chain(near.iter().flat_map(|near| near.iter()).map(|(dir, checkout)| (dir, checkout)));
             let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
@@ -137,9 +144,7 @@ impl Checkouts {
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(&mut found, dir, MoveClue::NamedAndKnown);
             }
-            // If the home is the root, as in some containers, it contains the whole disk.
-            let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
-            let home = Some(&*self.home).filter(|home| is_searched(home));
+            let home = home.filter(|home| gone.starts_with(home) && parent != Some(home));
             for (around, why) in [(parent, MoveClue::Named), (home, MoveClue::NamedAtHome)] {
                 let near = around.map(|around| self.near(around)).unwrap_or_default();
                 for dir in near.iter().filter(|dir| ends_with(dir, name)) {

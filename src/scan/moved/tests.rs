@@ -247,3 +247,17 @@ fn directory_of_project_is_candidate_and_objection() {
     assert_eq!(found("gone")[0].why, MoveClue::NamedAndKnown);
     assert_eq!(best(&found("gone"), &gone), Some(root.join("archive/a")));
 }
+
+#[test]
+fn remote_identifies_unknown_checkout_in_home() {
+    let home = tempfile::tempdir().expect("a directory");
+    let moved = home.path().join("code/shop-main");
+    std::fs::create_dir_all(moved.join(".git")).expect("a directory");
+    std::fs::create_dir_all(home.path().join(".codex")).expect("a directory");
+    std::fs::write(moved.join(".git/config"), "[remote \"origin\"]\nurl = me/shop\n").expect("a file");
+    let had = records(&Repository::new(Some("me/shop".to_owned())));
+    let gone = home.path().join(".codex/worktrees/ab12/shop");
+    let found = Checkouts::find_near(std::iter::empty(), home.path()).instead_of(&gone, &had);
+    assert_eq!(found[0], Instead { dir: moved, why: MoveClue::Remote });
+    assert_eq!(best(&found, &gone), None, "its name is another one");
+}
