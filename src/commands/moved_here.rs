@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::agent;
 use crate::format::{command_line, text};
 use crate::launch::log;
-use crate::scan::git::remote_of;
+use crate::scan::git::{GitHead, head_of, remote_of};
 use crate::scan::moved::{self, Checkouts, DirRecords};
 use crate::session::Session;
 use crate::session::recorded;
@@ -36,8 +36,14 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
             by_dir.entry(gone).or_default().push(session);
         }
     }
-    let is_meant =
-        |gone: &Path, sessions: &[&Session]| is_alike(gone) || sessions.iter().any(|session| is_filed_here(session));
+    // `git worktree move` gives a worktree another name.
+    let head = head_of(dir);
+    let is_on_branch = |session: &Session| {
+        let branch = session.copy().git_branch.as_ref().map(|branch| &*branch.value);
+        matches!(&head, Some(GitHead::Branch(name)) if branch == Some(name))
+    };
+    let is_of_dir = |session: &&Session| is_filed_here(session) || is_on_branch(session);
+    let is_meant = |gone: &Path, sessions: &[&Session]| is_alike(gone) || sessions.iter().any(is_of_dir);
     by_dir.retain(|gone, sessions| is_meant(gone, sessions) && reach::exists(gone) == Some(false));
     if by_dir.is_empty() {
         return Vec::new();

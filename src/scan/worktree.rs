@@ -1,11 +1,12 @@
 //! Finds deleted git worktrees, and the branch or commit that each had checked out.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::scan::git::{GitHead, has_loose_branch, head_in, packed_branches, worktrees_of};
+use crate::scan::git::{GitHead, Worktree, has_loose_branch, head_in, packed_branches, worktrees_of};
 use crate::system::reach;
 
 /// A deleted worktree, and the branch or commit that it had checked out.
@@ -36,8 +37,8 @@ impl Lost {
 pub(crate) struct Worktrees {
     /// The main checkout.
     main: PathBuf,
-    /// The checked-out commit or branch of each worktree that git lists.
-    heads: HashMap<PathBuf, Option<GitHead>>,
+    /// The worktrees that git lists, by their directories.
+    by_dir: HashMap<PathBuf, Worktree>,
     /// The checkouts of each branch or commit, the main one first.
     holders: OnceCell<HashMap<GitHead, Vec<PathBuf>>>,
     packed: OnceCell<Option<HashSet<String>>>,
@@ -46,8 +47,8 @@ pub(crate) struct Worktrees {
 impl Worktrees {
     /// Reads the worktrees of a main checkout.
     pub(crate) fn read_checkout(main: &Path) -> Self {
-        let heads = worktrees_of(main).into_iter().map(|worktree| (worktree.dir, worktree.head)).collect();
-        Self { main: main.to_owned(), heads, holders: OnceCell::new(), packed: OnceCell::new() }
+        let by_dir = worktrees_of(main).into_iter().map(|worktree| (worktree.dir.clone(), worktree)).collect();
+        Self { main: main.to_owned(), by_dir, holders: OnceCell::new(), packed: OnceCell::new() }
     }
 
     /// Returns whether git lists a worktree that is, or contains, a directory.
@@ -55,15 +56,21 @@ impl Worktrees {
         self.around(dir).is_some()
     }
 
-    fn around(&self, dir: &Path) -> Option<(&PathBuf, &Option<GitHead>)> {
-        dir.ancestors().find_map(|dir| self.heads.get_key_value(dir))
+    fn around(&self, dir: &Path) -> Option<&Worktree> {
+        dir.ancestors().find_map(|dir| self.by_dir.get(dir))
+    }
+
+    /// Returns the existing worktrees that have one of these branches checked out.
+    pub(crate) fn with_branch(&self, branches: &BTreeSet<String>) -> impl Iterator<Item = &Worktree> {
+        let has_it =
+            |worktree: &&Worktree| matches!(&worktree.head, Some(GitHead::Branch(name)) if branches.contains(name));
+        self.by_dir.values().filter(has_it).filter(|worktree| reach::is_dir(&worktree.dir) == Some(true))
     }
 
     /// Finds a missing worktree that git still lists, with the branch or commit from git's list.
     pub(crate) fn listed(&self, gone: &Path) -> Result<Option<Lost>, String> {
-        let Some((dir, head)) = self.around(gone).filter(|(dir, _)| reach::exists_itself(dir) == Some(false)) else {
-            return Ok(None);
-        };
+        let around = self.around(gone).filter(|worktree| reach::exists_itself(&worktree.dir) == Some(false));
+        let Some(Worktree { dir, head, .. }) = around else { return Ok(None) };
         let unknown = || format!("git does not say what the worktree {} had checked out", dir.display());
         self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
     }
@@ -106,7 +113,7 @@ impl Worktrees {
     fn holders(&self) -> &HashMap<GitHead, Vec<PathBuf>> {
         self.holders.get_or_init(|| {
             let main = head_in(&self.main.join(".git")).map(|head| (head, &self.main));
-            let worktrees = self.heads.iter().filter_map(|(dir, head)| Some((head.clone()?, dir)));
+            let worktrees = self.by_dir.values().filter_map(|worktree| Some((worktree.head.clone()?, &worktree.dir)));
             let mut holders: HashMap<GitHead, Vec<PathBuf>> = HashMap::default();
             for (head, dir) in main.into_iter().chain(worktrees) {
                 holders.entry(head).or_default().push(dir.clone());

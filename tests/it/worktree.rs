@@ -235,3 +235,31 @@ fn recreate_refuses_git_config_with_programs() {
     assert!(!trees.worktree.exists());
     trees.resume(&["--recreate-worktree", "--yes"]).code(0);
 }
+
+#[test]
+fn moved_worktree_is_first_candidate() {
+    for among in ["repo/.claude/worktrees", "trees"] {
+        let Some(trees) = Trees::new(among) else { return };
+        let new = trees.world.root().join(among).join("lamp");
+        let [old, new_text] = [&trees.worktree, &new].map(|dir| dir.to_str().expect("a path").to_owned());
+        trees.git(&["worktree", "move", &old, &new_text]);
+        let refused = trees.resume(&[]).code(7).stderr();
+        let first = refused.lines().nth(2).expect("a candidate");
+        assert!(
+            first.contains(&format!(" --in {new_text}`")) && first.contains("a git worktree on a branch"),
+            "{refused}"
+        );
+        assert!(refused.contains(&format!("`rejoin move {old} {new_text}`")), "{refused}");
+        let detected = trees.world.rejoin(["move", "--detect"]).code(0).stdout();
+        assert!(
+            detected.contains(&format!("# \"{old}\" -> \"NEW_DIR\"  # 1 session; {new_text}: a git")),
+            "{detected}"
+        );
+        let note = trees.world.from(&new).rejoin(["resume", "."]).code(5).stderr();
+        assert!(note.contains(&format!("`rejoin move {old} {new_text}`")), "{note}");
+        // Another branch is not evidence.
+        trees.world.from(&new).run("git", ["switch", "--quiet", "-c", "other"]).code(0);
+        let refused = trees.resume(&[]).code(7).stderr();
+        assert!(!refused.contains(&new_text), "{refused}");
+    }
+}

@@ -11,7 +11,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::{DirRecords, Instead, MoveClue, nearest_parent};
 use crate::scan::commits::Objects;
-use crate::scan::git::{has_loose_branch, packed_branches, remote_of, repository_of};
+use crate::scan::git::{Worktree, has_loose_branch, packed_branches, remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
@@ -93,12 +93,15 @@ impl Checkouts {
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
         // If the home is the root, as in some containers, it contains the whole disk.
         let home = Some(&*self.home).filter(|home| home.parent().is_some());
-        let around: BTreeSet<&Path> = parent.into_iter().chain(home).filter(|_| !had.is_unknown()).collect();
+        let has_facts = !(had.is_unknown() && had.branches.is_empty());
+        let around: BTreeSet<&Path> = parent.into_iter().chain(home).filter(|_| has_facts).collect();
         let near: Vec<_> = around.into_iter().map(|around| self.checkouts_near(around)).collect();
         let alike = self.alike(gone, parent, had);
         let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
         let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
         let of_alike: Vec<_> = of_alike.iter().map(|dir| (dir, self.checkout(dir))).collect();
+        // The first missing component, with everything below it.
+        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         // A directory that is missing in an existing checkout was not moved with that checkout.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
@@ -111,18 +114,26 @@ impl Checkouts {
             let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
-        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
-            add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
-        }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
             // A fork has the commits, too.
             let is_fork = had.remote.is_some() && checkout.remote.is_some() && checkout.remote != had.remote;
             !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
         };
+        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
+        for (main, checkout) in checkouts().filter(|_| !had.branches.is_empty()) {
+            let is_its = !elsewhere(main) || has_remote(checkout) || has_any(checkout, &had.commits);
+            // Other repositories may have a branch of the same name.
+            let is_it = |worktree: &&Worktree| is_its || missing.iter().any(|name| name == worktree.name);
+            for worktree in checkout.worktrees.with_branch(&had.branches).filter(is_it) {
+                add(&mut found, &in_checkout(&worktree.dir, gone), MoveClue::Worktree);
+            }
+        }
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
+            add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
+        }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Commit);
         }
-        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Remote);
         }
@@ -136,8 +147,6 @@ impl Checkouts {
             let dirs = records.dirs.iter().filter(|(_, why)| *why == clue);
             dirs.for_each(|(dir, why)| add(&mut found, dir, *why));
         }
-        // The first missing component, with everything below it.
-        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
             let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;

@@ -28,6 +28,9 @@ pub(crate) struct Instead {
 /// Relation of a directory to the missing one, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MoveClue {
+    /// It is a git worktree with a branch on which a session of the missing directory worked: `git worktree move` has moved
+    /// that one.
+    Worktree,
     /// git lists it as the main checkout of the missing worktree.
     MainCheckout,
     /// It has a commit that the missing repository had.
@@ -65,6 +68,7 @@ impl MoveClue {
     /// Describes the relation for users.
     pub(crate) fn words(self) -> &'static str {
         match self {
+            Self::Worktree => "a git worktree on a branch on which a session from there worked",
             Self::MainCheckout => "the main checkout of that worktree",
             Self::Commit => "a checkout that has a commit at which a session began there",
             Self::Remote => "a checkout of the same git remote",
@@ -102,7 +106,7 @@ impl MoveClue {
 
     /// Returns whether another candidate is not chosen against this one, although the candidate's evidence is stronger.
     fn is_objection(self) -> bool {
-        self == Self::Project
+        matches!(self, Self::Worktree | Self::Project)
     }
 }
 
