@@ -119,6 +119,7 @@ impl Resume {
         warnings.extend(health.map(|health| format!("{}: {}", session.id(), health.meaning())));
         warnings.extend(agent.warning(session.copy(), env));
         warnings.extend(goes_elsewhere(&session, &plan, env));
+        warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
         let agent = session.agent;
         Ok(Self {
             agent,

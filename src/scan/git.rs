@@ -1,6 +1,7 @@
 //! Reads facts about a repository from git's own files, without running git.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use foldhash::HashSet;
@@ -78,6 +79,16 @@ pub(crate) enum GitHead {
     Branch(String),
     /// A commit, without a branch.
     Commit(String),
+}
+
+impl fmt::Display for GitHead {
+    /// Writes `branch feature`, or `commit` with the beginning of its id.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Commit(id) => write!(f, "commit {}", id.get(..12).unwrap_or(id)),
+        }
+    }
 }
 
 /// Returns the worktrees that git lists for a repository: `.git/worktrees/*/gitdir` (git 2.5 and later).

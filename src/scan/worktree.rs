@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::scan::git::{GitHead, Worktree, has_loose_branch, head_in, packed_branches, worktrees_of};
+use crate::scan::git::{
+    GitHead, Worktree, has_loose_branch, head_in, head_of, main_checkout_of, packed_branches, worktrees_of,
+};
 use crate::system::reach;
 
 /// A deleted worktree, and the branch or commit that it had checked out.
@@ -25,11 +27,75 @@ pub(crate) struct Lost {
 impl Lost {
     /// Describes its checked-out branch or commit: `branch feature`.
     pub(crate) fn head_in_words(&self) -> String {
-        match &self.head {
-            GitHead::Branch(name) => format!("branch {name}"),
-            GitHead::Commit(id) => format!("commit {}", id.get(..12).unwrap_or(id)),
-        }
+        self.head.to_string()
     }
+}
+
+/// A directory among git worktrees that is not one, so that git acts on the checkout around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoWorktree {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The checkout on which git acts there.
+    pub around: PathBuf,
+    /// The branch or commit of that checkout.
+    pub head: GitHead,
+    /// The main checkout of its repository.
+    pub main: PathBuf,
+    /// The way to make the directory a worktree again, if git can.
+    pub remedy: Option<WorktreeRemedy>,
+}
+
+/// The way to make a directory a git worktree again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorktreeRemedy {
+    /// git still lists it, and writes its `.git` file again.
+    Repair,
+    /// It is empty, and git can check out the branch there.
+    Add,
+    /// git can check out the branch there if it is moved away.
+    Recreate,
+}
+
+impl NoWorktree {
+    /// Finds out whether git in a directory acts on another checkout than a session that worked on this branch: the
+    /// directory is where tools make worktrees, nothing up to the next checkout has a `.git`, and that one is not on the branch.
+    pub(crate) fn find(dir: &Path, branch: &str) -> Option<Self> {
+        let mut above = dir.ancestors().map(|above| (above, reach::exists_itself(&above.join(".git"))));
+        let tree = above.find(|(above, has_git)| *has_git != Some(false) || is_of_tool(above));
+        let is_there = |tree: &Path| reach::is_dir(tree) == Some(true);
+        let (tree, _) = tree.filter(|(tree, has_git)| *has_git == Some(false) && is_there(tree))?;
+        let (around, _) =
+            above.find(|(_, has_git)| *has_git != Some(false)).filter(|(_, has_git)| has_git.is_some())?;
+        let main = main_checkout_of(around)?;
+        let head = if main == around { head_in(&main.join(".git")) } else { head_of(around) }?;
+        if head == GitHead::Branch(branch.to_owned()) {
+            return None;
+        }
+        let worktrees = Worktrees::read_checkout(&main);
+        let may_be_made = || worktrees.unlisted(tree, Some(branch)).is_ok_and(|lost| lost.is_some());
+        let is_empty = || reach::read_dir(tree).is_ok_and(|mut entries| entries.next().is_none());
+        let remedy = match () {
+            () if worktrees.by_dir.contains_key(tree) => Some(WorktreeRemedy::Repair),
+            () if !may_be_made() => None,
+            () if is_empty() => Some(WorktreeRemedy::Add),
+            () => Some(WorktreeRemedy::Recreate),
+        };
+        Some(Self { dir: tree.to_owned(), around: around.to_owned(), head, main, remedy })
+    }
+}
+
+/// Returns whether a directory is in a hidden one for worktrees, such as `.claude/worktrees` or `.worktrees`, which tools
+/// make and no repository has for its own files.
+fn is_of_tool(dir: &Path) -> bool {
+    let is_hidden = |dir: &Path| dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    is_among_worktrees(dir) && dir.ancestors().skip(1).take(2).any(is_hidden)
+}
+
+/// Returns whether a directory is in one for worktrees, such as `.claude/worktrees` of a repository.
+fn is_among_worktrees(dir: &Path) -> bool {
+    let parent = dir.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    parent.is_some_and(|name| name.ends_with("worktrees"))
 }
 
 /// The worktrees and branches of a repository, read once for any number of missing directories.
@@ -78,15 +144,8 @@ impl Worktrees {
     /// Recognizes a directory as a worktree that git no longer lists: it was among worktrees, such as in
     /// `.claude/worktrees` of a repository, and the branch on which a session worked there still exists.
     pub(crate) fn unlisted(&self, gone: &Path, branch: Option<&str>) -> Result<Option<Lost>, String> {
-        let among = gone
-            .parent()
-            .filter(|parent| reach::is_dir(parent) == Some(true))
-            .and_then(Path::file_name)
-            .and_then(|name| name.to_str());
-        if !among.is_some_and(|name| name.ends_with("worktrees")) {
-            return Ok(None);
-        }
-        let Some(branch) = branch else { return Ok(None) };
+        let has_parent = || gone.parent().is_some_and(|parent| reach::is_dir(parent) == Some(true));
+        let Some(branch) = branch.filter(|_| is_among_worktrees(gone) && has_parent()) else { return Ok(None) };
         self.lost(gone, GitHead::Branch(branch.to_owned()), false).map(Some)
     }
 
