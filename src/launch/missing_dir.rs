@@ -109,7 +109,7 @@ impl Resume {
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
         let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
         let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
-        let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env.cwd.as_deref());
+        let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env);
         Surveyed { checkouts, remote, sessions }
     }
 

@@ -15,6 +15,7 @@ use crate::scan::git::{Worktree, has_loose_branch, packed_branches, remote_of, r
 use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
+use crate::system::env::Env;
 use crate::system::reach;
 
 /// Maximum packs read for commits, for all missing directories together.
@@ -37,6 +38,8 @@ pub(crate) struct Checkouts {
     known: BTreeSet<PathBuf>,
     /// The caller's directory.
     caller: Option<PathBuf>,
+    /// The distribution of WSL in which the process runs.
+    wsl: Option<String>,
     /// The home directory.
     home: PathBuf,
     /// The directories near a directory, listed once.
@@ -79,9 +82,18 @@ impl Checkouts {
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
-    /// Sets the caller's directory, which may be the new place of a missing one.
-    pub(crate) fn with_caller(self, dir: Option<&Path>) -> Self {
-        Self { caller: dir.map(Path::to_owned), ..self }
+    /// Adds the caller's directory, which may be the new place of a missing one, and the distribution of WSL.
+    pub(crate) fn with_caller(self, env: &Env) -> Self {
+        Self { caller: env.cwd.clone(), wsl: env.wsl_distribution().map(str::to_owned), ..self }
+    }
+
+    /// Returns the existing directory of a path that Windows recorded of WSL, unless it is of another distribution.
+    fn in_wsl(&self, gone: &Path) -> Option<(PathBuf, MoveClue)> {
+        let (distribution, dir) = recorded::in_wsl(gone).filter(|(_, dir)| reach::is_dir(dir) == Some(true))?;
+        match &self.wsl {
+            Some(own) => own.eq_ignore_ascii_case(distribution).then_some((dir, MoveClue::InWsl)),
+            None => Some((dir, MoveClue::WslPath)),
+        }
     }
 
     /// Finds replacements for a missing directory by the recorded facts about it, the best first.
@@ -119,6 +131,9 @@ impl Checkouts {
             let is_fork = had.remote.is_some() && checkout.remote.is_some() && checkout.remote != had.remote;
             !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
         };
+        if let Some((dir, why)) = self.in_wsl(gone) {
+            add(&mut found, &dir, why);
+        }
         let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (main, checkout) in checkouts().filter(|_| !had.branches.is_empty()) {
             let is_its = !elsewhere(main) || has_remote(checkout) || has_any(checkout, &had.commits);

@@ -28,6 +28,10 @@ pub(crate) struct Instead {
 /// Relation of a directory to the missing one, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MoveClue {
+    /// It is the missing directory, which Windows recorded, and this WSL distribution has it.
+    InWsl,
+    /// It has the path that the missing directory has in some WSL distribution.
+    WslPath,
     /// It is a git worktree with a branch on which a session of the missing directory worked: `git worktree move` has moved
     /// that one.
     Worktree,
@@ -68,6 +72,8 @@ impl MoveClue {
     /// Describes the relation for users.
     pub(crate) fn words(self) -> &'static str {
         match self {
+            Self::InWsl => "that directory, as this WSL distribution names it",
+            Self::WslPath => "the directory of that path on this system",
             Self::Worktree => "a git worktree on a branch on which a session from there worked",
             Self::MainCheckout => "the main checkout of that worktree",
             Self::Commit => "a checkout that has a commit at which a session began there",
@@ -101,7 +107,7 @@ impl MoveClue {
 
     /// Returns whether the candidate has the same work, instead of being only near.
     pub(crate) fn is_same_work(self) -> bool {
-        matches!(self, Self::MainCheckout | Self::Commit | Self::Remote | Self::Root)
+        matches!(self, Self::InWsl | Self::MainCheckout | Self::Commit | Self::Remote | Self::Root)
     }
 
     /// Returns whether another candidate is not chosen against this one, although the candidate's evidence is stronger.

@@ -74,7 +74,7 @@ fn other_dirs(session: &Session) -> Vec<(Arc<Path>, MoveClue)> {
 fn may_encode(project: &str, dir: &Path) -> bool {
     let Some(name) = dir.file_name().and_then(|name| name.to_str()) else { return false };
     let start = name.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
-    let (end, project) = (name[start..].as_bytes(), project.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()));
+    let (end, project) = (&name.as_bytes()[start..], project.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()));
     let at = project.len().checked_sub(end.len());
     at.is_some_and(|at| project.as_bytes()[at..].eq_ignore_ascii_case(end))
 }

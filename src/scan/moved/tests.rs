@@ -4,6 +4,7 @@ use super::*;
 use crate::scan::git::remote_of;
 use crate::session::AgentKind;
 use crate::session::repository::Repository;
+use crate::system::env::tests::fixed;
 
 fn records(repository: &Repository) -> DirRecords {
     DirRecords { repository: repository.clone(), ..DirRecords::default() }
@@ -233,9 +234,10 @@ fn directory_of_project_is_candidate_and_objection() {
         let project = root.join(of).to_str().expect("a path").replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let projects = [(AgentKind::Claude, project.into())].into();
         let checkouts = Checkouts::find_near([root.join("archive/a").as_path()].into_iter(), Path::new("/no/home"));
-        let caller = root.join("caller/b");
+        let mut env = fixed();
+        env.cwd = Some(root.join("caller/b"));
         let records = DirRecords { projects, ..DirRecords::default() };
-        checkouts.with_caller(Some(&caller)).instead_of(&gone, &records)
+        checkouts.with_caller(&env).instead_of(&gone, &records)
     };
     let project = |of: &str| Instead { dir: root.join(of), why: MoveClue::Project };
     for of in ["hand/b", "caller/b", "hand"] {
