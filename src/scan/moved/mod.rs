@@ -2,6 +2,7 @@
 
 mod checkouts;
 mod linked;
+mod near;
 mod records;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
