@@ -103,7 +103,7 @@ pub(crate) use outputs::Outputs;
 pub(crate) use programs::Programs;
 pub(crate) use reading::Reading;
 pub(crate) use registry::{Listed, PointerWriter, about, all, by_kind, pointer_writers, roots, writer_of};
-pub(crate) use resuming::Resuming;
+pub(crate) use resuming::{Resuming, changes_by_itself};
 pub(crate) use said::{Interest, Said};
 pub(crate) use unable::Unable;
 

@@ -1,6 +1,7 @@
 //! Resuming sessions: the command of an agent, and the checks before it is started.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::relocation::Act;
 use super::{Command, Unable};
@@ -8,6 +9,11 @@ use crate::error::PathError;
 use crate::session::SessionCopy;
 use crate::session::causes::CauseLine;
 use crate::system::env::Env;
+
+/// Describes that an agent changes to its own directory of a session.
+pub(crate) fn changes_by_itself(title: &str, own: &Path) -> String {
+    format!("{title} changes to {} by itself when it resumes, if that directory exists", own.display())
+}
 
 /// Resumes the sessions of an agent. Only `command` is required.
 pub(crate) trait Resuming: Sync {
@@ -29,6 +35,12 @@ pub(crate) trait Resuming: Sync {
 
     /// Returns a warning about an unexpected effect of the agent's own resume on a session.
     fn warning(&self, _copy: &SessionCopy, _env: &Env) -> Option<String> {
+        None
+    }
+
+    /// Returns the directory to which the agent changes by itself when it resumes a copy, wherever it is started, if that
+    /// directory exists.
+    fn changes_to(&self, _copy: &SessionCopy) -> Option<Arc<Path>> {
         None
     }
 

@@ -52,6 +52,7 @@ use crate::format::command_line;
 use crate::scan::{self, Places, Scan, ScanScope, processes, stuck};
 use crate::session::marks::Mark;
 use crate::session::matching::Query;
+use crate::session::recorded;
 use crate::session::select::{self, Filter, Selector};
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::env::Env;
@@ -104,8 +105,8 @@ fn dir_filter(agents: &[AgentKind], dir: Option<&Path>, env: &Env) -> Filter {
     Filter { agents: agents.to_vec(), dirs, leads_below: Some(names::leads_below), ..Filter::default() }
 }
 
-/// Returns the names of a directory: as typed, as the caller's shell names it, if it exists with its links resolved,
-/// and as the config file maps it.
+/// Returns the names of a directory: as typed, as the caller's shell names it, if it exists with its links resolved, as the
+/// config file maps it, and as Windows names it if it is in WSL.
 fn directory_names(dir: &Path, env: &Env) -> Vec<PathBuf> {
     let typed = env.absolute(dir);
     let (shell, resolved) = (env.through_link(&typed), names::on_disk(&typed));
@@ -118,6 +119,14 @@ fn directory_names(dir: &Path, env: &Env) -> Vec<PathBuf> {
     });
     let mapped: Vec<PathBuf> = mapped.collect();
     names.extend(mapped);
+    if let Some(own) = env.wsl_distribution() {
+        let is_own = |distribution: &str| distribution.eq_ignore_ascii_case(own);
+        let here =
+            names.iter().filter_map(|name| recorded::in_wsl(name).filter(|(distribution, _)| is_own(distribution)));
+        let here: Vec<PathBuf> = here.map(|(_, dir)| dir).collect();
+        let there: Vec<PathBuf> = names.iter().filter_map(|name| recorded::from_windows(own, name)).collect();
+        names.extend(here.into_iter().chain(there));
+    }
     names
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::agent;
 use crate::format::{command_line, text};
 use crate::launch::log;
-use crate::scan::git::remote_of;
-use crate::scan::moved::{self, Checkouts};
+use crate::scan::git::{GitHead, head_of, remote_of};
+use crate::scan::moved::{self, Checkouts, DirRecords};
 use crate::session::Session;
 use crate::session::recorded;
 use crate::system::env::Env;
@@ -24,21 +25,34 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
         names.is_some_and(|(gone, name)| gone.eq_ignore_ascii_case(name))
             || (remote.is_some() && remotes.get(gone) == remote.as_ref())
     };
+    // The agent itself looks for such a session here.
+    let is_filed_here = |session: &Session| {
+        let copy = session.copy();
+        !copy.is_filed_right && agent::leads_back(&copy.place, dir) == Some(true)
+    };
     let mut by_dir: BTreeMap<&Path, Vec<&Session>> = BTreeMap::new();
     for session in sessions.iter().filter(|session| session.copy().kind.is_listed()) {
-        if let Some(gone) = session.launch_dir().filter(|gone| *gone != dir && is_alike(gone)) {
+        if let Some(gone) = session.launch_dir().filter(|gone| *gone != dir) {
             by_dir.entry(gone).or_default().push(session);
         }
     }
-    by_dir.retain(|gone, _| reach::exists(gone) == Some(false));
+    // `git worktree move` gives a worktree another name.
+    let head = head_of(dir);
+    let is_on_branch = |session: &Session| {
+        let branch = session.copy().git_branch.as_ref().map(|branch| &*branch.value);
+        matches!(&head, Some(GitHead::Branch(name)) if branch == Some(name))
+    };
+    let is_of_dir = |session: &&Session| is_filed_here(session) || is_on_branch(session);
+    let is_meant = |gone: &Path, sessions: &[&Session]| is_alike(gone) || sessions.iter().any(is_of_dir);
+    by_dir.retain(|gone, sessions| is_meant(gone, sessions) && reach::exists(gone) == Some(false));
     if by_dir.is_empty() {
         return Vec::new();
     }
     let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
-    let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home);
+    let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home).with_caller(env);
     let mut notes = Vec::new();
     for (gone, sessions) in by_dir {
-        let had = moved::repository_in(remotes.get(gone).cloned(), sessions.iter().copied());
+        let had = DirRecords::collect(remotes.get(gone).cloned(), sessions.iter().copied());
         let is_here = |found: &moved::Instead| found.dir == dir && found.why.may_be_it();
         if !checkouts.instead_of(gone, &had).iter().any(is_here) {
             continue;

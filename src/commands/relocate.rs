@@ -14,7 +14,7 @@ use crate::commands::{find, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{shell, text};
 use crate::launch::log;
-use crate::scan::moved::{self, Checkouts};
+use crate::scan::moved::{self, Checkouts, DirRecords};
 use crate::scan::{ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
@@ -139,7 +139,8 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let checkouts = Checkouts::find_near(
         known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
         &env.home,
-    );
+    )
+    .with_caller(env);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let mut gone: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
@@ -161,7 +162,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             above.sessions += sessions.len();
             continue;
         }
-        let had = moved::repository_in(remotes.get(dir).cloned(), sessions.iter().copied());
+        let had = DirRecords::collect(remotes.get(dir).cloned(), sessions.iter().copied());
         let found = checkouts.instead_of(dir, &had);
         let to = moved::best(&found, dir);
         let candidates = found.iter().filter(|instead| to.as_ref().is_none_or(|to| *to == instead.dir));

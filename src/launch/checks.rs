@@ -12,6 +12,7 @@ use crate::launch::log::{self, Launch, TooMany};
 use crate::scan::LONG_TO_COUNT;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::stuck;
+use crate::scan::worktree::{NoWorktree, WorktreeRemedy};
 use crate::session::{Liveness, Session, recorded};
 use crate::system::env::Env;
 use crate::system::{names, reach};
@@ -208,6 +209,31 @@ pub(crate) fn check_trust(session: &Session) -> Result<(), Refusal> {
         hint.push_str(&format!(", or in the directory that you are in with `{command} --in .`"));
     }
     Err(Refusal::new(RefusalCode::UntrustedDirectory, message).hint(hint))
+}
+
+/// Returns a warning if git acts on another checkout in a directory than in the worktree in which the session worked.
+pub(crate) fn check_worktree(session: &Session, dir: &Path, env: &Env) -> Option<String> {
+    let branch = &*session.copy().git_branch.as_ref()?.value;
+    let NoWorktree { dir, around, head, main, remedy } = NoWorktree::find(dir, branch)?;
+    let git = format!("git -C {} worktree", shell::word(&main.to_string_lossy()));
+    let recreate = || {
+        let command = format!("{} --recreate-worktree", resume(session));
+        command_line::in_home(&command, &env.invocation.elsewhere).into_owned()
+    };
+    let way = match remedy {
+        None => String::new(),
+        Some(WorktreeRemedy::Repair) => format!("; `{git} repair` connects it again"),
+        Some(WorktreeRemedy::Add) => {
+            let (dir, branch) = (dir.to_string_lossy(), shell::word(branch));
+            format!("; `{git} add {} {branch}` makes it one", shell::word(&dir))
+        }
+        Some(WorktreeRemedy::Recreate) => format!("; move it away, and `{}` makes it one", recreate()),
+    };
+    Some(format!(
+        "{} is not a git worktree: git there acts on {} ({head}), while the session worked on branch {branch}{way}",
+        dir.display(),
+        around.display()
+    ))
 }
 
 /// Returns the directory to which links lead from the launch directory of a session, if its agent does not find the

@@ -9,7 +9,7 @@ use super::resume::{Options, Resume};
 use super::worktree::Recreation;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::scan::moved::{self, Checkouts, Instead};
+use crate::scan::moved::{self, Checkouts, DirRecords, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, ScanScope};
 use crate::session::Session;
@@ -73,7 +73,7 @@ impl Resume {
             count => format!("all {count} sessions"),
         };
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
-        let mut instead = checkouts.instead_of(gone, &moved::repository_in(remote, self.session.iter()));
+        let mut instead = checkouts.instead_of(gone, &DirRecords::collect(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let follow = |found: &Instead| {
             let why = format!("lets {all} follow to {}", found.why.words());
@@ -109,7 +109,8 @@ impl Resume {
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
         let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
         let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
-        Surveyed { checkouts: Checkouts::find_near(known.into_iter(), &env.home), remote, sessions }
+        let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env);
+        Surveyed { checkouts, remote, sessions }
     }
 
     /// Adds the remedies for a missing launch directory to a refusal.

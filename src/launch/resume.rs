@@ -16,7 +16,7 @@ use crate::scan::{self, ScanScope};
 use crate::session::{AgentKind, Health, Pointer, Session, SessionKind};
 use crate::system::disk::SYSTEM;
 use crate::system::env::Env;
-use crate::system::reach;
+use crate::system::{names, reach};
 
 /// Another agent: a briefing on the session is its first prompt.
 #[derive(Clone, Debug)]
@@ -118,6 +118,8 @@ impl Resume {
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id(), health.meaning())));
         warnings.extend(agent.warning(session.copy(), env));
+        warnings.extend(goes_elsewhere(&session, &plan, env));
+        warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
         let agent = session.agent;
         Ok(Self {
             agent,
@@ -241,7 +243,9 @@ impl Resume {
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());
             }
-            if !options.trust && options.dir.is_none() {
+            // Trust does not help in a directory that is gone.
+            let is_gone = |dir: &PathBuf| !options.recreate_worktree && reach::exists(dir) == Some(false);
+            if !options.trust && options.dir.is_none() && !self.plan.dir.as_ref().is_some_and(is_gone) {
                 refusals.extend(checks::check_trust(session).err());
             }
             if !options.no_limit {
@@ -388,6 +392,24 @@ impl Resume {
             git_remote: git::remote_of(dir),
         }
     }
+}
+
+/// Returns a warning if the agent changes to another directory than the one in which it is started, with the command
+/// that changes that.
+fn goes_elsewhere(session: &Session, plan: &LaunchPlan, env: &Env) -> Option<String> {
+    let (agent, dir) = (agent::by_kind(session.agent)?, plan.dir.as_deref()?);
+    let own = agent.changes_to(session.copy()).filter(|own| reach::is_dir(own) == Some(true))?;
+    let words = agent::changes_by_itself(agent.about().title, &own);
+    let way = match session.launch_dir() {
+        _ if names::is_same_dir(&own, dir) => return None,
+        // The move changes the agent's own record.
+        Some(launch) if *own == *launch || dir == launch => {
+            let command = format!("{} --session {}", command_line::move_command(&own, dir), checks::name(session));
+            format!("; `{}` changes that", command_line::in_home(&command, &env.invocation.elsewhere))
+        }
+        _ => String::new(),
+    };
+    Some(words + &way)
 }
 
 /// Returns a hint with the command that resumes the parent of a sub-agent's session, if the parent can be resumed.

@@ -1,5 +1,7 @@
 //! Reads facts about a repository from git's own files, without running git.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use foldhash::HashSet;
@@ -64,6 +66,8 @@ pub(crate) fn main_checkout_of(dir: &Path) -> Option<PathBuf> {
 pub(crate) struct Worktree {
     /// Its directory.
     pub dir: PathBuf,
+    /// Its name in the repository: the last name that its directory had when it was made. `git worktree move` keeps it.
+    pub name: OsString,
     /// The checked-out branch or commit; `None` if git's file does not name one.
     pub head: Option<GitHead>,
 }
@@ -77,13 +81,23 @@ pub(crate) enum GitHead {
     Commit(String),
 }
 
+impl fmt::Display for GitHead {
+    /// Writes `branch feature`, or `commit` with the beginning of its id.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Branch(name) => write!(f, "branch {name}"),
+            Self::Commit(id) => write!(f, "commit {}", id.get(..12).unwrap_or(id)),
+        }
+    }
+}
+
 /// Returns the worktrees that git lists for a repository: `.git/worktrees/*/gitdir` (git 2.5 and later).
 pub(crate) fn worktrees_of(main: &Path) -> Vec<Worktree> {
     let Ok(entries) = reach::read_dir(&main.join(".git/worktrees")) else { return Vec::new() };
     let worktree = |entry: std::fs::DirEntry| {
         let bytes = fsio::read_bounded(&entry.path().join("gitdir"), MAX_GITDIR).ok()?;
         let dir = Path::new(String::from_utf8_lossy(&bytes).trim_end()).parent()?.to_owned();
-        Some(Worktree { dir, head: head_in(&entry.path()) })
+        Some(Worktree { dir, name: entry.file_name(), head: head_in(&entry.path()) })
     };
     entries.filter_map(Result::ok).filter_map(worktree).collect()
 }
@@ -98,6 +112,12 @@ pub(crate) fn head_in(git: &Path) -> Option<GitHead> {
         None => (text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
             .then(|| GitHead::Commit(text.to_owned())),
     }
+}
+
+/// Returns the branch or commit that a worktree of a repository has checked out; `None` for any other directory.
+pub(crate) fn head_of(worktree: &Path) -> Option<GitHead> {
+    let main = main_checkout_of(worktree).filter(|main| main != worktree)?;
+    worktrees_of(&main).into_iter().find(|listed| listed.dir == worktree)?.head
 }
 
 /// Returns whether a repository has a loose ref for a branch, as for branches that were changed since the last packing.

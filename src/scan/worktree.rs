@@ -1,11 +1,14 @@
 //! Finds deleted git worktrees, and the branch or commit that each had checked out.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashSet};
 
-use crate::scan::git::{GitHead, has_loose_branch, head_in, packed_branches, worktrees_of};
+use crate::scan::git::{
+    GitHead, Worktree, has_loose_branch, head_in, head_of, main_checkout_of, packed_branches, worktrees_of,
+};
 use crate::system::reach;
 
 /// A deleted worktree, and the branch or commit that it had checked out.
@@ -24,11 +27,75 @@ pub(crate) struct Lost {
 impl Lost {
     /// Describes its checked-out branch or commit: `branch feature`.
     pub(crate) fn head_in_words(&self) -> String {
-        match &self.head {
-            GitHead::Branch(name) => format!("branch {name}"),
-            GitHead::Commit(id) => format!("commit {}", id.get(..12).unwrap_or(id)),
-        }
+        self.head.to_string()
     }
+}
+
+/// A directory among git worktrees that is not one, so that git acts on the checkout around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoWorktree {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The checkout on which git acts there.
+    pub around: PathBuf,
+    /// The branch or commit of that checkout.
+    pub head: GitHead,
+    /// The main checkout of its repository.
+    pub main: PathBuf,
+    /// The way to make the directory a worktree again, if git can.
+    pub remedy: Option<WorktreeRemedy>,
+}
+
+/// The way to make a directory a git worktree again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorktreeRemedy {
+    /// git still lists it, and writes its `.git` file again.
+    Repair,
+    /// It is empty, and git can check out the branch there.
+    Add,
+    /// git can check out the branch there if it is moved away.
+    Recreate,
+}
+
+impl NoWorktree {
+    /// Finds out whether git in a directory acts on another checkout than a session that worked on this branch: the
+    /// directory is where tools make worktrees, nothing up to the next checkout has a `.git`, and that one is not on the branch.
+    pub(crate) fn find(dir: &Path, branch: &str) -> Option<Self> {
+        let mut above = dir.ancestors().map(|above| (above, reach::exists_itself(&above.join(".git"))));
+        let tree = above.find(|(above, has_git)| *has_git != Some(false) || is_of_tool(above));
+        let is_there = |tree: &Path| reach::is_dir(tree) == Some(true);
+        let (tree, _) = tree.filter(|(tree, has_git)| *has_git == Some(false) && is_there(tree))?;
+        let (around, _) =
+            above.find(|(_, has_git)| *has_git != Some(false)).filter(|(_, has_git)| has_git.is_some())?;
+        let main = main_checkout_of(around)?;
+        let head = if main == around { head_in(&main.join(".git")) } else { head_of(around) }?;
+        if head == GitHead::Branch(branch.to_owned()) {
+            return None;
+        }
+        let worktrees = Worktrees::read_checkout(&main);
+        let may_be_made = || worktrees.unlisted(tree, Some(branch)).is_ok_and(|lost| lost.is_some());
+        let is_empty = || reach::read_dir(tree).is_ok_and(|mut entries| entries.next().is_none());
+        let remedy = match () {
+            () if worktrees.by_dir.contains_key(tree) => Some(WorktreeRemedy::Repair),
+            () if !may_be_made() => None,
+            () if is_empty() => Some(WorktreeRemedy::Add),
+            () => Some(WorktreeRemedy::Recreate),
+        };
+        Some(Self { dir: tree.to_owned(), around: around.to_owned(), head, main, remedy })
+    }
+}
+
+/// Returns whether a directory is in a hidden one for worktrees, such as `.claude/worktrees` or `.worktrees`, which tools
+/// make and no repository has for its own files.
+fn is_of_tool(dir: &Path) -> bool {
+    let is_hidden = |dir: &Path| dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    is_among_worktrees(dir) && dir.ancestors().skip(1).take(2).any(is_hidden)
+}
+
+/// Returns whether a directory is in one for worktrees, such as `.claude/worktrees` of a repository.
+fn is_among_worktrees(dir: &Path) -> bool {
+    let parent = dir.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    parent.is_some_and(|name| name.ends_with("worktrees"))
 }
 
 /// The worktrees and branches of a repository, read once for any number of missing directories.
@@ -36,8 +103,8 @@ impl Lost {
 pub(crate) struct Worktrees {
     /// The main checkout.
     main: PathBuf,
-    /// The checked-out commit or branch of each worktree that git lists.
-    heads: HashMap<PathBuf, Option<GitHead>>,
+    /// The worktrees that git lists, by their directories.
+    by_dir: HashMap<PathBuf, Worktree>,
     /// The checkouts of each branch or commit, the main one first.
     holders: OnceCell<HashMap<GitHead, Vec<PathBuf>>>,
     packed: OnceCell<Option<HashSet<String>>>,
@@ -46,8 +113,8 @@ pub(crate) struct Worktrees {
 impl Worktrees {
     /// Reads the worktrees of a main checkout.
     pub(crate) fn read_checkout(main: &Path) -> Self {
-        let heads = worktrees_of(main).into_iter().map(|worktree| (worktree.dir, worktree.head)).collect();
-        Self { main: main.to_owned(), heads, holders: OnceCell::new(), packed: OnceCell::new() }
+        let by_dir = worktrees_of(main).into_iter().map(|worktree| (worktree.dir.clone(), worktree)).collect();
+        Self { main: main.to_owned(), by_dir, holders: OnceCell::new(), packed: OnceCell::new() }
     }
 
     /// Returns whether git lists a worktree that is, or contains, a directory.
@@ -55,15 +122,21 @@ impl Worktrees {
         self.around(dir).is_some()
     }
 
-    fn around(&self, dir: &Path) -> Option<(&PathBuf, &Option<GitHead>)> {
-        dir.ancestors().find_map(|dir| self.heads.get_key_value(dir))
+    fn around(&self, dir: &Path) -> Option<&Worktree> {
+        dir.ancestors().find_map(|dir| self.by_dir.get(dir))
+    }
+
+    /// Returns the existing worktrees that have one of these branches checked out.
+    pub(crate) fn with_branch(&self, branches: &BTreeSet<String>) -> impl Iterator<Item = &Worktree> {
+        let has_it =
+            |worktree: &&Worktree| matches!(&worktree.head, Some(GitHead::Branch(name)) if branches.contains(name));
+        self.by_dir.values().filter(has_it).filter(|worktree| reach::is_dir(&worktree.dir) == Some(true))
     }
 
     /// Finds a missing worktree that git still lists, with the branch or commit from git's list.
     pub(crate) fn listed(&self, gone: &Path) -> Result<Option<Lost>, String> {
-        let Some((dir, head)) = self.around(gone).filter(|(dir, _)| reach::exists_itself(dir) == Some(false)) else {
-            return Ok(None);
-        };
+        let around = self.around(gone).filter(|worktree| reach::exists_itself(&worktree.dir) == Some(false));
+        let Some(Worktree { dir, head, .. }) = around else { return Ok(None) };
         let unknown = || format!("git does not say what the worktree {} had checked out", dir.display());
         self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
     }
@@ -71,15 +144,8 @@ impl Worktrees {
     /// Recognizes a directory as a worktree that git no longer lists: it was among worktrees, such as in
     /// `.claude/worktrees` of a repository, and the branch on which a session worked there still exists.
     pub(crate) fn unlisted(&self, gone: &Path, branch: Option<&str>) -> Result<Option<Lost>, String> {
-        let among = gone
-            .parent()
-            .filter(|parent| reach::is_dir(parent) == Some(true))
-            .and_then(Path::file_name)
-            .and_then(|name| name.to_str());
-        if !among.is_some_and(|name| name.ends_with("worktrees")) {
-            return Ok(None);
-        }
-        let Some(branch) = branch else { return Ok(None) };
+        let has_parent = || gone.parent().is_some_and(|parent| reach::is_dir(parent) == Some(true));
+        let Some(branch) = branch.filter(|_| is_among_worktrees(gone) && has_parent()) else { return Ok(None) };
         self.lost(gone, GitHead::Branch(branch.to_owned()), false).map(Some)
     }
 
@@ -106,7 +172,7 @@ impl Worktrees {
     fn holders(&self) -> &HashMap<GitHead, Vec<PathBuf>> {
         self.holders.get_or_init(|| {
             let main = head_in(&self.main.join(".git")).map(|head| (head, &self.main));
-            let worktrees = self.heads.iter().filter_map(|(dir, head)| Some((head.clone()?, dir)));
+            let worktrees = self.by_dir.values().filter_map(|worktree| Some((worktree.head.clone()?, &worktree.dir)));
             let mut holders: HashMap<GitHead, Vec<PathBuf>> = HashMap::default();
             for (head, dir) in main.into_iter().chain(worktrees) {
                 holders.entry(head).or_default().push(dir.clone());

@@ -78,7 +78,30 @@ fn parts(path: &Path) -> Option<Vec<&str>> {
     let plain = text.strip_prefix(r"\\?\UNC\").or_else(|| text.strip_prefix(r"\\?\")).unwrap_or(text);
     let is_drive = plain.as_bytes().get(1) == Some(&b':');
     let names = plain.split(['\\', '/']).filter(|name| !name.is_empty() && *name != ".");
-    Some(if is_drive { names.collect() } else { std::iter::once(r"\\").chain(names).collect() })
+    if is_drive {
+        return Some(names.collect());
+    }
+    let is_older = |at: usize, name: &str| at == 0 && name.eq_ignore_ascii_case(OLD_WSL);
+    let names = names.enumerate().map(|(at, name)| if is_older(at, name) { WSL } else { name });
+    Some(std::iter::once(r"\\").chain(names).collect())
+}
+
+/// The server by which Windows reaches the directories of WSL distributions, and its name before Windows 11.
+const WSL: &str = "wsl.localhost";
+const OLD_WSL: &str = "wsl$";
+
+/// Returns the distribution of WSL, and the path in it, of a directory as Windows names it: `Ubuntu` and `/home/ana` for
+/// `\\wsl.localhost\Ubuntu\home\ana`.
+pub(crate) fn in_wsl(dir: &Path) -> Option<(&str, PathBuf)> {
+    let parts = parts(dir).filter(|_| is_foreign(dir))?;
+    let [r"\\", server, distribution, names @ ..] = parts.as_slice() else { return None };
+    server.eq_ignore_ascii_case(WSL).then(|| (*distribution, Path::new("/").join(names.join("/"))))
+}
+
+/// Returns the name by which Windows reaches a directory of a distribution of WSL.
+pub(crate) fn from_windows(distribution: &str, dir: &Path) -> Option<PathBuf> {
+    let dir = dir.to_str().filter(|dir| dir.starts_with('/') && !dir.contains('\\'))?;
+    Some(PathBuf::from(format!(r"\\{WSL}\{distribution}{}", dir.replace('/', r"\"))))
 }
 
 fn folded(name: &str) -> String {
@@ -109,6 +132,7 @@ mod tests {
             (r"\\?\C:\Users\ana", r"C:\Users"),
             (r"\\Server\share\x", r"\\server\Share"),
             (r"\\?\UNC\server\share\x", r"\\server\share"),
+            (r"\\WSL$\Ubuntu\home\ana", r"\\wsl.localhost\ubuntu\home"),
             ("/w/app/src", "/w/app"),
         ] {
             assert!(is_in(path, dir), "{path} {dir}");
@@ -118,12 +142,33 @@ mod tests {
             (r"D:\Users", r"C:\"),
             ("/w/App", "/w/app"),
             (r"\\server\share", r"\\other\share"),
+            (r"\\server\wsl$\x", r"\\server\wsl.localhost"),
             (r"C:\w", "/"),
             ("/w", r"C:\"),
         ] {
             assert!(!is_in(path, dir), "{path} {dir}");
         }
+        assert_eq!(one_spelling(Path::new(r"\\wsl$\x\y")), one_spelling(Path::new(r"\\wsl.localhost\x\y")));
         assert_eq!(one_spelling(Path::new("C:/Users/Ana/")), one_spelling(Path::new(r"c:\users\ana")));
         assert_eq!(file_name(Path::new(r"C:\Users\ana\")), Some(OsStr::new("ana")));
+    }
+
+    #[test]
+    fn directory_of_wsl_has_one_path_and_two_names() {
+        for (dir, expected) in [
+            (r"\\wsl.localhost\Ubuntu\home\ana", Some(("Ubuntu", "/home/ana"))),
+            (r"\\wsl$\Ubuntu-24.04\home\ana\", Some(("Ubuntu-24.04", "/home/ana"))),
+            (r"\\?\UNC\wsl.localhost\Ubuntu", Some(("Ubuntu", "/"))),
+            (r"\\wsl.localhost", None),
+            (r"\\server\Ubuntu\home\ana", None),
+            (r"C:\wsl.localhost\Ubuntu", None),
+            ("/home/ana", None),
+        ] {
+            let found = in_wsl(Path::new(dir));
+            let found = found.as_ref().map(|(distribution, path)| (*distribution, path.to_str().expect("a path")));
+            assert_eq!(found, expected, "{dir}");
+            let back = found.and_then(|(distribution, path)| from_windows(distribution, Path::new(path)));
+            assert!(back.is_none_or(|back| one_spelling(&back) == one_spelling(Path::new(dir))), "{dir}");
+        }
     }
 }

@@ -248,7 +248,8 @@ answer!(
 answer!(ResumePlan {
     format_version: Version; kind: PlanKind; agent: Agent; id: Option<String>; path: Option<String>; why: Option<String>;
     launch_dir: Option<LaunchDir>; resume: Resume; program: Option<String>; worktree: Option<Worktree>;
-    backfill: Option<String>; briefing: Option<String>; refusals: Vec<Refusal>
+    backfill: Option<String>; briefing: Option<String>; refusals: Vec<Refusal>;
+    warnings: Vec<String>
 });
 
 answer!(LastLaunch {

@@ -87,6 +87,40 @@ fn directory_of_last_resume_wins_with_a_warning() {
 }
 
 #[test]
+fn resume_warns_of_own_change_of_directory() {
+    let world = World::with_agents();
+    let (app, tree, other) = (world.dir("app"), world.dir("tree"), world.dir("other"));
+    world.add(Copilot::session(id(1)).in_dir(&app).turn("a", "b").resumed_in(&tree).turn("c", "d"));
+    world.add(Copilot::session(id(2)).in_dir(&app).turn("a", "b"));
+    let goes = format!("Copilot CLI changes to {} by itself when it resumes", app.display());
+    let command = |n: u32, to: &Path| {
+        let name = format!("copilot:{}", id(n));
+        format!("`rejoin move {} {} --session {name}` changes that", app.display(), to.display())
+    };
+    let resume = |n: u32, args: &[&str]| world.rejoin([&["resume", &id(n)], args].concat()).code(0);
+    let elsewhere = ["--in", other.to_str().expect("a path")];
+    // The launch directory of the first one, and a directory that the user names.
+    for (n, args, moved) in [(1, &[][..], Some(&tree)), (1, &elsewhere, None), (2, &elsewhere, Some(&other))] {
+        let warning = resume(n, &[args, &["--print"]].concat()).stderr();
+        assert!(warning.contains(&goes), "{n} {args:?} {warning}");
+        assert_eq!(warning.contains(" changes that"), moved.is_some(), "{warning}");
+        assert!(moved.is_none_or(|to| warning.contains(&command(n, to))), "{warning}");
+        let [only] = <[String; 1]>::try_from(plan(&world, &[&[&*id(n)], args].concat()).warnings).expect("one warning");
+        assert!(only.starts_with(&goes), "{only}");
+    }
+    assert_eq!(resume(2, &["--print"]).stderr(), "");
+    // After the move, the agent stays where it is started.
+    for (n, to) in [(1, &tree), (2, &other)] {
+        let words = command(n, to);
+        let line = words.split('`').nth(1).expect("a command");
+        world.rejoin(line.split(' ').skip(1).chain(["--yes"])).code(0);
+        let printed = resume(n, &["--print"]);
+        assert_eq!(printed.stderr(), "");
+        assert!(printed.stdout().starts_with(&format!("cd {} ", to.display())), "{}", printed.stdout());
+    }
+}
+
+#[test]
 fn yaml_file_gives_the_directory_without_events() {
     let without = Copilot::session(id(1)).in_dir("/w/has space #1").without("events.jsonl");
     let session = listed(without);

@@ -175,3 +175,39 @@ fn move_names_two_candidates_with_reasons() {
     let moved = world.rejoin(["list", "--dir", other.to_str().expect("a path"), "--json"]).code(0).sessions();
     assert_eq!(moved.len(), 1);
 }
+
+#[test]
+fn wsl_directory_is_own_path_in_its_distribution() {
+    let world = World::with_agents();
+    let dir = world.dir("shop");
+    let named = |server: &str| format!(r"\\{server}\Ubuntu{}", dir.display().to_string().replace('/', r"\"));
+    let (new, old) = (named("wsl.localhost"), named("wsl$"));
+    world.add(Claude::session(id(1)).in_dir(&new).turn("through Windows 11", "Yes."));
+    world.add(Claude::session(id(2)).in_dir(&old).turn("through Windows 10", "Yes."));
+    let in_wsl = |distribution: &str| world.from(&dir).with("WSL_DISTRO_NAME", distribution);
+    let listed = |distribution: &str, args: &[&str]| {
+        let args = [&["list", "--json"], args].concat();
+        in_wsl(distribution).rejoin(args).code(0).sessions().len()
+    };
+    // The two names of the server are equal everywhere, this path only in the distribution.
+    for distribution in ["", "ubuntu", "Debian"] {
+        assert_eq!(listed(distribution, &["--dir", &old]), 2, "{distribution}");
+        let here = if distribution == "ubuntu" { 2 } else { 0 };
+        assert_eq!(listed(distribution, &["--here"]), here, "{distribution}");
+        let detected = in_wsl(distribution).rejoin(["move", "--detect"]).code(0).stdout();
+        let line = detected.lines().find(|line| line.contains("wsl")).expect("a line");
+        let (begin, end) = match distribution {
+            "ubuntu" => ("\"", "2 sessions; that directory, as this WSL distribution names it"),
+            "" => ("\"", "2 sessions; the directory of that path on this system"),
+            _ => ("# ", "2 sessions"),
+        };
+        assert!(line.starts_with(begin) && line.ends_with(end), "{distribution} {line}");
+    }
+    let refused = in_wsl("Ubuntu").rejoin(["resume", ".", "--print"]).code(7).stderr();
+    assert!(refused.lines().nth(2).is_some_and(|first| first.contains("`rejoin move ")), "{refused}");
+    let moves = world.root().join("moves");
+    put(&moves, in_wsl("Ubuntu").rejoin(["move", "--detect"]).code(0).stdout());
+    in_wsl("Ubuntu").rejoin(["move", "--apply", moves.to_str().expect("a path")]).code(0);
+    let printed = in_wsl("Ubuntu").rejoin(["resume", ".", "--print"]).code(0).stdout();
+    assert!(printed.starts_with(&format!("cd {} && ", dir.display())), "{printed}");
+}

@@ -33,6 +33,7 @@ mod backfill;
 mod bad_input;
 mod branches;
 mod broken_chain;
+mod candidates;
 mod cannot_open;
 mod change_screens;
 mod choosing;

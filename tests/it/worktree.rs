@@ -235,3 +235,79 @@ fn recreate_refuses_git_config_with_programs() {
     assert!(!trees.worktree.exists());
     trees.resume(&["--recreate-worktree", "--yes"]).code(0);
 }
+
+#[test]
+fn moved_worktree_is_first_candidate() {
+    for among in ["repo/.claude/worktrees", "trees"] {
+        let Some(trees) = Trees::new(among) else { return };
+        let new = trees.world.root().join(among).join("lamp");
+        let [old, new_text] = [&trees.worktree, &new].map(|dir| dir.to_str().expect("a path").to_owned());
+        trees.git(&["worktree", "move", &old, &new_text]);
+        let refused = trees.resume(&[]).code(7).stderr();
+        let first = refused.lines().nth(2).expect("a candidate");
+        assert!(
+            first.contains(&format!(" --in {new_text}`")) && first.contains("a git worktree on a branch"),
+            "{refused}"
+        );
+        assert!(refused.contains(&format!("`rejoin move {old} {new_text}`")), "{refused}");
+        let detected = trees.world.rejoin(["move", "--detect"]).code(0).stdout();
+        assert!(
+            detected.contains(&format!("# \"{old}\" -> \"NEW_DIR\"  # 1 session; {new_text}: a git")),
+            "{detected}"
+        );
+        let note = trees.world.from(&new).rejoin(["resume", "."]).code(5).stderr();
+        assert!(note.contains(&format!("`rejoin move {old} {new_text}`")), "{note}");
+        // Another branch is not evidence.
+        trees.world.from(&new).run("git", ["switch", "--quiet", "-c", "other"]).code(0);
+        let refused = trees.resume(&[]).code(7).stderr();
+        assert!(!refused.contains(&new_text), "{refused}");
+    }
+}
+
+#[test]
+fn resume_warns_of_directory_that_lost_its_worktree() {
+    let Some(trees) = Trees::new("repo/.claude/worktrees") else { return };
+    let git_file = trees.worktree.join(".git");
+    let [dir, repo] = [&trees.worktree, &trees.repository].map(|dir| dir.display().to_string());
+    let warned = || {
+        let warning = trees.resume(&["--print"]).code(0).stderr();
+        let begin = format!("{dir} is not a git worktree: git there acts on {repo} (branch main), while the session");
+        assert!(warning.contains(&begin), "{warning}");
+        warning
+    };
+    let run = |line: &str| {
+        let mut words = line.split(' ');
+        let program = words.next().expect("a program");
+        trees.world.from(trees.world.root()).run(program, words).code(0);
+        assert_eq!(trees.head(), "feature");
+        assert_eq!(trees.resume(&["--print"]).code(0).stderr(), "");
+    };
+    assert_eq!(trees.resume(&["--print"]).code(0).stderr(), "");
+    std::fs::remove_file(&git_file).expect("a file to remove");
+    let repair = format!("git -C {repo} worktree repair");
+    assert!(warned().contains(&format!("`{repair}` connects it again")));
+    run(&repair);
+
+    // git lists it no more: its files are in the way, or it is empty.
+    std::fs::remove_file(&git_file).expect("a file to remove");
+    trees.git(&["worktree", "prune"]);
+    let recreate = format!("`rejoin resume claude:{} --recreate-worktree` makes it one", id(1));
+    assert!(warned().contains(&format!("; move it away, and {recreate}")));
+    std::fs::remove_file(trees.worktree.join("README")).expect("a file to remove");
+    let add = format!("git -C {repo} worktree add {dir} feature");
+    assert!(warned().contains(&format!("`{add}` makes it one")));
+    run(&add);
+
+    // Without the branch, git cannot make it again.
+    trees.git(&["worktree", "remove", &dir]);
+    trees.git(&["branch", "--quiet", "-D", "feature"]);
+    std::fs::create_dir(&trees.worktree).expect("a directory");
+    assert!(!warned().contains("; "));
+    // In the repository itself, another branch is no fault.
+    let other = Claude::session(id(3)).in_dir(trees.repository.join("src/worktrees/x")).branch("feature");
+    std::fs::create_dir_all(trees.repository.join("src/worktrees/x")).expect("a directory");
+    trees.world.add(other.turn("x", "y"));
+    for n in [2, 3] {
+        assert_eq!(trees.world.rejoin(["resume", &id(n), "--print"]).code(0).stderr(), "");
+    }
+}

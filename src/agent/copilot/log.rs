@@ -6,6 +6,7 @@ use crate::agent::copilot::records::{CopilotContext, CopilotEvent, may_have_cont
 use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log, MAX_NODE_TEXT};
 use crate::agent::prelude::*;
+use crate::agent::{about, changes_by_itself};
 use crate::format::json::record;
 
 /// Number of events near the end that are searched for the model: a session without an answer has none.
@@ -140,10 +141,7 @@ fn note_places(copy: &mut SessionCopy, facts: CopilotFacts, workspace: Workspace
     if let (Some(own), Some(launch)) = (&workspace.cwd, copy.evidence.first())
         && *own != launch.dir
     {
-        copy.notes.push(format!(
-            "Copilot CLI changes to {} by itself when it resumes, if that directory exists",
-            own.display()
-        ));
+        copy.notes.push(changes_by_itself(about(AgentKind::Copilot).title, own));
     }
     let start = first.map(|dir| Fact::new(dir, "events"));
     copy.start_dir = start.or_else(|| workspace.cwd.map(|dir| Fact::new(dir, "workspace")));

@@ -41,6 +41,10 @@ impl Resuming for Copilot {
         }
         Ok(Command::new(&["copilot", &format!("--resume={}", copy.place.id)], as_prompt_option(prompt)))
     }
+
+    fn changes_to(&self, copy: &SessionCopy) -> Option<Arc<Path>> {
+        workspace::own_dir(&copy.place)
+    }
 }
 
 impl Housekeeping for Copilot {

@@ -18,12 +18,21 @@ pub(super) struct WorkspaceYaml {
     pub(super) updated_at: Option<Timestamp>,
 }
 
+/// Reads the directory of the file; `None` if there is none, or the file cannot be read.
+pub(super) fn own_dir(place: &Located) -> Option<Arc<Path>> {
+    let text = small(&place.path.join("workspace.yaml"), MAX_WORKSPACE).ok()??;
+    WorkspaceYaml::parse(&text).cwd
+}
+
 impl WorkspaceYaml {
     pub(super) fn read(copy: &mut SessionCopy) -> Self {
         let path = copy.place.path.join("workspace.yaml");
         let bytes = read_or_note(copy, &path, MAX_WORKSPACE, "its workspace.yaml").unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let mut values = flat_yaml::read(&text);
+        Self::parse(&String::from_utf8_lossy(&bytes))
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut values = flat_yaml::read(text);
         let at = |value: Option<&String>| value.and_then(|value| instant(value));
         Self {
             created_at: at(values.get("created_at")),

@@ -158,7 +158,8 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
     }
     let going = |copy: &'s SessionCopy| -> Option<MovingCopy<'s>> {
         let from = &*copy.launch_dir.as_ref()?.value;
-        Some(MovingCopy { copy, from, to: wish.mapping.new_location(from)? })
+        let Some(to) = wish.mapping.new_location(from) else { return only_own_record(copy, from, wish.mapping) };
+        Some(MovingCopy { copy, from, to })
     };
     let copies: Vec<MovingCopy<'_>> = session.copies.iter().filter_map(going).collect();
     if let Some(to) = copies.iter().map(|copy| &copy.to).find(|to| to.iter().any(|name| name.len() > LONGEST_NAME)) {
@@ -193,6 +194,14 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
         Some(why) => Err(why),
         None => Ok(Some(MovingSession { session, copies })),
     }
+}
+
+/// Returns the move of a copy that is in the new directory already, but whose agent would change to the old one.
+fn only_own_record<'s>(copy: &'s SessionCopy, launch: &Path, mapping: &Mapping) -> Option<MovingCopy<'s>> {
+    let is_new = mapping.pairs().iter().any(|(_, to)| launch.starts_with(to));
+    let own = agent::by_kind(copy.place.agent()).filter(|_| is_new)?.changes_to(copy)?;
+    let from = copy.evidence.iter().map(|evidence| &*evidence.dir).find(|dir| *dir == &*own)?;
+    mapping.new_location(from).filter(|to| to == launch).map(|to| MovingCopy { copy, from, to })
 }
 
 /// The part of a move for one agent.

@@ -179,7 +179,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         .map(|other| other.dir.display().to_string())
         .collect();
     let named = match best {
-        Some(best) if !best.why.may_be_it() => "near it",
+        Some(best) if best.why.is_only_near() => "near it",
         _ if equal.len() == 1 => "best",
         _ => "may be",
     };
@@ -202,7 +202,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         ),
         None => finding,
     };
-    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| instead.why.may_be_it())) {
+    let finding = match (&gone.unmounted, gone.instead.iter().find(|instead| !instead.why.is_only_near())) {
         (Some(point), _) => finding.remedy(format!("mount {}", word(point)), "mounts its file system"),
         (None, _) if gone.is_no_directory || !is_movable(newest) => finding,
         (None, Some(instead)) => finding.remedy(

@@ -10,10 +10,9 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::launch::log;
 use crate::scan::Scan;
-use crate::scan::moved::{self, Checkouts, Instead};
+use crate::scan::moved::{self, Checkouts, DirRecords, Instead};
 use crate::scan::worktree::Lost;
 use crate::session::Session;
-use crate::session::repository::Repository;
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -49,16 +48,16 @@ pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, 
     }
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
-    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home);
+    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home).with_caller(env);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
     // Agents record the repositories of sessions in separate files and databases.
     let had = |(dir, sessions): (&&Path, &Vec<&Session>)| {
-        moved::repository_in(remotes.get(*dir).cloned(), sessions.iter().copied())
+        DirRecords::collect(remotes.get(*dir).cloned(), sessions.iter().copied())
     };
-    let had: Vec<Repository> = gone.par_iter().map(had).collect();
-    let look = |dir: &Path, sessions: &[&Session], had: &Repository| {
+    let had: Vec<DirRecords> = gone.par_iter().map(had).collect();
+    let look = |dir: &Path, sessions: &[&Session], had: &DirRecords| {
         let remote = remotes.get(dir);
         let newest = sessions.iter().max_by_key(|session| session.recency());
         let branch = newest.and_then(|newest| newest.copy().git_branch.as_ref()).map(|branch| &*branch.value);

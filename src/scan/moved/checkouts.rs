@@ -3,27 +3,24 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::{Instead, MoveClue, nearest_parent};
+use super::near::{common_names, ends_with, in_checkout, joined, list_near};
+use super::{DirRecords, Instead, MoveClue, nearest_parent};
 use crate::scan::commits::Objects;
-use crate::scan::git::{has_loose_branch, packed_branches, remote_of, repository_of};
+use crate::scan::git::{Worktree, has_loose_branch, packed_branches, remote_of, repository_of};
 use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
+use crate::system::env::Env;
 use crate::system::reach;
 
 /// Maximum packs read for commits, for all missing directories together.
 const MAX_PACKS: usize = 100_000;
 
-/// Maximum entries examined below the nearest parent of a missing directory, and below the home directory; and maximum
-/// levels.
-const MAX_NEAR: usize = 16_384;
-const MAX_DEPTH: usize = 3;
 /// Maximum number of candidates that share only the last path component.
 const MAX_ALIKE: usize = 5;
 
@@ -35,6 +32,10 @@ pub(crate) struct Checkouts {
     others: RefCell<BTreeMap<PathBuf, Rc<Checkout>>>,
     /// The known directories that exist.
     known: BTreeSet<PathBuf>,
+    /// The caller's directory.
+    caller: Option<PathBuf>,
+    /// The distribution of WSL in which the process runs.
+    wsl: Option<String>,
     /// The home directory.
     home: PathBuf,
     /// The directories near a directory, listed once.
@@ -77,54 +78,93 @@ impl Checkouts {
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }
     }
 
-    /// Finds replacements for a missing directory by the known facts about its repository, the best first.
-    pub(crate) fn instead_of(&self, gone: &Path, had: &Repository) -> Vec<Instead> {
+    /// Adds the caller's directory, which may be the new place of a missing one, and the distribution of WSL.
+    pub(crate) fn with_caller(self, env: &Env) -> Self {
+        Self { caller: env.cwd.clone(), wsl: env.wsl_distribution().map(str::to_owned), ..self }
+    }
+
+    /// Returns the existing directory of a path that Windows recorded of WSL, unless it is of another distribution.
+    fn in_wsl(&self, gone: &Path) -> Option<(PathBuf, MoveClue)> {
+        let (distribution, dir) = recorded::in_wsl(gone).filter(|(_, dir)| reach::is_dir(dir) == Some(true))?;
+        match &self.wsl {
+            Some(own) => own.eq_ignore_ascii_case(distribution).then_some((dir, MoveClue::InWsl)),
+            None => Some((dir, MoveClue::WslPath)),
+        }
+    }
+
+    /// Finds replacements for a missing directory by the recorded facts about it, the best first.
+    pub(crate) fn instead_of(&self, gone: &Path, records: &DirRecords) -> Vec<Instead> {
         let mut found = Vec::new();
+        let had = &records.repository;
         let parent = nearest_parent(gone).filter(|parent| *parent != Path::new("/"));
         let parents = parent.and_then(repository_of);
         let own = parents.as_ref().filter(|dir| !self.by_dir.contains_key(*dir)).map(|dir| (dir, self.checkout(dir)));
-        let near = parent.filter(|_| !had.is_unknown()).map(|parent| self.checkouts_near(parent)).unwrap_or_default();
+        // If the home is the root, as in some containers, it contains the whole disk.
+        let home = Some(&*self.home).filter(|home| home.parent().is_some());
+        let has_facts = !(had.is_unknown() && had.branches.is_empty());
+        let around: BTreeSet<&Path> = parent.into_iter().chain(home).filter(|_| has_facts).collect();
+        let near: Vec<_> = around.into_iter().map(|around| self.checkouts_near(around)).collect();
         let alike = self.alike(gone, parent, had);
         let of_alike = alike.iter().filter(|_| !had.is_unknown()).filter_map(|(dir, _)| repository_of(dir));
         let of_alike: BTreeSet<PathBuf> = of_alike.filter(|dir| !self.by_dir.contains_key(dir)).collect();
         let of_alike: Vec<_> = of_alike.iter().map(|dir| (dir, self.checkout(dir))).collect();
+        // The first missing component, with everything below it.
+        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
         // A directory that is missing in an existing checkout was not moved with that checkout.
         let elsewhere = |dir: &Path| !gone.starts_with(dir);
         let checkouts = || {
             let own = own.as_ref().map(|(dir, checkout)| (*dir, checkout));
-            let all = self.by_dir.iter().chain(own).chain(near.iter().map(|(dir, checkout)| (dir, checkout)));
+            let all = self
+                .by_dir
+                .iter()
+                .chain(own)
+                .chain(near.iter().flat_map(|near| near.iter()).map(|(dir, checkout)| (dir, checkout)));
             let all = all.chain(of_alike.iter().map(|(dir, checkout)| (*dir, checkout)));
             all.map(|(dir, checkout)| (dir, &**checkout))
         };
-        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
-            add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
-        }
         let has_any = |checkout: &Checkout, commits: &BTreeSet<String>| {
             // A fork has the commits, too.
             let is_fork = had.remote.is_some() && checkout.remote.is_some() && checkout.remote != had.remote;
             !is_fork && commits.iter().any(|commit| checkout.objects.have(commit, &self.left))
         };
+        if let Some((dir, why)) = self.in_wsl(gone) {
+            add(&mut found, &dir, why);
+        }
+        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
+        for (main, checkout) in checkouts().filter(|_| !had.branches.is_empty()) {
+            let is_its = !elsewhere(main) || has_remote(checkout) || has_any(checkout, &had.commits);
+            // Other repositories may have a branch of the same name.
+            let is_it = |worktree: &&Worktree| is_its || missing.iter().any(|name| name == worktree.name);
+            for worktree in checkout.worktrees.with_branch(&had.branches).filter(is_it) {
+                add(&mut found, &in_checkout(&worktree.dir, gone), MoveClue::Worktree);
+            }
+        }
+        for (dir, _) in checkouts().filter(|(_, checkout)| checkout.worktrees.has_dir(gone)) {
+            add(&mut found, &in_checkout(dir, gone), MoveClue::MainCheckout);
+        }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.commits)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Commit);
         }
-        let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_remote(checkout)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Remote);
         }
         for (dir, _) in checkouts().filter(|(dir, checkout)| elsewhere(dir) && has_any(checkout, &had.roots)) {
             add(&mut found, &in_checkout(dir, gone), MoveClue::Root);
         }
-        // The first missing component, with everything below it.
-        let missing = parent.and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
+        for dir in self.in_projects(gone, parent, records) {
+            add(&mut found, &dir, MoveClue::Project);
+        }
+        for clue in [MoveClue::LastDir, MoveClue::StartDir] {
+            let dirs = records.dirs.iter().filter(|(_, why)| *why == clue);
+            dirs.for_each(|(dir, why)| add(&mut found, dir, *why));
+        }
         let name = Path::new(missing.iter().next().unwrap_or_default());
         if name.iter().next().is_some() {
             let ends_alike = |dir: &&PathBuf| ends_with(dir, missing) && dir.as_path() != gone;
             for dir in self.known.iter().filter(ends_alike).filter(|dir| reach::is_dir(dir) == Some(true)) {
                 add(&mut found, dir, MoveClue::NamedAndKnown);
             }
-            // If the home is the root, as in some containers, it contains the whole disk.
-            let is_searched = |home: &Path| home.parent().is_some() && gone.starts_with(home) && parent != Some(home);
-            let home = Some(&*self.home).filter(|home| is_searched(home));
+            let home = home.filter(|home| gone.starts_with(home) && parent != Some(home));
             for (around, why) in [(parent, MoveClue::Named), (home, MoveClue::NamedAtHome)] {
                 let near = around.map(|around| self.near(around)).unwrap_or_default();
                 for dir in near.iter().filter(|dir| ends_with(dir, name)) {
@@ -163,8 +203,7 @@ impl Checkouts {
             let last = dir.file_name().unwrap_or_default();
             last.len() == name.len() && last.eq_ignore_ascii_case(name) && dir.as_path() != gone
         };
-        let home = Some(&*self.home).filter(|home| home.parent().is_some());
-        let around: Vec<Rc<Vec<PathBuf>>> = parent.into_iter().chain(home).map(|dir| self.near(dir)).collect();
+        let around = self.around(parent);
         let known = self.known.iter().filter(has_name).map(|dir| (dir, MoveClue::AlikeAndKnown));
         let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known().iter());
         let near = near.filter(has_name).map(|dir| (dir, MoveClue::Alike));
@@ -181,6 +220,25 @@ impl Checkouts {
         all.iter_mut().filter(|(dir, _)| has_branch(dir)).for_each(|(_, why)| *why = MoveClue::AlikeWithBranch);
         all.sort_by_cached_key(|(dir, why)| (Reverse(common_names(dir, gone)), dir.file_name() != Some(name), *why));
         all
+    }
+
+    /// Finds the directories whose sessions their agents file where those of a missing one are.
+    fn in_projects(&self, gone: &Path, parent: Option<&Path>, records: &DirRecords) -> Vec<PathBuf> {
+        if records.projects.is_empty() {
+            return Vec::new();
+        }
+        let around = self.around(parent);
+        let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known());
+        let known = self.known.iter().chain(&self.caller).chain(near).map(PathBuf::as_path);
+        let dirs: BTreeSet<&Path> = known.chain(gone.ancestors().skip(1)).collect();
+        let is_it = |dir: &Path| dir != gone && records.have_project_of(dir) && reach::is_dir(dir) == Some(true);
+        dirs.into_iter().filter(|dir| is_it(dir)).map(Path::to_owned).collect()
+    }
+
+    /// Lists the directories near the old place and in the home.
+    fn around(&self, parent: Option<&Path>) -> Vec<Rc<Vec<PathBuf>>> {
+        let home = Some(&*self.home).filter(|home| home.parent().is_some());
+        parent.into_iter().chain(home).map(|dir| self.near(dir)).collect()
     }
 
     /// Lists the directories below those of sessions outside of the home, up to some thousand entries in all.
@@ -251,66 +309,4 @@ fn add(found: &mut Vec<Instead>, dir: &Path, why: MoveClue) {
     if found.iter().all(|other| other.dir != dir) {
         found.push(Instead { dir: dir.to_owned(), why });
     }
-}
-
-/// Counts the names at the end of two paths that are equal, ignoring case.
-fn common_names(a: &Path, b: &Path) -> usize {
-    let names = a.iter().rev().zip(b.iter().rev());
-    names.take_while(|(a, b)| a.len() == b.len() && a.eq_ignore_ascii_case(b)).count()
-}
-
-/// Lists the directories below others, level by level.
-///
-/// `walkdir` opens a directory before it can be skipped, and would block on one that does not answer.
-fn list_near(mut level: Vec<PathBuf>) -> Vec<PathBuf> {
-    let (mut found, mut left) = (Vec::new(), MAX_NEAR);
-    for _ in 0..MAX_DEPTH {
-        let mut next = Vec::new();
-        for entry in level.iter().flat_map(|dir| reach::read_dir(dir).into_iter().flatten().filter_map(Result::ok)) {
-            // Hidden directories, and those that tools create, contain no work of a user.
-            let name = entry.file_name();
-            let name = name.as_encoded_bytes();
-            if name.starts_with(b".") || name == b"node_modules" || name == b"target" {
-                continue;
-            }
-            if left == 0 {
-                return found;
-            }
-            left -= 1;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && reach::answers(&entry.path()) {
-                found.push(entry.path());
-                next.push(entry.path());
-            }
-        }
-        level = next;
-    }
-    found
-}
-
-/// Returns the part of a checkout that corresponds to a missing directory; else the checkout itself.
-fn in_checkout(checkout: &Path, gone: &Path) -> PathBuf {
-    let missing =
-        nearest_parent(gone).and_then(|parent| gone.strip_prefix(parent).ok()).unwrap_or_else(|| Path::new(""));
-    let mut tail = missing.components();
-    while tail.next().is_some() && !tail.as_path().as_os_str().is_empty() {
-        let below = checkout.join(tail.as_path());
-        if reach::is_dir(&below) == Some(true) {
-            return below;
-        }
-    }
-    checkout.to_owned()
-}
-
-/// Like [`Path::ends_with`], with a fast rejection of most paths.
-fn ends_with(path: &Path, end: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let has_name = |name: &OsStr| bytes.ends_with(name.as_encoded_bytes());
-    // Trailing slashes and dots do not belong to a path.
-    let may_end = end.file_name().is_none_or(has_name) || bytes.ends_with(b"/") || bytes.ends_with(b"/.");
-    may_end && path.ends_with(end)
-}
-
-/// Joins paths; joining an empty path would add a slash.
-fn joined(dir: &Path, rest: &Path) -> PathBuf {
-    if rest == Path::new("") { dir.to_owned() } else { dir.join(rest) }
 }

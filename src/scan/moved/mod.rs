@@ -2,20 +2,20 @@
 
 mod checkouts;
 mod linked;
+mod near;
+mod records;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests;
 
 use std::path::{Path, PathBuf};
 
-use crate::agent;
-use crate::session::Session;
 use crate::session::recorded;
-use crate::session::repository::Repository;
 use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
 pub(crate) use linked::{LinkedDir, linked_dirs};
+pub(crate) use records::DirRecords;
 
 /// A possible launch directory, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ pub(crate) struct Instead {
 /// Relation of a directory to the missing one, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MoveClue {
+    /// It is the missing directory, which Windows recorded, and this WSL distribution has it.
+    InWsl,
+    /// It has the path that the missing directory has in some WSL distribution.
+    WslPath,
+    /// It is a git worktree with a branch on which a session of the missing directory worked: `git worktree move` has moved
+    /// that one.
+    Worktree,
     /// git lists it as the main checkout of the missing worktree.
     MainCheckout,
     /// It has a commit that the missing repository had.
@@ -37,6 +44,13 @@ pub(crate) enum MoveClue {
     Remote,
     /// It has the first commit of the missing repository, as every fork does.
     Root,
+    /// The agent of a session files the sessions of this directory where that session is, and not those of the missing
+    /// one.
+    Project,
+    /// A session of the missing directory worked in it last.
+    LastDir,
+    /// A session of the missing directory was started in it.
+    StartDir,
     /// It has the same name, and another session worked in it.
     NamedAndKnown,
     /// It has the same name, and is near the old place.
@@ -59,10 +73,16 @@ impl MoveClue {
     /// Describes the relation for users.
     pub(crate) fn words(self) -> &'static str {
         match self {
+            Self::InWsl => "that directory, as this WSL distribution names it",
+            Self::WslPath => "the directory of that path on this system",
+            Self::Worktree => "a git worktree on a branch on which a session from there worked",
             Self::MainCheckout => "the main checkout of that worktree",
             Self::Commit => "a checkout that has a commit at which a session began there",
             Self::Remote => "a checkout of the same git remote",
             Self::Root => "a checkout with the same first commit",
+            Self::Project => "the directory of the project in which a session from there is filed",
+            Self::LastDir => "the directory in which a session from there worked last",
+            Self::StartDir => "the directory in which a session from there was started",
             Self::NamedAndKnown => "a directory of the same name in which another session worked",
             Self::Named => "a directory of the same name near where it was",
             Self::NamedAtHome => "a directory of the same name in your home directory",
@@ -76,45 +96,32 @@ impl MoveClue {
         }
     }
 
-    /// Returns whether the candidate may be the missing directory itself, instead of its parent or repository.
+    /// Returns whether the candidate may be the missing directory itself, instead of one that existed with it.
     pub(crate) fn may_be_it(self) -> bool {
-        self < Self::Around
+        self < Self::Around && self != Self::StartDir
+    }
+
+    /// Returns whether the candidate is only near the missing directory.
+    pub(crate) fn is_only_near(self) -> bool {
+        self >= Self::Around
     }
 
     /// Returns whether the candidate has the same work, instead of being only near.
     pub(crate) fn is_same_work(self) -> bool {
-        self <= Self::Root
+        matches!(self, Self::InWsl | Self::MainCheckout | Self::Commit | Self::Remote | Self::Root)
     }
-}
 
-/// Maximum number of sessions from which the repository of their start is read, and maximum number of results.
-const MAX_ASKED: usize = 64;
-const MAX_ANSWERS: usize = 4;
-
-/// Returns the known facts about the repository of a directory: the remote at its last launch, and the records of
-/// sessions.
-pub(crate) fn repository_in<'a>(remote: Option<String>, sessions: impl Iterator<Item = &'a Session>) -> Repository {
-    let mut had = Repository::new(remote);
-    let began_here = sessions.filter(|session| {
-        let began = session.copy().start_dir.as_ref().map(|began| &*began.value);
-        // A session may have worked in another repository than at its start.
-        began.is_some() && began == session.launch_dir()
-    });
-    let began_here: Vec<&Session> = began_here.take(MAX_ASKED).collect();
-    let branches = began_here.iter().filter_map(|session| session.copy().git_branch.as_ref());
-    branches.for_each(|branch| had.add_branch(&branch.value));
-    let asked = began_here.into_iter().filter_map(|session| {
-        let known = agent::by_kind(session.agent)?.repository(session.copy());
-        (!known.is_unknown()).then_some(known)
-    });
-    asked.take(MAX_ANSWERS).for_each(|known| had.add(known));
-    had
+    /// Returns whether another candidate is not chosen against this one, although the candidate's evidence is stronger.
+    fn is_objection(self) -> bool {
+        matches!(self, Self::Worktree | Self::Project)
+    }
 }
 
 /// Returns the directory to which the sessions of a missing one can be moved, if there is just one candidate: a
 /// checkout of the same repository, or a directory of the same name. Among several clones, the one with the old name is
 /// chosen. If several components at the end of the path are missing, the directory may have been inside the checkout,
-/// so its name must be the same, too. Only the same last component is not enough.
+/// so its name must be the same, too. Only the same last component is not enough. If another fact names another
+/// directory, none is chosen.
 pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     let name = recorded::file_name(gone);
     let only = |fits: &dyn Fn(&Instead) -> bool| {
@@ -123,7 +130,7 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
     };
     let strongest = found.iter().map(|instead| instead.why).min().filter(|why| why.is_same_work());
     let is_one_name = gone.parent().is_some_and(|parent| reach::is_dir(parent) == Some(true));
-    match strongest {
+    let chosen = match strongest {
         Some(why) => only(&|instead| instead.why == why)
             .filter(|dir| why == MoveClue::MainCheckout || is_one_name || dir.file_name() == name)
             .or_else(|| only(&|instead| instead.why == why && instead.dir.file_name() == name)),
@@ -131,7 +138,8 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
             let is_alike = matches!(instead.why, MoveClue::AlikeWithBranch | MoveClue::AlikeAndKnown | MoveClue::Alike);
             instead.dir.file_name() == name && !is_alike && !gone.starts_with(&instead.dir)
         }),
-    }
+    };
+    chosen.filter(|dir| found.iter().all(|other| other.dir == *dir || !other.why.is_objection()))
 }
 
 /// Returns the nearest existing directory above a missing one.

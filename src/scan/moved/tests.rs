@@ -2,6 +2,13 @@
 
 use super::*;
 use crate::scan::git::remote_of;
+use crate::session::AgentKind;
+use crate::session::repository::Repository;
+use crate::system::env::tests::fixed;
+
+fn records(repository: &Repository) -> DirRecords {
+    DirRecords { repository: repository.clone(), ..DirRecords::default() }
+}
 
 #[test]
 fn deleted_worktree_suggests_its_main_checkout() {
@@ -16,7 +23,7 @@ fn deleted_worktree_suggests_its_main_checkout() {
 
     let known = Checkouts::find_near([repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
     let dirs = |gone: &Path| -> Vec<PathBuf> {
-        known.instead_of(gone, &Repository::default()).into_iter().map(|found| found.dir).collect()
+        known.instead_of(gone, &DirRecords::default()).into_iter().map(|found| found.dir).collect()
     };
     assert_eq!(dirs(&worktree.join("deep")), [repository.clone(), root.join("trees")]);
     assert_eq!(dirs(&repository.join("src/old/x")), [repository.clone(), repository.join("src")]);
@@ -32,12 +39,12 @@ fn search_finds_moved_directory_nearby_or_among_known() {
     }
     let known = root.join("else/app/src");
     let checkouts = Checkouts::find_near([known.as_path()].into_iter(), Path::new("/no/home"));
-    let found = checkouts.instead_of(&root.join("work/app/src"), &Repository::default());
+    let found = checkouts.instead_of(&root.join("work/app/src"), &DirRecords::default());
     let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
     let work = root.join("work");
     assert_eq!(dirs, [&known, &root.join("work/archive/app/src"), &work]);
     let nothing: Vec<PathBuf> = checkouts
-        .instead_of(&root.join("work/other"), &Repository::default())
+        .instead_of(&root.join("work/other"), &DirRecords::default())
         .into_iter()
         .map(|found| found.dir)
         .collect();
@@ -57,7 +64,7 @@ fn remote_identifies_moved_checkout() {
     assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
     let known = Checkouts::find_near([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
     let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
-    let found = known.instead_of(Path::new("/no/such/place"), &had);
+    let found = known.instead_of(Path::new("/no/such/place"), &records(&had));
     assert_eq!(found, [Instead { dir: moved, why: MoveClue::Remote }]);
 }
 
@@ -71,9 +78,9 @@ fn commit_identifies_renamed_checkout() {
     std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
     let known = Checkouts::find_near([other.as_path()].into_iter(), Path::new("/no/home"));
-    assert_eq!(best(&known.instead_of(&gone, &had), &gone), None);
+    assert_eq!(best(&known.instead_of(&gone, &records(&had)), &gone), None);
     had.add_commit(&commit);
-    assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(renamed));
+    assert_eq!(best(&known.instead_of(&gone, &records(&had)), &gone), Some(renamed));
 }
 
 #[test]
@@ -107,12 +114,12 @@ fn fork_is_not_a_candidate() {
     had.add_root(&"ab".repeat(20));
     let known = Checkouts::find_near([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
     let gone = dir.path().join("old/packages/api");
-    let found = known.instead_of(&gone, &had);
+    let found = known.instead_of(&gone, &records(&had));
     assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: MoveClue::Remote });
     assert!(found.iter().all(|instead| instead.dir != fork), "{found:?}");
     assert_eq!(best(&found, &gone), Some(own.join("packages/api")));
     let gone = dir.path().join("old");
-    assert_eq!(best(&known.instead_of(&gone, &had), &gone), Some(own));
+    assert_eq!(best(&known.instead_of(&gone, &records(&had)), &gone), Some(own));
 }
 
 #[test]
@@ -124,7 +131,7 @@ fn search_finds_moved_directory_below_home() {
     }
     let found = |home: &Path| {
         let checkouts = Checkouts::find_near(std::iter::empty(), home);
-        checkouts.instead_of(&dir.path().join("work/plain"), &Repository::default())
+        checkouts.instead_of(&dir.path().join("work/plain"), &DirRecords::default())
     };
     let at_home = Instead { dir: home.join("code/plain"), why: MoveClue::NamedAtHome };
     assert_eq!(found(home)[0], at_home, "three levels deep, and no deeper");
@@ -141,7 +148,7 @@ fn directory_name_alone_gives_only_candidates() {
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
     let checkouts = Checkouts::find_near([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
-    let found = |gone: &str| checkouts.instead_of(Path::new(gone), &Repository::default());
+    let found = |gone: &str| checkouts.instead_of(Path::new(gone), &DirRecords::default());
     let instead = |dir: PathBuf, why| Instead { dir, why };
     let shop = instead(home.join("code/shop"), MoveClue::AlikeAndKnown);
     let deep = instead(disk.join("deep/shop"), MoveClue::Alike);
@@ -153,7 +160,7 @@ fn directory_name_alone_gives_only_candidates() {
     assert_eq!(found("/workspace"), []);
     assert_eq!(best(&found("/workspaces/shop"), Path::new("/workspaces/shop")), None);
     let worktree = home.join(".codex/worktrees/1a2b/shop");
-    let found = checkouts.instead_of(&worktree, &Repository::default());
+    let found = checkouts.instead_of(&worktree, &DirRecords::default());
     assert!([shop, deep].iter().all(|instead| found.iter().any(|found| found.dir == instead.dir)), "{found:?}");
 }
 
@@ -176,7 +183,7 @@ fn candidate_with_recorded_branch_leads_without_being_best() {
     let found = |branch: &str| {
         let mut had = Repository::default();
         had.add_branch(branch);
-        checkouts.instead_of(gone, &had)
+        checkouts.instead_of(gone, &records(&had))
     };
     let whys = |found: &[Instead]| -> Vec<(PathBuf, MoveClue)> {
         found
@@ -210,7 +217,49 @@ fn candidate_with_the_recorded_commit_is_first() {
     let mut had = Repository::default();
     had.add_commit(&"ab".repeat(20));
     let checkouts = Checkouts::find_near([home.join("b/shop").as_path()].into_iter(), &home);
-    let found = checkouts.instead_of(Path::new("/workspaces/shop"), &had);
+    let found = checkouts.instead_of(Path::new("/workspaces/shop"), &records(&had));
     let whys: Vec<MoveClue> = found.iter().map(|instead| instead.why).collect();
     assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![MoveClue::Commit, MoveClue::AlikeAndKnown]));
+}
+
+#[test]
+fn directory_of_project_is_candidate_and_objection() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path().canonicalize().expect("a path");
+    for made in ["hand/b", "caller/b", "archive/a", "hand/c"] {
+        std::fs::create_dir_all(root.join(made)).expect("a directory");
+    }
+    let gone = root.join("hand/a");
+    let found = |of: &str| {
+        let project = root.join(of).to_str().expect("a path").replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let projects = [(AgentKind::Claude, project.into())].into();
+        let checkouts = Checkouts::find_near([root.join("archive/a").as_path()].into_iter(), Path::new("/no/home"));
+        let mut env = fixed();
+        env.cwd = Some(root.join("caller/b"));
+        let records = DirRecords { projects, ..DirRecords::default() };
+        checkouts.with_caller(&env).instead_of(&gone, &records)
+    };
+    let project = |of: &str| Instead { dir: root.join(of), why: MoveClue::Project };
+    for of in ["hand/b", "caller/b", "hand"] {
+        assert_eq!(found(of)[0], project(of));
+        // A directory of the same name contradicts that.
+        assert!(found(of).contains(&Instead { dir: root.join("archive/a"), why: MoveClue::NamedAndKnown }));
+        assert_eq!(best(&found(of), &gone), None, "{of}");
+    }
+    assert_eq!(found("gone")[0].why, MoveClue::NamedAndKnown);
+    assert_eq!(best(&found("gone"), &gone), Some(root.join("archive/a")));
+}
+
+#[test]
+fn remote_identifies_unknown_checkout_in_home() {
+    let home = tempfile::tempdir().expect("a directory");
+    let moved = home.path().join("code/shop-main");
+    std::fs::create_dir_all(moved.join(".git")).expect("a directory");
+    std::fs::create_dir_all(home.path().join(".codex")).expect("a directory");
+    std::fs::write(moved.join(".git/config"), "[remote \"origin\"]\nurl = me/shop\n").expect("a file");
+    let had = records(&Repository::new(Some("me/shop".to_owned())));
+    let gone = home.path().join(".codex/worktrees/ab12/shop");
+    let found = Checkouts::find_near(std::iter::empty(), home.path()).instead_of(&gone, &had);
+    assert_eq!(found[0], Instead { dir: moved, why: MoveClue::Remote });
+    assert_eq!(best(&found, &gone), None, "its name is another one");
 }

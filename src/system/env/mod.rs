@@ -97,6 +97,12 @@ impl Env {
         value(&self.variables, name).filter(|value| !name.starts_with("XDG_") || Path::new(value).is_absolute())
     }
 
+    /// Returns the distribution of WSL in which the process runs. `None` outside of WSL, for the home of another machine, and
+    /// where the variable is not passed on, as by ssh, sudo and cron.
+    pub(crate) fn wsl_distribution(&self) -> Option<&str> {
+        self.variable("WSL_DISTRO_NAME").filter(|_| !self.foreign_home).and_then(OsStr::to_str)
+    }
+
     /// Returns this environment for an agent with another home; `variable` is the one that names it.
     pub(crate) fn in_agent_home(&self, variable: &str, home: &Path) -> Self {
         let mut env = self.clone();

@@ -87,6 +87,7 @@ impl Answer for ResumeAnswer<'_> {
             backfill: resume.backfill.as_ref().map(|item| path_text(&item.session_dir.join(FILE_NAME))),
             briefing: resume.briefed.as_ref().and_then(|briefed| Some(path_text(briefed.file.as_deref()?))),
             refusals: refusals.iter().map(|refusal| RefusalJson::new(refusal, &env.invocation.elsewhere)).collect(),
+            warnings: &resume.warnings,
         };
         ("resume-plan", fields)
     }

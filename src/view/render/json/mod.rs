@@ -215,6 +215,8 @@ pub(crate) struct ResumePlanJson<'a> {
     pub briefing: Option<Cow<'a, str>>,
     /// The reasons why `resume` refuses; empty if it does not.
     pub refusals: Vec<RefusalJson<'a>>,
+    /// Possible problems that do not stop the resume.
+    pub warnings: &'a [String],
 }
 
 /// A deleted git worktree that would be recreated.
