@@ -57,6 +57,11 @@ fn doctor_restores_renamed_transcript_with_its_side_files() {
         let path = world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y").side_file("tool-results/1.txt", "long"));
         let parked = rename(&path, name);
         age_tree(&world.home());
+        for args in [["show", "00000001"], ["resume", &id(1)]] {
+            let error = world.rejoin(args).code(1).stderr();
+            assert!(error.contains(parked.to_str().expect("a path")), "{name}: {error}");
+            assert!(error.contains("doctor --check unread-file`"), "{name}: {error}");
+        }
         let (unread, orphan) = (found_one(&world, "unread-file"), found_one(&world, "orphan-belongings"));
         for finding in [&unread, &orphan] {
             assert_eq!((finding.severity, finding.repair.is_none()), (Severity::Warning, true), "{name}: {finding:?}");
@@ -198,5 +203,15 @@ fn cleanup_keeps_sub_agents_of_renamed_transcript() {
             world.rejoin(["cleanup", "--allow-all", "--yes"].into_iter().chain(age)).code(0);
             assert!(subagent.is_file(), "{name} {age:?}");
         }
+    }
+}
+
+#[test]
+fn show_of_other_agent_blames_no_transcript() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir(APP).turn("x", "y"));
+    for args in [&["show", "--agent", "codex", "00000001"][..], &["show", "codex:00000001"], &["show", "0000000a"]] {
+        let error = world.rejoin(args).code(5).stderr();
+        assert!(!error.contains("another name"), "{args:?}: {error}");
     }
 }

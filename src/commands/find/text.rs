@@ -3,16 +3,19 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
+use foldhash::HashSet;
+
 use super::{Finder, SelectorTarget, again, candidates, copies, passes_not, the_only};
-use crate::agent::Depth;
+use crate::agent::{self, Depth};
 use crate::commands::no_match::{nearest, of_nearest_agent};
 use crate::commands::query;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
+use crate::scan::named_logs::{self, NamedLog};
 use crate::scan::{self, Places, Scan, ScanScope};
 use crate::session::matching::Query;
 use crate::session::select::{self, Filter, NameCandidate, NameMatch};
-use crate::session::{AgentKind, Located, Session};
+use crate::session::{AgentKind, Located, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -20,6 +23,8 @@ use crate::system::reach;
 const MAX_CANDIDATES: usize = 12;
 /// Minimum length of the beginning of an id among several words.
 const SHORTEST_ID: usize = 4;
+/// Minimum length of the beginning of an id that is compared with the names of logs.
+const SHORTEST_OF_LOG: usize = 8;
 /// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
 const SHORTEST_FULL_ID: usize = 32;
 
@@ -186,6 +191,11 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
     let of = agent.map(|agent| format!("{agent} ")).unwrap_or_default();
     let message = format!("no {of}session has an id that starts with {text}, or a title that contains it");
     let refusal = Refusal::new(RefusalCode::NotFound, message);
+    if let Some(NamedLog { id, path, .. }) = renamed_log(agent, text, env) {
+        let message = format!("cannot read session {id}: its transcript has another name or place, {}", path.display());
+        let hint = "run `rejoin doctor --check unread-file` to see how to bring it back";
+        return Refusal::new(RefusalCode::Unreadable, message).hint(hint);
+    }
     if let Some(name) = of_nearest_agent(text) {
         let again = command_line::again(env, &[text], &[&name]);
         return refusal.hint(format!("if you mean the agent, run `{again}`"));
@@ -217,6 +227,19 @@ fn none(agent: Option<AgentKind>, text: &str, query: &Query, sessions: &[Session
     let search = format!("rejoin search {of}{} --pick", words.join(" "));
     let hint = format!("run `{search}` to find it in the messages, or `rejoin list --all` to see every session");
     in_picker(agent, text, refusal.hint(hint))
+}
+
+/// Finds a log that another program renamed or moved, and whose session has an id that starts with a text.
+fn renamed_log(agent: Option<AgentKind>, text: &str, env: &Env) -> Option<NamedLog> {
+    if text.len() < SHORTEST_OF_LOG || !text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+        return None;
+    }
+    let agents = agent::all().iter().filter(|one| agent.is_none_or(|agent| agent == one.kind()));
+    let stores: Vec<Store> = agents.flat_map(|agent| agent.stores(env)).collect();
+    // Filters may exclude a session.
+    let known: HashSet<_> =
+        scan::locate(env, &[]).places.iter().map(|place| place.path.as_os_str().to_owned()).collect();
+    named_logs::find(&stores, &known).into_iter().find(|log| log.id.starts_with(text))
 }
 
 /// Creates the error for the start of the ids of several sessions, or for an id of several agents.
