@@ -1,4 +1,4 @@
-//! Remedies for a missing launch directory: where its sessions may be now, and the commands that continue them.
+//! Remedies for a missing launch directory: candidates for its new place, and the commands that continue its sessions.
 
 use std::collections::BTreeSet;
 use std::path::Path;

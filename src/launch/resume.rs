@@ -118,7 +118,7 @@ impl Resume {
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id(), health.meaning())));
         warnings.extend(agent.warning(session.copy(), env));
-        warnings.extend(goes_elsewhere(&session, &plan, env));
+        warnings.extend(own_change_of_dir(&session, &plan, env));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
         let agent = session.agent;
         Ok(Self {
@@ -396,7 +396,7 @@ impl Resume {
 
 /// Returns a warning if the agent changes to another directory than the one in which it is started, with the command
 /// that changes that.
-fn goes_elsewhere(session: &Session, plan: &LaunchPlan, env: &Env) -> Option<String> {
+fn own_change_of_dir(session: &Session, plan: &LaunchPlan, env: &Env) -> Option<String> {
     let (agent, dir) = (agent::by_kind(session.agent)?, plan.dir.as_deref()?);
     let own = agent.changes_to(session.copy()).filter(|own| reach::is_dir(own) == Some(true))?;
     let words = agent::changes_by_itself(agent.about().title, &own);

@@ -92,7 +92,7 @@ fn resume_warns_of_own_change_of_directory() {
     let (app, tree, other) = (world.dir("app"), world.dir("tree"), world.dir("other"));
     world.add(Copilot::session(id(1)).in_dir(&app).turn("a", "b").resumed_in(&tree).turn("c", "d"));
     world.add(Copilot::session(id(2)).in_dir(&app).turn("a", "b"));
-    let goes = format!("Copilot CLI changes to {} by itself when it resumes", app.display());
+    let begin = format!("Copilot CLI changes to {} by itself when it resumes", app.display());
     let command = |n: u32, to: &Path| {
         let name = format!("copilot:{}", id(n));
         format!("`rejoin move {} {} --session {name}` changes that", app.display(), to.display())
@@ -102,11 +102,11 @@ fn resume_warns_of_own_change_of_directory() {
     // The launch directory of the first one, and a directory that the user names.
     for (n, args, moved) in [(1, &[][..], Some(&tree)), (1, &elsewhere, None), (2, &elsewhere, Some(&other))] {
         let warning = resume(n, &[args, &["--print"]].concat()).stderr();
-        assert!(warning.contains(&goes), "{n} {args:?} {warning}");
+        assert!(warning.contains(&begin), "{n} {args:?} {warning}");
         assert_eq!(warning.contains(" changes that"), moved.is_some(), "{warning}");
         assert!(moved.is_none_or(|to| warning.contains(&command(n, to))), "{warning}");
         let [only] = <[String; 1]>::try_from(plan(&world, &[&[&*id(n)], args].concat()).warnings).expect("one warning");
-        assert!(only.starts_with(&goes), "{only}");
+        assert!(only.starts_with(&begin), "{only}");
     }
     assert_eq!(resume(2, &["--print"]).stderr(), "");
     // After the move, the agent stays where it is started.

@@ -303,7 +303,7 @@ fn resume_warns_of_directory_that_lost_its_worktree() {
     trees.git(&["branch", "--quiet", "-D", "feature"]);
     std::fs::create_dir(&trees.worktree).expect("a directory");
     assert!(!warned().contains("; "));
-    // In the repository itself, another branch is no fault.
+    // In the repository itself, another branch is usual.
     let other = Claude::session(id(3)).in_dir(trees.repository.join("src/worktrees/x")).branch("feature");
     std::fs::create_dir_all(trees.repository.join("src/worktrees/x")).expect("a directory");
     trees.world.add(other.turn("x", "y"));

@@ -132,9 +132,9 @@ impl Checkouts {
         }
         let has_remote = |checkout: &Checkout| had.remote.is_some() && checkout.remote == had.remote;
         for (main, checkout) in checkouts().filter(|_| !had.branches.is_empty()) {
-            let is_its = !elsewhere(main) || has_remote(checkout) || has_any(checkout, &had.commits);
             // Other repositories may have a branch of the same name.
-            let is_it = |worktree: &&Worktree| is_its || missing.iter().any(|name| name == worktree.name);
+            let is_its = || !elsewhere(main) || has_remote(checkout) || has_any(checkout, &had.commits);
+            let is_it = |worktree: &&Worktree| missing.iter().any(|name| name == worktree.name) || is_its();
             for worktree in checkout.worktrees.with_branch(&had.branches).filter(is_it) {
                 add(&mut found, &in_checkout(&worktree.dir, gone), MoveClue::Worktree);
             }

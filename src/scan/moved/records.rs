@@ -56,7 +56,7 @@ fn other_project(session: &Session) -> Option<(AgentKind, Arc<str>)> {
     Some((session.agent, Arc::clone(copy.place.project.as_ref()?)))
 }
 
-/// Returns the existing directories that a session records besides its launch directory.
+/// Returns the existing directories that a session records, except its launch directory.
 fn other_dirs(session: &Session) -> Vec<(Arc<Path>, MoveClue)> {
     let (copy, launch) = (session.copy(), session.launch_dir());
     let other = |fact: &Option<Fact<Arc<Path>>>| {
@@ -70,7 +70,7 @@ fn other_dirs(session: &Session) -> Vec<(Arc<Path>, MoveClue)> {
 }
 
 /// Returns whether the letters and digits at the end of a directory are at the end of a project, as in every name that
-/// agents make from a path. The agent's own rule may look at the disk, which takes too long for thousands of directories.
+/// agents make from a path. The agent's own rule may resolve links, which takes too long for thousands of directories.
 fn may_encode(project: &str, dir: &Path) -> bool {
     let Some(name) = dir.file_name().and_then(|name| name.to_str()) else { return false };
     let start = name.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();

@@ -98,7 +98,7 @@ impl Env {
     }
 
     /// Returns the distribution of WSL in which the process runs. `None` outside of WSL, for the home of another machine, and
-    /// where the variable is not passed on, as by ssh, sudo and cron.
+    /// without the variable, which ssh, sudo and cron do not pass on.
     pub(crate) fn wsl_distribution(&self) -> Option<&str> {
         self.variable("WSL_DISTRO_NAME").filter(|_| !self.foreign_home).and_then(OsStr::to_str)
     }
