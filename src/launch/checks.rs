@@ -75,7 +75,7 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
         None if obstacle.is_mendable => "run `rejoin doctor --fix --check cannot-open`, or ".to_owned(),
         None => String::new(),
     };
-    let hint = format!("{mend}keep it with `rejoin export {name} -o conversation.md`");
+    let hint = format!("{mend}keep it with `{}`", obstacle.export(&name));
     Err(Refusal::new(RefusalCode::NotResumable, message).hint(hint))
 }
 

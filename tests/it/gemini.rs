@@ -509,6 +509,11 @@ fn conversation_buried_by_a_checkpoint_is_found() {
         assert!(found.contains("paint it"), "{found}");
         let shown = world.rejoin(["show", &id(1), "--all-branches"]).code(0).stdout();
         assert!(shown.contains("paint it"), "{shown}");
+        let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+        let export = format!("export gemini:{} --all-branches -o conversation.md", id(1));
+        assert!(refused.contains(&export), "{refused}");
+        let exported = world.rejoin(["export", &id(1), "--all-branches"]).code(0).stdout();
+        assert!(exported.contains("paint it"), "{exported}");
         let cleanup = world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--dry-run"]).code(0).stdout();
         assert!(cleanup.contains("Nothing to do"), "{cleanup}");
     }

@@ -200,6 +200,7 @@ pub(super) fn fill(copy: &mut SessionCopy, sum: &Conversation, is_whole: bool) {
     if sum.buried_at.is_some() && copy.kind == SessionKind::Main {
         copy.obstruct(Obstacle {
             is_mendable: true,
+            is_off_branch: true,
             ..Obstacle::new(
                 "its last checkpoint has only context of Gemini CLI in place of the conversation before, and Gemini CLI finds no \
                  session without a prompt",

@@ -88,10 +88,9 @@ fn obstructed(survey: &Survey) -> Vec<Finding> {
 
 /// Adds the command that exports a conversation that its agent cannot open.
 fn with_export_remedy(finding: Finding, session: &Session) -> Finding {
-    let is_size = session.copy().obstacle.as_ref().is_some_and(|obstacle| obstacle.is_size);
-    let finding = if is_size { size::slimmed(finding, session) } else { finding };
-    let command = format!("rejoin export {} -o conversation.md", selector(session));
-    finding.remedy(command, "keeps the conversation")
+    let Some(obstacle) = &session.copy().obstacle else { return finding };
+    let finding = if obstacle.is_size { size::slimmed(finding, session) } else { finding };
+    finding.remedy(obstacle.export(&selector(session)), "keeps the conversation")
 }
 
 fn empty(session: &Session) -> Option<Finding> {
