@@ -82,7 +82,7 @@ pub(crate) fn check_opens(session: &Session) -> Result<(), Refusal> {
 /// Refuses to start an agent that would lose messages because of a line that is not a record.
 pub(crate) fn check_lines(session: &Session) -> Result<(), Refusal> {
     let about = agent::about(session.agent);
-    let open = match last_line(session).filter(|_| about.needs_newline()) {
+    let open = match about.needs_newline().then(|| last_line(session)).flatten() {
         Some(LastLine::Whole) => Some("the last record of its transcript has no newline"),
         // Kimi Code removes half a record.
         Some(LastLine::Half) if about.half_line != HalfLine::PassedOver => {

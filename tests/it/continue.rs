@@ -101,7 +101,7 @@ fn resume_accepts_only_last_changed_session() {
     world.rejoin(["resume", &id(1), "--print"]).code(7);
     touch(&first, 1);
     world.rejoin(["resume", &id(1)]).code(7);
-    assert!(world.launched().is_none(), "of two that were changed at once nobody knows which");
+    assert!(world.launched().is_none(), "two changed at the same time");
 
     touch(&first, 2);
     touch(&path(&world, "sessions"), 3);

@@ -330,6 +330,6 @@ fn list_leaves_no_lock() {
     let before = std::fs::read_dir(&dir).expect("a listing").count();
     world.rejoin(["list", "--json"]).code(0);
     assert_eq!(std::fs::read_dir(&dir).expect("a listing").count(), before);
-    File::open(dir.join("inuse.4242.hold")).expect("a file").try_lock().expect("nobody holds it");
+    File::open(dir.join("inuse.4242.hold")).expect("a file").try_lock().expect("no process holds it");
     assert!(!Path::new(&dir).join("inuse.4242.hold.lock").exists());
 }

@@ -105,7 +105,7 @@ fn kind_follows_from_first_record_folder_and_settings() {
         ("i-unused", Kind::Empty),
     ];
     assert_eq!(kinds, expected);
-    assert!(listed.iter().all(|session| session.title.is_none()), "nobody has named them");
+    assert!(listed.iter().all(|session| session.title.is_none()), "they have no names");
     for (id, kind) in expected {
         assert_eq!(world.rejoin(["show", id, "--json"]).code(0).json::<Details>().session.kind, kind, "{id}");
     }

@@ -491,7 +491,7 @@ fn files_named_by_id_belong_to_every_copy() {
 }
 
 #[test]
-fn conversation_buried_by_a_checkpoint_is_found() {
+fn search_finds_conversation_before_empty_checkpoint() {
     for size in [10, 100_000] {
         let world = World::new();
         let context = json!({"id": "context", "type": "user", "content": [{"text": "<session_context>\nx"}]});

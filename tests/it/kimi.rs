@@ -179,9 +179,9 @@ fn resume_warns_about_unknown_program() {
     assert!(world.launched().is_some());
     assert!(answer.contains("added nothing to session"), "{answer}");
     world.install("kimi", "exit 3");
-    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(3);
+    world.rejoin(["resume", &id(1), "--prompt", "continue"]).code(3);
     world.install("kimi", &format!("echo '{{}}' >> '{}'", path.join("wire.jsonl").display()));
-    world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(0);
+    world.rejoin(["resume", &id(1), "--prompt", "continue"]).code(0);
 }
 
 #[test]

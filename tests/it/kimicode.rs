@@ -242,7 +242,8 @@ fn resume_refuses_log_that_agent_would_cut() {
         [typed(0, "look", "user"), said(1, "s1", "Looked."), typed(2, second, "user"), said(3, "s2", "Done.")]
     };
     let dir = world.dir("app");
-    let path = write(&world.home(), ID, &dir, &json!({"title": "Look"}), &log("go on")).join("agents/main/wire.jsonl");
+    let path =
+        write(&world.home(), ID, &dir, &json!({"title": "Look"}), &log("continue")).join("agents/main/wire.jsonl");
     let whole = std::fs::read_to_string(&path).expect("a log");
     let second = whole.lines().nth(1).expect("a line");
     let damaged = whole.replacen(second, &format!("{second}\n{}", &second[..40]), 1);

@@ -89,7 +89,7 @@ fn agent_that_would_ask_gets_the_move_instead() {
 }
 
 #[test]
-fn old_claude_code_is_not_started_behind_a_link() {
+fn resume_starts_no_old_claude_code_behind_link() {
     let world = World::new();
     let old = world.dir("work/app");
     world.add(Claude::session(id(1)).in_dir(&old).turn("x", "y"));

@@ -264,7 +264,7 @@ fn runtime_file_counts_only_without_a_registration() {
     assert_eq!(liveness(), Liveness::Idle);
     write(pid, &hostname);
     std::fs::create_dir_all(world.home().join(".qwen/sessions")).expect("a directory");
-    assert_eq!(liveness(), Liveness::Idle, "this client registers, and nobody has");
+    assert_eq!(liveness(), Liveness::Idle, "this client registers, and no process has");
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn sessions_that_look_the_same_show_time_and_size() {
     let world = World::new();
     for (n, at, more) in [(1, "2026-02-01T10:00:00Z", 1), (2, "2026-02-01T12:00:00Z", 3)] {
         let session = Claude::session(id(n)).in_dir(world.dir("crane")).at(at).turn("Build the crane", "Done.");
-        world.add((0..more).fold(session, |session, _| session.turn("go on", "Done.")));
+        world.add((0..more).fold(session, |session, _| session.turn("continue", "Done.")));
     }
     let error = world.rejoin(["show", "crane"]).code(6).stderr();
     let lines: Vec<&str> = error.lines().collect();
