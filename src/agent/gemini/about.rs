@@ -5,7 +5,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("gemini"),
     title: "Gemini CLI",
     tested_version: Some("0.61.0"),
@@ -31,5 +30,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["gemini"], &["-i"]).without_terminal(&["gemini"], &["-p"]),
     rewind_mark: Some("$rewindTo"),
     lists: &[ListAt { path: "tmp/*/logs.json", names: ["sessionId", "message", "timestamp", ""] }],
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

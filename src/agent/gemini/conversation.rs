@@ -66,8 +66,6 @@ pub(crate) struct Conversation {
     pub lacks_text: bool,
     /// Set if a prompt or a reply was found, even if a later line takes it back.
     pub has_spoken: bool,
-    /// Set if a checkpoint was found.
-    pub has_checkpoint: bool,
     /// Start of the records after which no prompt and no reply is left, in bytes: a checkpoint without any, and the header
     /// directly before it.
     pub buried_at: Option<u64>,
@@ -121,7 +119,6 @@ impl Conversation {
             self.summary = Some(summary.to_owned());
         }
         let Some(messages) = header.checkpoint() else { return };
-        self.has_checkpoint = true;
         let removed = self.cut(0);
         for (nth, message) in messages.into_iter().enumerate() {
             if let Some(message) = GeminiRecord::of(message) {
@@ -129,8 +126,8 @@ impl Conversation {
                 self.take_message(&message, Place { nth: Some(nth), ..place });
             }
         }
-        let is_left = self.entries.iter().any(HistoryEntry::is_spoken);
-        if !is_left && removed.iter().any(HistoryEntry::is_spoken) {
+        // A message of an unknown kind may be a prompt.
+        if removed.iter().any(HistoryEntry::is_spoken) && header.is_silent() {
             self.buried_at = Some(start);
         }
         self.taken_back.extend(removed.into_iter().map(|entry| HistoryEntry { is_replaced: true, ..entry }));
@@ -156,7 +153,7 @@ impl Conversation {
             is_reply: message.is_reply_in(&content),
             is_replaced: false,
         };
-        self.buried_at.take_if(|_| entry.is_spoken());
+        self.buried_at.take_if(|_| !message.is_silent());
         let at = match self.by_id.entry(id) {
             Slot::Occupied(slot) => {
                 let parent = self.entries[*slot.get()].parent;
@@ -386,7 +383,8 @@ mod tests {
     #[test]
     fn messages_before_a_checkpoint_are_another_branch() {
         let (a, b, c) = (user("a", "one"), user("b", "two"), user("c", "three"));
-        let checkpoint = |messages: &str| format!(r#"{{"$set":{{"messages":[{messages}]}}}}"#);
+        let checkpoint =
+            |messages: &str| format!(r#"{{"$set":{{"messages":[{messages}],"lastUpdated":"2026-02-01T10:00:00Z"}}}}"#);
         let context = checkpoint(r#"{"id":"x","type":"user","content":[{"text":"<session_context>\nx"}]}"#);
         let header = r#"{"sessionId":"s","kind":"main"}"#;
         let placed = |lines: &[&str]| {
@@ -401,6 +399,9 @@ mod tests {
         assert_eq!(buried.first_prompt(), Some("one"));
         assert_eq!(buried.said().map(|said| said.len()), Some(2), "a copy without these messages is shorter");
         assert_eq!(placed(&[header, &a, &context]).buried_at, Some(20), "a checkpoint without a header");
+        let unknown = r#"{"id":"n","type":"question","content":"x"}"#;
+        assert_eq!(placed(&[header, &a, &checkpoint(unknown)]).buried_at, None, "it may be a prompt");
+        assert_eq!(placed(&[header, &a, &context, unknown]).buried_at, None, "so may a later one");
         // A resume writes context first, then the history, also with other ids.
         for again in [user("a", "one"), user("other", "one")] {
             let lines = [header, &a, header, &context, &checkpoint(&again), &c];

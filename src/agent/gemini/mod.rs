@@ -317,11 +317,11 @@ fn is_without_id(place: &Located) -> bool {
     !place.is_subagent && place.path.file_stem().is_some_and(|stem| stem == place.id.as_str())
 }
 
-/// Checks whether the first line of a file is not a record.
+/// Checks whether the first line of a file begins as a record and is not one.
 fn starts_torn(path: &Path) -> Result<bool, PathError> {
     let mut is_torn = false;
     Jsonl::open(path)?.lines_forward(|line| {
-        is_torn = record(line).is_none();
+        is_torn = line.starts_with(b"{") && record(line).is_none();
         true
     })?;
     Ok(is_torn)

@@ -38,10 +38,12 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
             late.newest = late.newest.max(one.newest);
             late.summary = late.summary.take().or(one.summary);
             late.model = late.model.take().or(one.model);
-            // The last checkpoint, unless a prompt or a reply follows it.
-            if late.buried_at.is_none() && !late.has_spoken {
-                late.has_spoken = one.has_spoken;
-                late.buried_at = (one.has_checkpoint && !one.has_spoken).then_some(0);
+            // The last checkpoint buries the conversation if no record from there on may be a part of one.
+            let record = record(line).filter(|_| late.buried_at.is_none() && !late.has_spoken);
+            if let Some(record) = record {
+                late.has_spoken = !record.is_silent();
+                let is_checkpoint = record.change().as_ref().unwrap_or(&record).checkpoint().is_some();
+                late.buried_at = (is_checkpoint && !late.has_spoken).then_some(0);
             }
         }
         is_whole || (late.newest.is_some() && late.model.is_some() && (late.summary.is_some() || seen >= SMALL))
