@@ -8,7 +8,6 @@ use crate::agent::rewind::Slim;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("claude"),
     title: "Claude Code",
     tested_version: Some("2.1.332"),
@@ -45,5 +44,6 @@ pub(crate) const ABOUT: About = About {
     lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
     usage: Some(UsageAt::NONE),
     logs: Some(LogPlaces::named_after_id(&["projects/*"])),
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

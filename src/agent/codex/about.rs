@@ -5,7 +5,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("codex"),
     slim: Some(super::slim::SLIM),
     title: "Codex",
@@ -42,5 +41,6 @@ pub(crate) const ABOUT: About = About {
         dirs: &["sessions", "sessions/*", "sessions/*/*", "sessions/*/*/*", "archived_sessions"],
         id_of_file: super::rollouts::rollout_id,
     }),
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

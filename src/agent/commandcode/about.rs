@@ -5,7 +5,6 @@ use crate::agent::upkeep;
 use crate::agent::upkeep::{BadLine, HalfLine};
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("command-code"),
     title: "Command Code",
     needs_own_dir: true,
@@ -13,6 +12,7 @@ pub(crate) const ABOUT: About = About {
     root: ".commandcode",
     // Measured on 1.64.0: the agent then loses the next record, and with it all earlier ones.
     half_line: HalfLine::WrittenOn,
+    bad_line: BadLine::Skipped,
     is_state: |name| name.ends_with("meta.json"),
     api_error: Some("\"Error: "),
     new_session: NewSession::NONE.in_terminal(&["command-code"], &[]).without_terminal(&["command-code"], &["-p"]),

@@ -5,7 +5,6 @@ use crate::agent::rewind::Slim;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("copilot"),
     slim: Some(Slim::new(super::slim::slim)),
     title: "Copilot CLI",
@@ -37,5 +36,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.in_terminal(&["copilot"], &["-i"]).without_terminal(&["copilot"], &["-p"]),
     api_error: Some("session.error"),
     marks_use: true,
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

@@ -18,7 +18,7 @@ pub(super) struct WorkspaceYaml {
     pub(super) updated_at: Option<Timestamp>,
 }
 
-/// Reads the directory of the file; `None` if there is none, or the file cannot be read.
+/// Reads the directory in `workspace.yaml`; `None` if the file has no directory, or cannot be read.
 pub(super) fn own_dir(place: &Located) -> Option<Arc<Path>> {
     let text = small(&place.path.join("workspace.yaml"), MAX_WORKSPACE).ok()??;
     WorkspaceYaml::parse(&text).cwd

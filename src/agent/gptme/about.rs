@@ -4,7 +4,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("gptme"),
     title: "gptme",
     tested_version: Some("0.35.1"),
@@ -18,5 +17,6 @@ pub(crate) const ABOUT: About = About {
     runs: &["config.toml"],
     renames: &["gptme-util", "chats", "rename", "ID", "TITLE"],
     marks_use: true,
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

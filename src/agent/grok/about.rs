@@ -4,7 +4,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("grok"),
     title: "Grok Build",
     tested_version: Some("1.0.41"),
@@ -31,5 +30,6 @@ pub(crate) const ABOUT: About = About {
     rewind_mark: Some("rewind_marker"),
     decide: evidence::decide_in_project,
     marks_use: true,
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

@@ -4,7 +4,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("kimi"),
     title: "Kimi CLI",
     tested_version: Some("1.52.0"),
@@ -19,5 +18,6 @@ pub(crate) const ABOUT: About = About {
     },
     // With `-p`, it would answer once and exit, even at a terminal (kimi_cli/ui/shell of 1.45.0).
     new_session: NewSession::NONE.without_terminal(&["kimi", "--print"], &["-p"]),
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

@@ -5,7 +5,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Ending,
     program: Some("kimi"),
     title: "Kimi Code",
     tested_version: Some("2.1.0"),
@@ -28,5 +27,6 @@ pub(crate) const ABOUT: About = About {
     new_session: NewSession::NONE.without_terminal(&["kimi"], &["-p"]),
     api_error: Some("provider.api_error"),
     lists: &[ListAt { path: "session_index.jsonl", names: ["sessionId", "", "", "workDir"] }],
+    bad_line: BadLine::Ending,
     ..About::NONE
 };

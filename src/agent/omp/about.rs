@@ -6,7 +6,6 @@ use crate::agent::upkeep;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("omp"),
     title: "oh-my-pi",
     has_open_file_only: true,
@@ -20,5 +19,6 @@ pub(crate) const ABOUT: About = About {
     parent_at: Some("parentId"),
     marks_use: true,
     logs: Some(LogPlaces { dirs: &["sessions/*"], id_of_file }),
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };

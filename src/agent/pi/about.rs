@@ -6,7 +6,6 @@ use crate::agent::upkeep;
 use crate::agent::upkeep::BadLine;
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("pi"),
     slim: Some(Slim::new(super::slim::slim)),
     title: "Pi",
@@ -20,6 +19,7 @@ pub(crate) const ABOUT: About = About {
     link: upkeep::node,
     parent_at: Some("parentId"),
     logs: Some(LogPlaces { dirs: &["*"], id_of_file: super::records::id_of_file }),
+    bad_line: BadLine::Skipped,
     ..About::NONE
 };
 

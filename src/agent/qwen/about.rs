@@ -6,7 +6,6 @@ use crate::agent::prelude::*;
 use crate::agent::upkeep::{BadLine, HalfLine};
 
 pub(crate) const ABOUT: About = About {
-    bad_line: BadLine::Skipped,
     program: Some("qwen"),
     title: "Qwen Code",
     tested_version: Some("0.24.4"),
@@ -15,6 +14,7 @@ pub(crate) const ABOUT: About = About {
     version_at: Some("/version"),
     // Measured on 0.24.4: the line then is not a record, and the next record has lost its parent.
     half_line: HalfLine::WrittenOn,
+    bad_line: BadLine::Skipped,
     new_session: NewSession::NONE.in_terminal(&["qwen"], &["-i"]).without_terminal(&["qwen"], &["-p"]),
     api_error: Some("qwen-code.api_error"),
     // Measured on 0.24.4: thinking tokens are added to the output tokens.
