@@ -14,7 +14,7 @@ use crate::change::hindrance::{left_alone, out_of_store};
 use crate::change::plan::backfill as plan;
 use crate::change::plan::change::{Change, ChangeItem, Contents, ItemSubject, PlannedCopy, Step, Unplanned};
 use crate::doctor::check::{Finding, Repair};
-use crate::doctor::survey::Survey;
+use crate::doctor::survey::{self, Survey};
 use crate::error::PathError;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
@@ -130,7 +130,11 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
         Repair::EndLine { path } => {
             item.steps.push(at_the_end(path, |size| Ok(Edit { at: size, removed: 0, inserted: b"\n".to_vec() }))?);
         }
-        Repair::EditLines { path, edits } => item.steps.push(edited(path, |_| Ok(edits.clone()))?),
+        Repair::EditLines { path } => {
+            let agent = session.and_then(|session| agent::by_kind(session.agent)).ok_or("the session is gone")?;
+            let edits = |_| survey::line_edits(path, agent).map_err(|error| error.to_string());
+            item.steps.push(edited(path, edits)?);
+        }
         Repair::Mend { .. } => {
             let session = session.ok_or("the session is gone")?;
             let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;

@@ -95,7 +95,7 @@ pub(super) fn bad_lines(session: &Session, lines: &TranscriptLines) -> Option<Fi
     let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
     let is_repaired = !edits.is_empty() && session.copy().liveness == Liveness::Idle;
     Some(match path.filter(|_| is_repaired) {
-        Some(path) => finding.repaired_by(Repair::EditLines { path, edits: edits.clone() }),
+        Some(path) => finding.repaired_by(Repair::EditLines { path }),
         None => finding
             .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
     })

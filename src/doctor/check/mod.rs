@@ -21,7 +21,6 @@ use serde::Serialize;
 use crate::agent;
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::Survey;
-use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Liveness, Session};
@@ -99,8 +98,6 @@ pub(crate) enum Repair {
     EditLines {
         /// The transcript.
         path: PathBuf,
-        /// The edits of its lines, in their order.
-        edits: Vec<Edit>,
     },
     /// Changes the files that keep an agent from opening a session.
     Mend {

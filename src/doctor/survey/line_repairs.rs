@@ -4,6 +4,7 @@ use crate::agent::about::About;
 use crate::agent::upkeep::{BadLine, Link};
 use crate::format::edit::Edit;
 use crate::format::json::last_object;
+use serde::de::IgnoredAny;
 
 /// Maximum length in bytes of a record that is divided into lines, and maximum number of these lines.
 const LONGEST: usize = 1024 * 1024;
@@ -90,7 +91,7 @@ impl RepairFinder {
         } else if let Some(whole) = last_object(line.bytes) {
             self.open = None;
             self.separate(line, whole.len());
-        } else if !self.joins(line) && self.removes_halves {
+        } else if !self.joins(line) && self.removes_halves && is_half(line.bytes) {
             let edit = Edit {
                 at: line.start - line.nul[0],
                 removed: line.nul[0] + line.bytes.len() as u64,
@@ -105,7 +106,7 @@ impl RepairFinder {
     fn separate(&mut self, line: PlacedLine<'_>, length: usize) {
         let half = (line.bytes.len() - length) as u64;
         let edit = Edit { at: line.start + half, removed: 0, inserted: b"\n".to_vec() };
-        self.found.edits.push(if self.removes_halves {
+        self.found.edits.push(if self.removes_halves && is_half(&line.bytes[..line.bytes.len() - length]) {
             self.found.removed += 1;
             Edit { at: line.start, removed: half, inserted: Vec::new() }
         } else {
@@ -151,6 +152,12 @@ impl RepairFinder {
     }
 }
 
+/// Returns whether bytes are the beginning of a record. Other bytes are left alone, because nothing is known about them.
+fn is_half(bytes: &[u8]) -> bool {
+    let is_cut_off = serde_json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof());
+    is_cut_off && bytes.starts_with(b"{")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +197,9 @@ mod tests {
         ] {
             assert_eq!(repaired(AgentKind::KimiCode, text), (expected.to_owned(), counts), "{text:?}");
         }
+        let unknown = "{}\n#2\n[1]\n{\"b\":2,}\n#{\"c\":3}\n";
+        let separated = unknown.replace("#{", "#\n{");
+        assert_eq!(repaired(AgentKind::KimiCode, unknown), (separated, [1, 0, 0]), "other lines are not understood");
         assert_eq!(repaired(AgentKind::Codex, "{}\n{\"half\n").1, [0, 0, 0]);
     }
 }

@@ -15,6 +15,7 @@ use crate::agent::upkeep::Link;
 use crate::agent::{Agent, Inspector, by_kind};
 use crate::doctor::survey::line_repairs::{LineRepairs, PlacedLine, RepairFinder};
 use crate::error::PathError;
+use crate::format::edit::Edit;
 use crate::format::jsonl::{Jsonl, in_utf8, without_mark, without_nul};
 
 /// Transcripts up to this many bytes are always read whole.
@@ -140,6 +141,11 @@ pub(super) fn look(
         return Ok(chain.finish());
     }
     look_at_ends(file, agent)
+}
+
+/// Returns the edits that make records of the lines of a transcript that are not.
+pub(crate) fn line_edits(path: &Path, agent: &dyn Agent) -> Result<Vec<Edit>, PathError> {
+    Ok(look(path, agent, false, true)?.repairs.edits)
 }
 
 /// Checks a small transcript completely; `None` for a large one.

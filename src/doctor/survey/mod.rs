@@ -45,7 +45,7 @@ use crate::system::watch::Watcher;
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
 pub(crate) use line_repairs::LineRepairs;
-pub(crate) use lines::{LastLine, LineNumber, READ_WHOLE, TranscriptLines};
+pub(crate) use lines::{LastLine, LineNumber, READ_WHOLE, TranscriptLines, line_edits};
 use orphans::ExistingDirs;
 pub(crate) use parked::{Parked, ParkedLog};
 pub(crate) use unread::UnreadLogs;

@@ -110,7 +110,7 @@ impl<'a> From<&'a Repair> for RepairJson<'a> {
             Repair::Backfill { path, .. } => ("backfill", vec![path]),
             Repair::Trash { paths, .. } => ("trash", paths.iter().map(PathBuf::as_path).collect()),
             Repair::Fold { from, into } => ("fold", vec![from, into]),
-            Repair::EditLines { path, .. } => ("edit-lines", vec![path]),
+            Repair::EditLines { path } => ("edit-lines", vec![path]),
             Repair::EndLine { path } => ("end-line", vec![path]),
             Repair::Mend { path } => ("mend", vec![path]),
             Repair::JoinChain { path } => ("join-chain", vec![path]),
