@@ -227,8 +227,8 @@ impl Resume {
                 // Arguments of the user may avoid the obstacle.
                 if !self.has_arguments {
                     refusals.extend(checks::check_opens(session).err());
+                    refusals.extend(checks::check_lines(session).err());
                 }
-                refusals.extend(checks::check_lines(session).err());
                 match checks::check_program(session, env) {
                     Ok(warning) => {
                         self.is_unsure = warning.is_some();

@@ -14,7 +14,7 @@ const RECORDS: usize = 64;
 pub(super) enum FirstRecords {
     /// One may be part of a conversation, or the file cannot be read.
     Conversation,
-    /// None is part of a conversation, or there is none.
+    /// No record is part of a conversation, or the file is empty.
     Silent,
     /// No line is a record, as in a compressed file.
     Unknown,

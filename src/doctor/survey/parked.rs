@@ -23,7 +23,7 @@ pub(crate) struct Parked {
     pub logs: Vec<ParkedLog>,
     /// The title or the first prompt in them.
     pub title: Option<String>,
-    /// Number of messages in the transcript; `None` if there is none, or they were not counted.
+    /// Number of messages in the transcript; `None` without a transcript, or if they were not counted.
     pub own_messages: Option<u64>,
     /// The path at which the agent would find the first log, if the session is not read and nothing is at that path.
     pub place: Option<PathBuf>,
