@@ -11,7 +11,7 @@ use crate::archive::own_dir;
 use crate::contract::archive::Verify;
 use crate::contract::changes::{Change, Cleanup, Purge, Undo};
 use crate::fixtures::{Claude, age_tree, id, put};
-use crate::picture::{Picture, picture, picture_of_stores};
+use crate::picture::{Picture, differences, picture, picture_of_stores};
 use crate::undo::assert_same;
 use crate::world::{World, is_tried, start_of};
 
@@ -82,7 +82,7 @@ fn state(world: &World) -> PathBuf {
 }
 
 /// Returns the only journal.
-fn journal(world: &World) -> PathBuf {
+pub(crate) fn journal(world: &World) -> PathBuf {
     let mut runs = std::fs::read_dir(state(world).join("runs")).expect("the runs");
     runs.next().expect("a run").expect("an entry").path()
 }
@@ -149,10 +149,16 @@ fn two_faults_at_once_lose_nothing() {
             let fault = format!("5:{first},28:{second}");
             let world = world();
             let before = stores(&world);
-            world.with("REJOIN_FAULT", &fault).rejoin(["delete", &id(1), "--yes"]).code_is_one_of(&[0, 1, 3]);
+            let answer = world.with("REJOIN_FAULT", &fault).rejoin(["delete", &id(1), "--yes"]);
+            let answer = answer.code_is_one_of(&[0, 1, 3]).stdout();
             nothing_is_lost(&world, &before, &fault);
             world.rejoin(["undo"]).code_is_one_of(&[0, 5]);
-            assert_same(&before, &stores(&world), &format!("undone after {fault}"));
+            // If the second fault hits the rollback of a move, the time of the directory is lost, and the answer names that.
+            let project = transcript(&world, 1);
+            let named = format!("cannot restore the times of the directory of {}", project.display());
+            let mut differences = differences(&before, &stores(&world));
+            differences.retain(|one| one != ".claude/projects/-usr-bin differs in time" || !answer.contains(&named));
+            assert!(differences.is_empty(), "undone after {fault}:\n{}", differences.join("\n"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::contract::changes::Undo;
-use crate::faults::killed_at_every_point;
+use crate::faults::{failing_at_every_point, journal, killed_at_every_point};
 use crate::fixtures::{Claude, id};
 use crate::move_agents::{everyone, launch_dirs};
 use crate::picture::{Picture, picture};
@@ -101,6 +101,13 @@ fn reading_commands_name_an_interrupted_run() {
         if !is_killed || path.exists() {
             return is_killed;
         }
+        let journal = std::fs::read_to_string(journal(&world)).expect("a journal");
+        if journal.contains(r#""event":"end""#) {
+            assert_eq!(world.rejoin(["list"]).code(0).stderr(), "", "{fault}: the run was complete");
+            world.rejoin(["undo", "--yes"]).code(0);
+            assert_same(&before, &files(&world), fault);
+            return true;
+        }
         for args in [&["list"][..], &["show", &id(1)], &["resume", &id(1), "--print"]] {
             let stderr = world.rejoin(args).stderr();
             let line = stderr.lines().next().unwrap_or_default();
@@ -145,26 +152,31 @@ fn printed_restore_works_after_an_interrupted_one() {
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "only debug builds inject faults")]
 fn failed_undo_counts_partly_restored_items() {
-    let mut partial = 0;
-    killed_at_every_point(5, |_, point| {
+    let deleted_world = || {
         let world = World::with_agents();
         let app = world.dir("app");
         let session = Claude::session(id(1)).in_dir(&app).turn("x", "y").subagent("agent-a1", "look", "ok");
         world.add(session.side_file("tool-results/a.txt", "a"));
         world.rejoin(["delete", &id(1), "--yes"]).code(0);
-        let names = |world: &World| files(world).into_keys().filter(|path| path.is_relative()).collect::<Vec<_>>();
-        let deleted = names(&world);
-        let answer = world.with("REJOIN_FAULT", format!("5:{point}")).rejoin(["undo", "--yes"]);
-        let stdout = answer.stdout();
-        if names(&world) != deleted && stdout.contains(": 0 ") {
-            assert!(
-                stdout.contains("1 undone in part") && stdout.contains("a part of it is back"),
-                "{point}: {stdout}"
-            );
-            partial += 1;
-        }
-        world.rejoin(["undo", "--yes"]).code_is_one_of(&[0, 5]);
-        answer.exit() != Some(0)
-    });
+        world
+    };
+    let mut partial = 0;
+    failing_at_every_point(
+        "5",
+        false,
+        |fault| deleted_world().with("REJOIN_FAULT", fault).rejoin(["undo", "--yes"]).was_killed(),
+        |fault| {
+            let world = deleted_world();
+            let names = || files(&world).into_keys().filter(|path| path.is_relative()).collect::<Vec<_>>();
+            let deleted = names();
+            let stdout = world.with("REJOIN_FAULT", fault).rejoin(["undo", "--yes"]).stdout();
+            if names() != deleted && stdout.contains(": 0 ") {
+                let is_named = stdout.contains("1 undone in part") && stdout.contains("a part of it is back");
+                assert!(is_named, "{fault}: {stdout}");
+                partial += 1;
+            }
+            world.rejoin(["undo", "--yes"]).code_is_one_of(&[0, 5]);
+        },
+    );
     assert!(partial > 0);
 }
