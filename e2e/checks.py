@@ -22,8 +22,8 @@ class Skipped(Exception):
 
 
 class Checks:
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, world, rounds=ROUNDS):
+        self.world, self.rounds = world, rounds
         self.here = Conversation(world, world.a)
         self.there = Conversation(world, world.b)
         self.rewound = None  # a session with turns that were taken back
@@ -455,7 +455,7 @@ class Checks:
         sync(second)
         here, there = one, Conversation(second, second.h, begun=one.id)
         there.words = one.words
-        for _ in range(ROUNDS if first.client.agent in ("claude", "codex", "opencode") else FEWER_ROUNDS):
+        for _ in range(self.rounds if first.client.agent in ("claude", "codex", "opencode") else FEWER_ROUNDS):
             here, there = there, here
             here.resume(here.world.h)
             sync(here.world)
