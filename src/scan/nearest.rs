@@ -186,6 +186,7 @@ fn words_near(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<BTreeMap<String, f32>> {
     let (place, mut near) = (&copy.place, vec![BTreeMap::new(); typed.len()]);
+    let may_be_in_text = |text: &str| typed.iter().any(|typed| sieve.near_may_be_in_text(typed.term, text));
     let mut see = |role: Role, text: &str| {
         let is_searched = roles.is_empty() || roles.contains(&role);
         for token in tokens(text).filter(|_| is_searched).map(|range| &text[range]) {
@@ -201,9 +202,8 @@ fn words_near(
         }
         if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let may_be_in = |bytes: &[u8]| typed.iter().any(|typed| sieve.near_may_be_in(typed.term, bytes));
     if let Some(text) = texts.kept_text(copy) {
-        if is_wanted() && may_be_in(text.joined().as_bytes()) {
+        if is_wanted() && may_be_in_text(text.joined()) {
             let _ = text.messages().try_for_each(|(role, _, text)| see(role, text));
         }
         return near;
@@ -213,7 +213,8 @@ fn words_near(
         |agent: &&dyn Agent| typed.iter().any(|typed| sieve.near_may_be_in_copy(typed.term, *agent, place));
     let Some(agent) = agent.filter(is_in_copy) else { return near };
     let is_verbatim = agent.verbatim(place).is_some();
-    let may_have = |record: &[u8]| !is_verbatim || may_be_in(record);
+    let may_be_in_record = |record: &[u8]| typed.iter().any(|typed| sieve.near_may_be_in_record(typed.term, record));
+    let may_have = |record: &[u8]| !is_verbatim || may_be_in_record(record);
     let interest = |record: &[u8]| if may_have(record) { Interest::Messages } else { Interest::Nothing };
     // The earlier search has already reported unreadable files.
     let _ = agent.messages_with(copy, &interest, &mut |record_messages| match record_messages {

@@ -10,7 +10,7 @@ use super::probe::{MAX_SEARCHED_FIRST, any_window};
 use crate::agent::Agent;
 use crate::session::Located;
 use crate::session::terms::SearchWords;
-use near::has_near;
+use near::{Encoding, has_near};
 use pieces::{Pieces, SieveWords};
 
 mod near;
@@ -91,7 +91,8 @@ impl<'w> Sieve<'w> {
         if known.known & bit != 0 {
             return known.near & bit != 0;
         }
-        let is_near = any_window(&file, u64::MAX, OVERLAP, &mut |bytes| self.near_may_be_in(term, bytes));
+        let is_near =
+            any_window(&file, u64::MAX, OVERLAP, &mut |bytes| self.near_may_be_in(term, bytes, Encoding::Json));
         if let Some(looked) = self.lock().get_mut(&file) {
             looked.known |= bit;
             looked.near |= u32::from(is_near) << term;
@@ -99,11 +100,20 @@ impl<'w> Sieve<'w> {
         is_near
     }
 
-    /// Returns whether bytes may contain a word similar to a word.
-    pub(super) fn near_may_be_in(&self, term: usize, bytes: &[u8]) -> bool {
+    /// Returns whether a record of JSON may contain a word similar to a word.
+    pub(super) fn near_may_be_in_record(&self, term: usize, record: &[u8]) -> bool {
+        self.near_may_be_in(term, record, Encoding::Json)
+    }
+
+    /// Returns whether a text may contain a word similar to a word.
+    pub(super) fn near_may_be_in_text(&self, term: usize, text: &str) -> bool {
+        self.near_may_be_in(term, text.as_bytes(), Encoding::Text)
+    }
+
+    fn near_may_be_in(&self, term: usize, bytes: &[u8], encoding: Encoding) -> bool {
         let pieces = self.pieces.as_ref().filter(|pieces| pieces.finds_near(term));
-        let has = |pieces: &Pieces| pieces.search(bytes, SieveWords { near: 1 << term, ..SieveWords::default() });
-        pieces.map(has).is_none_or(|has| has.near != 0 || has.anything)
+        let requested = SieveWords { near: 1 << term, encoding, ..SieveWords::default() };
+        pieces.map(|pieces| pieces.search(bytes, requested)).is_none_or(|has| has.near != 0 || has.anything)
     }
 
     fn search_file(&self, file: &Path, most: u64) -> FileWords {
@@ -116,7 +126,7 @@ impl<'w> Sieve<'w> {
         let unseen = self.all_words() & !self.seen.load(Ordering::Relaxed);
         let mut looked = FileWords { known: unseen & with_near, ..FileWords::default() };
         let is_found = any_window(file, most, OVERLAP.max(pieces.longest()), &mut |bytes| {
-            let requested = SieveWords { words: self.all_words(), unseen, near: looked.known };
+            let requested = SieveWords { words: self.all_words(), unseen, near: looked.known, ..SieveWords::default() };
             let has = pieces.search(bytes, requested);
             self.seen.fetch_or(has.words, Ordering::Relaxed);
             looked.near |= has.near;

@@ -10,6 +10,16 @@ const SHORTEST: usize = 4;
 /// Length of an escape in JSON that is directly before a word, such as `u00e4`.
 const ESCAPE: usize = 5;
 
+/// How bytes contain a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Encoding {
+    /// As a string of JSON, with escapes.
+    #[default]
+    Json,
+    /// As it is.
+    Text,
+}
+
 /// A filter for words that are similar to an ASCII word.
 #[derive(Debug)]
 pub(super) struct NearWord {
@@ -46,17 +56,24 @@ impl NearWord {
     }
 
     /// Returns whether the ASCII letters and digits at a position are a similar word. Names of JSON members are not.
-    pub(super) fn is_near(&self, bytes: &[u8], token: &Range<usize>) -> bool {
-        // A letter after a backslash is part of an escape, such as that of a line break.
-        let is_escape = token.start > 0 && bytes[token.start - 1] == b'\\';
-        let escape = match bytes[token.start] {
-            b'u' if is_escape => ESCAPE,
-            _ => usize::from(is_escape),
-        };
-        let word = &bytes[(token.start + escape).min(token.end)..token.end];
+    pub(super) fn is_near(&self, bytes: &[u8], token: &Range<usize>, encoding: Encoding) -> bool {
+        if encoding == Encoding::Text {
+            return self.is_near_word(&bytes[token.clone()]);
+        }
+        if bytes[token.end..].starts_with(b"\":") {
+            return false;
+        }
+        // A letter after a backslash is part of an escape, such as that of a line break, unless the backslash is escaped.
+        let is_after_backslash = token.start > 0 && bytes[token.start - 1] == b'\\';
+        let escape = if bytes[token.start] == b'u' { ESCAPE } else { 1 };
+        let after_escape = (token.start + escape).min(token.end)..token.end;
+        is_after_backslash && self.is_near_word(&bytes[after_escape]) || self.is_near_word(&bytes[token.clone()])
+    }
+
+    fn is_near_word(&self, word: &[u8]) -> bool {
         // A typing error removes at most one letter.
         let missing = (self.letters & !letters(word)).count_ones() as usize;
-        if missing > most_slips(&self.word) || bytes[token.end..].starts_with(b"\":") {
+        if missing > most_slips(&self.word) {
             return false;
         }
         let near = |token: &str| slips(&folded(token), &self.word).is_some();

@@ -3,7 +3,7 @@
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, MatchKind, Span};
 
-use super::near::{NearWord, token_at};
+use super::near::{Encoding, NearWord, token_at};
 use crate::scan::probe::{PIECE, Probe, has_accents, is_escaped, rarest};
 use crate::session::terms::{MOST, SearchWords};
 use crate::system::fsio::Buffer;
@@ -68,11 +68,12 @@ pub(super) struct SieveWords {
     pub unseen: u32,
     /// The words to which a similar one may occur.
     pub near: u32,
+    pub encoding: Encoding,
 }
 
 impl SieveWords {
     fn is_met(self, has: Has) -> bool {
-        let Self { words, unseen, near } = self;
+        let Self { words, unseen, near, .. } = self;
         has.anything || has.words != 0 && unseen & !has.words == 0 || words == 0 && near & !has.near == 0
     }
 }
@@ -133,8 +134,9 @@ impl Pieces {
                     }
                     Meaning::Near if at >= looked_up_to => {
                         let token = token_at(bytes, at);
-                        let is_near =
-                            |word: &Option<NearWord>| word.as_ref().is_some_and(|word| word.is_near(bytes, &token));
+                        let is_near = |word: &Option<NearWord>| {
+                            word.as_ref().is_some_and(|word| word.is_near(bytes, &token, requested.encoding))
+                        };
                         for (term, _) in self.near.iter().enumerate().filter(|(_, word)| is_near(word)) {
                             has.near |= 1 << term & requested.near;
                         }
@@ -199,9 +201,13 @@ mod tests {
     use crate::session::nearly::slips;
     use crate::session::terms::fold::folded;
 
-    fn near(word: &str, bytes: &str) -> bool {
+    fn near(word: &str, json: &str) -> bool {
+        near_in(word, json, Encoding::Json)
+    }
+
+    fn near_in(word: &str, bytes: &str, encoding: Encoding) -> bool {
         let words = SearchWords::parse(&[word.to_owned()]);
-        let requested = SieveWords { near: 1, ..SieveWords::default() };
+        let requested = SieveWords { near: 1, encoding, ..SieveWords::default() };
         let has = Pieces::from_words(&words).expect("pieces").search(bytes.as_bytes(), requested);
         has.near == 1 || has.anything
     }
@@ -219,6 +225,7 @@ mod tests {
             ("realy", r#"{"text":"„relayQueue“"}"#),
             ("budgte", r#"{"text":"let retryBudget"}"#),
             ("certficaet", r#"{"text":"certificate"}"#),
+            ("nwohere", r#"{"text":"C:\\nowhere"}"#),
         ] {
             assert!(near(word, json), "{word} in {json}");
         }
@@ -228,11 +235,21 @@ mod tests {
     }
 
     #[test]
+    fn sieve_finds_similar_words_in_text_that_looks_like_json() {
+        for (word, text) in
+            [("conten", r#"{"content":"x"}"#), ("nwohere", r"C:\nowhere"), ("nwohere", r"\unowhere nowhere")]
+        {
+            assert!(near_in(word, text, Encoding::Text), "{word} in {text}");
+        }
+    }
+
+    #[test]
     fn sieve_finds_all_words_in_one_pass() {
         let words = SearchWords::parse(&["relay", "RELAYED", "mails", "realy"].map(str::to_owned));
         let pieces = Pieces::from_words(&words).expect("pieces");
-        let search =
-            |text: &str, unseen| pieces.search(text.as_bytes(), SieveWords { words: 0b1111, unseen, near: 0b1000 });
+        let search = |text: &str, unseen| {
+            pieces.search(text.as_bytes(), SieveWords { words: 0b1111, unseen, near: 0b1000, ..SieveWords::default() })
+        };
         assert_eq!(search("the Relay", 0b1111), Has { words: 0b0011, near: 0b1000, anything: false });
         assert_eq!(search("mAil relay", 0), Has { words: 0b0100, ..Has::default() });
         assert_eq!(search("mAil relay", 0b0010), Has { words: 0b0111, near: 0b1000, anything: false });
@@ -250,7 +267,7 @@ mod tests {
         let pieces = Pieces::from_words(&words).expect("pieces");
         assert!(matches!(pieces.all.automaton, Automaton::Any(_)), "{:?}", pieces.all);
         for (term, text) in texts.iter().enumerate() {
-            let requested = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX };
+            let requested = SieveWords { words: u32::MAX, unseen: 1 << term, near: u32::MAX, ..SieveWords::default() };
             assert_eq!(pieces.search(text.as_bytes(), requested).words, 1 << term, "{text}");
         }
     }
