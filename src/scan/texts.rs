@@ -11,6 +11,7 @@ use foldhash::HashMap;
 use jiff::Timestamp;
 
 use crate::agent;
+use crate::format::jsonl::is_shortened;
 use crate::session::branches::BranchFilter;
 use crate::session::{Located, Role, SessionCopy};
 use crate::system::links;
@@ -52,7 +53,8 @@ impl TextCache {
         Self { kept: RwLock::default(), left: AtomicUsize::new(most) }
     }
 
-    /// Reads the messages of a copy and keeps them. If they are too large, or cannot be read, searches read the files.
+    /// Reads the messages of a copy and keeps them. If they are too large, or cannot be read whole, searches read the files
+    /// and report that.
     pub(crate) fn keep_copy(&self, copy: &SessionCopy) {
         let left = self.left.load(Ordering::Relaxed);
         let is_too_long = left == 0 || usize::try_from(copy.transcript_bytes).is_ok_and(|bytes| bytes > left);
@@ -106,21 +108,22 @@ fn stamp(place: &Located) -> FileStamps {
 }
 
 impl SessionText {
-    /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read.
+    /// Reads the messages of a copy; `None` if they have more bytes, there are none, or they cannot be read whole.
     fn read_copy(copy: &SessionCopy, most: usize) -> Option<Self> {
         let agent = agent::by_kind(copy.place.agent())?;
-        let mut text = Self { stamp: stamp(&copy.place), ..Self::default() };
+        let (mut text, mut has_shortened) = (Self { stamp: stamp(&copy.place), ..Self::default() }, false);
         let read = agent.messages_on(copy, BranchFilter::All, &mut |message| {
+            has_shortened |= is_shortened(&message);
             text.all.push_str(&message.text);
             text.messages.push(MessageEnd { role: message.role, at: message.at, end: text.all.len() });
             // A word cannot extend from one message into the next.
             text.all.push('\n');
-            if text.bytes() <= most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if text.bytes() <= most && !has_shortened { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         text.all.shrink_to_fit();
         text.messages.shrink_to_fit();
         // A missing file has no messages; it may be created again.
-        let is_whole = read.is_ok() && text.bytes() <= most && !text.messages.is_empty();
+        let is_whole = read.is_ok() && text.bytes() <= most && !has_shortened && !text.messages.is_empty();
         is_whole.then_some(text)
     }
 
@@ -149,6 +152,7 @@ impl SessionText {
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests {
     use super::*;
+    use crate::format::jsonl::MAX_LINE;
     use crate::scan::{self, ScanScope};
 
     #[test]
@@ -189,9 +193,19 @@ mod tests {
     fn text_cache_omits_unreadable_session() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = Arc::new(crate::session::Store::usual(crate::session::AgentKind::Claude, dir.path()));
-        let place = Located::new(&store, "id", dir.path().join("missing.jsonl"));
-        let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(place));
-        texts.keep_copy(&copy);
-        assert!(texts.kept_text(&copy).is_none());
+        let is_kept = |file: &str| {
+            let place = Located::new(&store, "id", dir.path().join(file));
+            let (texts, copy) = (TextCache::new(usize::MAX), SessionCopy::new(place));
+            texts.keep_copy(&copy);
+            texts.kept_text(&copy).is_some()
+        };
+        assert!(!is_kept("missing.jsonl"));
+        let user =
+            |text: &str| format!("{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+        std::fs::write(dir.path().join("short.jsonl"), user("hinge")).expect("a transcript");
+        assert!(is_kept("short.jsonl"));
+        let too_long = user(&"hinge ".repeat(MAX_LINE / 6 + 1));
+        std::fs::write(dir.path().join("long.jsonl"), too_long).expect("a transcript");
+        assert!(!is_kept("long.jsonl"), "its end was not read");
     }
 }
