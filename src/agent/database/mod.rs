@@ -92,7 +92,7 @@ impl Engine for Database {
             };
             // Most sessions have one branch, and need no list of their messages.
             match reader.taken_back(table, &copy.place.id)? {
-                Some(_) => Ok(self.session(db, &copy.place.id)?.branches),
+                Some(_) => Ok(MessageRows::read(&mut reader, &copy.place.id)?.branches),
                 None => Ok(Branches::default()),
             }
         })
@@ -101,35 +101,29 @@ impl Engine for Database {
     /// Passes the readable messages to `see`, in batches; fails afterwards if some are unreadable.
     fn messages_on(&self, copy: &SessionCopy, requested: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         let place = &copy.place;
-        let MessageRows { keys, branches, mut is_damaged } =
-            sqlite::read(&place.path, |db| self.session(db, &place.id))?;
-        let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, requested));
-        let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
-        let mut rest = keys.as_slice();
-        while !rest.is_empty() {
-            let (turns, count, is_part_damaged) = sqlite::read(&place.path, |db| {
-                let mut reader = DatabaseReader::new(self.schema, db)?;
-                let (mut turns, mut bytes) = (Vec::new(), 0);
-                for (branch, (table, key)) in rest.iter().take(PAGE) {
-                    let turn = reader.turn(*table, *key)?;
-                    bytes +=
-                        turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
-                    turns.push((*branch, turn));
-                    if bytes > PAGE_BYTES {
-                        break;
-                    }
-                }
-                let count = turns.len();
-                Ok((turns, count, reader.is_damaged))
-            })?;
-            rest = &rest[count..];
-            is_damaged |= is_part_damaged;
-            for (branch, turn) in turns {
+        // Opening a database is slow, and most sessions fit in the first batch.
+        let (keys, mut batch) = sqlite::read(&place.path, |db| {
+            let mut reader = DatabaseReader::new(self.schema, db)?;
+            let MessageRows { keys, branches } = MessageRows::read(&mut reader, &place.id)?;
+            let keys = keys.into_iter().enumerate().filter(|(at, _)| branches.has(*at, requested));
+            let keys: Vec<_> = keys.map(|(at, key)| (branches.other(at), key)).collect();
+            let batch = Batch::read(reader, &keys)?;
+            Ok((keys, batch))
+        })?;
+        let (mut rest, mut is_damaged) = (keys.as_slice(), false);
+        loop {
+            rest = &rest[batch.turns.len()..];
+            is_damaged |= batch.is_damaged;
+            for (branch, turn) in batch.turns {
                 let messages = turn.into_iter().flat_map(|turn| turn.messages);
                 if messages.map(|message| message.on_branch(branch)).try_for_each(&mut *see).is_break() {
                     return Ok(());
                 }
             }
+            if rest.is_empty() {
+                break;
+            }
+            batch = sqlite::read(&place.path, |db| Batch::read(DatabaseReader::new(self.schema, db)?, rest))?;
         }
         if is_damaged {
             let why = std::io::Error::other("it is damaged, and some messages could not be read");
@@ -179,18 +173,37 @@ struct MessageRows {
     /// The table and the row of each message.
     keys: Vec<(usize, i64)>,
     branches: Branches,
+}
+
+impl MessageRows {
+    fn read(reader: &mut DatabaseReader<'_>, id: &str) -> Result<Self, QueryError> {
+        let Some(table) = reader.session(id, true, &mut |_| ())? else { return Ok(Self::default()) };
+        let keys = reader.all_keys(table, id)?;
+        let branches = reader.branches(table, id, &keys)?;
+        Ok(Self { keys, branches })
+    }
+}
+
+/// Messages that are in memory at a time.
+struct Batch {
+    /// The messages, each with its branch; `None` in place of an unreadable one.
+    turns: Vec<(Option<u16>, Option<Turn>)>,
     is_damaged: bool,
 }
 
-impl Database {
-    fn session(&self, db: &Db, id: &str) -> Result<MessageRows, QueryError> {
-        let mut reader = DatabaseReader::new(self.schema, db)?;
-        let Some(table) = reader.session(id, true, &mut |_| ())? else {
-            return Ok(MessageRows { is_damaged: reader.is_damaged, ..MessageRows::default() });
-        };
-        let keys = reader.all_keys(table, id)?;
-        let branches = reader.branches(table, id, &keys)?;
-        Ok(MessageRows { keys, branches, is_damaged: reader.is_damaged })
+impl Batch {
+    /// Reads the first messages of these rows.
+    fn read(mut reader: DatabaseReader<'_>, keys: &[(Option<u16>, (usize, i64))]) -> Result<Self, QueryError> {
+        let (mut turns, mut bytes) = (Vec::new(), 0);
+        for (branch, (table, key)) in keys.iter().take(PAGE) {
+            let turn = reader.turn(*table, *key)?;
+            bytes += turn.iter().flat_map(|turn| &turn.messages).map(|message| message.text.len()).sum::<usize>();
+            turns.push((*branch, turn));
+            if bytes > PAGE_BYTES {
+                break;
+            }
+        }
+        Ok(Self { turns, is_damaged: reader.is_damaged })
     }
 }
 
