@@ -312,6 +312,9 @@ fn config_stores_work_like_default_stores() {
         agents.contains("Found, not read: Claude Code (~/.claudeHome), Codex (~/.code).\n`[[stores]]` in"),
         "{agents}"
     );
+    let home = world.home().display().to_string();
+    let foreign = world.rejoin(["agents", "--format", "table", "--home", &home]).code(0).stdout();
+    assert!(foreign.contains("Found, not read: Claude Code (~/.claudeHome), Codex (~/.code)."), "{foreign}");
     let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
     let instead = "`[[stores]]`, `agent = \"codex\"` and `home = \"~/.code\"` in the config file";
     assert_eq!(agents["not_read"][1]["instead"], instead);
@@ -326,7 +329,6 @@ fn config_stores_work_like_default_stores() {
     let agents: serde_json::Value = serde_json::from_str(&world.rejoin(["agents", "--json"]).stdout()).expect("JSON");
     assert_eq!(agents["not_read"], json!([]));
     assert!(agents.to_string().contains("/.claudeHome"));
-    let home = world.home().display().to_string();
     for (n, expected) in [
         (1, format!("claude --resume {}", id(1))),
         (2, format!("CLAUDE_CONFIG_DIR={home}/.claudeHome TEAM=two claude --resume {}", id(2))),

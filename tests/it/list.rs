@@ -316,6 +316,26 @@ fn environment_variable_selects_store_for_resume() {
 }
 
 #[test]
+fn claude_store_in_config_directory_needs_no_variable() {
+    let world = World::with_agents();
+    let app = world.dir("app");
+    let configs = [world.home().join(".config/claude"), world.dir("xdg").join("claude")];
+    for (n, config) in [1, 2].into_iter().zip(&configs) {
+        world.add(Claude::session(id(n)).in_dir(&app).config_dir(config).turn("elsewhere", "x"));
+    }
+    let xdg =
+        |args: &[&str]| world.with("XDG_CONFIG_HOME", configs[1].parent().expect("a parent")).rejoin(args).code(0);
+    assert_eq!(ids(&world, &[]), [id(1)]);
+    assert_eq!(xdg(&["list", "--json"]).sessions().len(), 2);
+    xdg(&["resume", &id(2)]);
+    assert_eq!(world.launched().expect("a launch").variable("CLAUDE_CONFIG_DIR"), configs[1].to_str());
+    // Without transcripts, it is a directory of another program.
+    std::fs::rename(configs[0].join("projects"), configs[0].join("themes")).expect("a move");
+    let agents = world.rejoin(["agents"]).code(0).stdout();
+    assert!(!agents.contains(".config/claude"), "{agents}");
+}
+
+#[test]
 fn session_registered_by_running_process_is_live() {
     let world = World::with_agents();
     let app = world.dir("app");

@@ -21,16 +21,22 @@ pub(super) fn stores(env: &Env) -> Vec<Store> {
     }
     // A user may keep one root per account, named after the default one. Other links in the home are ignored, because
     // one may lead to a mount that does not answer.
-    let mut others: Vec<PathBuf> = reach::read_dir(&env.home)
+    let accounts = reach::read_dir(&env.home)
         .into_iter()
         .flatten()
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".claude-"))
-        .map(|entry| entry.path())
+        .map(|entry| entry.path());
+    // The variable often names this directory, and cron and other shells do not have the variable. Claude Code 1.0.30 used
+    // it without one (anthropics/claude-code 1455 and 67853).
+    let configs = [env.config_dir(), env.home.join(".config")].map(|config| config.join("claude"));
+    let mut others: Vec<PathBuf> = accounts
+        .chain(configs)
         .filter(|root| reach::is_dir(&root.join("projects")) != Some(false) && !roots.contains(root))
         .filter(|root| links::is_dir(root))
         .collect();
     others.sort();
+    others.dedup();
     roots.append(&mut others);
     roots.extend(desktop::roots(env));
     roots

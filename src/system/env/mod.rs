@@ -50,6 +50,8 @@ pub(crate) struct Env {
     pub fault: Arc<FaultInjector>,
     dirs: UserDirs,
     variables: Variables,
+    /// The variable that `in_agent_home` set. It is read in a foreign home, too.
+    agent_home: Option<String>,
 }
 
 impl Env {
@@ -79,6 +81,7 @@ impl Env {
             fault: Arc::new(FaultInjector::parse(value(&variables, "REJOIN_FAULT"))),
             streams,
             variables,
+            agent_home: None,
         })
     }
 
@@ -108,7 +111,10 @@ impl Env {
         let mut env = self.clone();
         match variable {
             "HOME" => env.home = home.to_owned(),
-            variable => drop(env.variables.insert(variable.into(), home.into())),
+            variable => {
+                env.variables.insert(variable.into(), home.into());
+                env.agent_home = Some(variable.to_owned());
+            }
         }
         env
     }
@@ -129,9 +135,10 @@ impl Env {
         command
     }
 
-    /// Returns a variable of an agent; `None` if `--home` names another home.
+    /// Returns a variable of an agent. If `--home` names another home, only one that `in_agent_home` set is returned.
     pub(crate) fn agent_variable(&self, name: &str) -> Option<&OsStr> {
-        if self.foreign_home { None } else { self.variable(name) }
+        let is_read = !self.foreign_home || self.agent_home.as_deref() == Some(name);
+        self.variable(name).filter(|_| is_read)
     }
 }
 
