@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::contract::search::Search;
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
-use crate::fixtures::{Fixture, Kimi, id, kimi_project, lines, put, put_kimi_json};
+use crate::fixtures::{Fixture, Kimi, age_tree, id, kimi_project, lines, put, put_kimi_json};
 use crate::world::World;
 
 fn listed(fixture: impl Fixture) -> Session {
@@ -112,6 +113,30 @@ fn session_without_messages_is_empty() {
     let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).stderr_eq("").sessions();
     assert_eq!((sessions.len(), sessions[0].kind), (1, Kind::Empty));
     assert!(world.rejoin(["list", "--json"]).code(0).sessions().is_empty());
+}
+
+#[test]
+fn renamed_context_keeps_session_from_being_empty() {
+    let world = World::new();
+    let session = |n| Kimi::session(id(n)).without("wire.jsonl");
+    for (n, context) in [(1, "context_2.jsonl"), (2, "context.jsonl")] {
+        let path = world.add(session(n).turn("build the harbour crane", "It stands."));
+        std::fs::rename(path.join("context.jsonl"), path.join(context)).expect("a rename");
+        put(&path.join("context_1.jsonl"), &lines(&[json!({"role": "user", "content": "an older draft"})]));
+        // The name is reserved before the file is moved to it.
+        put(&path.join("context_10.jsonl"), "");
+    }
+    put(&world.home().join(".kimi/sessions").join(kimi_project("/home/ana/app")).join(id(3)).join("context.jsonl"), "");
+    age_tree(&world.home());
+    for session in world.rejoin(["list", "--counts", "--json"]).code(0).sessions() {
+        assert_eq!(said(&session), (None, Some("build the harbour crane"), Some(1), Some(1)), "{}", session.id);
+    }
+    let found: Search = world.rejoin(["search", "harbour", "--json"]).code(0).json();
+    assert_eq!(found.sessions.len(), 2);
+    world.rejoin(["cleanup", "--empty", "--any-age", "--allow-all", "--yes"]).code(0);
+    let ids: Vec<String> =
+        world.rejoin(["list", "--all", "--json"]).sessions().into_iter().map(|session| session.id).collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
 }
 
 #[test]

@@ -72,8 +72,10 @@ impl Reading for Kimi {
         })?;
         (0..replies.count()).for_each(|_| observers.count(false, true));
         if observers.prompts.is_empty() && observers.replies.is_empty() {
-            observers.add_lines(&KimiFiles::in_session_dir(&copy.place).context, |line| {
-                json::record::<ContextRecord<'_>>(line).map(|record| record.turn())
+            KimiFiles::in_session_dir(&copy.place).find_context(|path| {
+                observers
+                    .add_lines(path, |line| json::record::<ContextRecord<'_>>(line).map(|record| record.turn()))?;
+                Ok(!observers.prompts.is_empty() || !observers.replies.is_empty())
             })?;
         }
         observers.finish(copy);
@@ -103,8 +105,13 @@ impl Reading for Kimi {
         if has_any {
             return Ok(());
         }
-        each_message(&KimiFiles::in_session_dir(&copy.place).context, see, |line| {
-            json::record::<ContextRecord<'_>>(line).map(|record| record.messages())
+        KimiFiles::in_session_dir(&copy.place).find_context(|path| {
+            let see: &mut Visitor<'_> = &mut |message| {
+                has_any = true;
+                see(message)
+            };
+            each_message(path, see, |line| json::record::<ContextRecord<'_>>(line).map(|record| record.messages()))?;
+            Ok(has_any)
         })
     }
 }
@@ -182,7 +189,11 @@ impl Log for Kimi {
         copy.evidence = context.notes.dirs.get(&*project).cloned().unwrap_or_default();
         let needs_dir = context.depth == Depth::Thorough || !copy.evidence.iter().any(|evidence| evidence.counts);
         if needs_dir || !has_prompt || copy.active_at.is_none() {
-            let dir = read_context(copy, &files.context, has_prompt)?;
+            let mut dir = None;
+            files.find_context(|path| {
+                dir = dir.take().or(read_context(copy, path, has_prompt)?);
+                Ok(has_prompt || copy.first_prompt.is_some())
+            })?;
             if let Some(dir) = dir.and_then(|dir| recorded::dir(&dir)).filter(|_| needs_dir) {
                 let counts = counts(&copy.place, &dir);
                 let detail = "context.jsonl".into();

@@ -1,5 +1,7 @@
 //! Reads the files of one session, and `kimi.json` for all of them.
 
+use std::fs::DirEntry;
+
 use crate::agent::kimi::records::{ContextRecord, KimiState, WorkDir, work_dirs};
 use crate::agent::lines::Record as _;
 use crate::agent::prelude::*;
@@ -31,6 +33,30 @@ impl KimiFiles {
         let context = legacy.clone().filter(|_| !is_file(&context)).unwrap_or(context);
         let state = ["state.json", "metadata.json"].map(|name| dir.join(name));
         Self { context, state, legacy }
+    }
+
+    /// Calls `read` with the context, then with those that `/clear`, `/compact` and going back renamed to
+    /// `context_<n>.jsonl` (context.py of 1.45.0), the newest first, until it returns `true`.
+    ///
+    /// The renamed ones repeat each other, so only one of them is the conversation.
+    pub(super) fn find_context(&self, mut read: impl FnMut(&Path) -> Result<bool, PathError>) -> Result<(), PathError> {
+        if is_file(&self.context) && read(&self.context)? {
+            return Ok(());
+        }
+        let renamed = |(entry, _): (DirEntry, _)| {
+            let name = entry.file_name();
+            let number = name.to_str()?.strip_prefix("context_")?.strip_suffix(".jsonl")?;
+            Some((number.parse::<u64>().ok()?, entry.path()))
+        };
+        let entries = self.context.parent().map(|dir| Found::default().entries(dir));
+        let mut contexts: Vec<(u64, PathBuf)> = entries.into_iter().flatten().filter_map(renamed).collect();
+        contexts.sort_unstable();
+        for (_, path) in contexts.iter().rev() {
+            if is_file(path) && read(path)? {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

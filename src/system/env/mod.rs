@@ -181,6 +181,7 @@ pub(crate) mod tests {
             streams: Streams::Captured(CapturedStreams::default()),
             fault: Arc::default(),
             variables: Variables::new(),
+            agent_home: None,
         }
     }
 
@@ -191,5 +192,7 @@ pub(crate) mod tests {
         assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_some());
         env.foreign_home = true;
         assert!(env.agent_variable("CLAUDE_CONFIG_DIR").is_none());
+        let further = env.in_agent_home("CLAUDE_CONFIG_DIR", Path::new("/further"));
+        assert_eq!(further.agent_variable("CLAUDE_CONFIG_DIR"), Some(OsStr::new("/further")));
     }
 }
