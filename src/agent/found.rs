@@ -25,6 +25,11 @@ pub(crate) struct Found {
     pub follows_links: bool,
 }
 
+/// Returns whether an entry is AppleDouble; the path is built only for such a name.
+fn is_apple_double(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b"._") && fsio::is_apple_double(&entry.path())
+}
+
 impl Found {
     /// Adds the results of another search.
     pub(crate) fn extend(&mut self, other: Self) {
@@ -53,7 +58,7 @@ impl Found {
     }
 
     /// Lists a directory with the types of its entries; the type of a link is that of its target. A link that is not
-    /// followed is a problem, and a missing directory is empty.
+    /// followed is a problem, a missing directory is empty, and files with the attributes of others are omitted.
     pub(crate) fn entries(&mut self, dir: &Path) -> Vec<(DirEntry, FileType)> {
         let listing = match reach::read_dir(dir) {
             Ok(listing) => listing,
@@ -75,6 +80,7 @@ impl Found {
                     }
                     Err(error) => self.problem(&entry.path(), reason(&error)),
                 },
+                Ok((entry, _)) if is_apple_double(&entry) => {}
                 Ok(pair) => entries.push(pair),
                 Err(error) => self.problem(dir, reason(&error)),
             }

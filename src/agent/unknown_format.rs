@@ -88,7 +88,7 @@ fn may_have_contents(path: &Path) -> bool {
         Err(error) => ![ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()),
         Ok(_) => match links::metadata(path) {
             Ok(metadata) if metadata.is_dir() => reach::read_dir(path).map_or(true, is_below),
-            found => found.map_or(true, |metadata| metadata.len() > 0),
+            found => found.map_or(true, |metadata| metadata.len() > 0) && !fsio::is_apple_double(path),
         },
     }
 }

@@ -39,8 +39,8 @@ pub(crate) fn find(stores: &[Store], known: &HashSet<OsString>) -> Vec<NamedLog>
 }
 
 /// Returns the files in and below the places of logs, and in the directories above these, that are not `known`. A directory
-/// with the id of a session in its name is listed without its subdirectories. Stores may share a place through a link,
-/// which is searched once.
+/// with the id of a session in its name is listed without its subdirectories. A place that stores share through a link
+/// is searched once.
 fn files_below(stores: &[Store], known: &HashSet<OsString>) -> Vec<(Arc<Store>, PathBuf)> {
     let mut tops: BTreeSet<(Reverse<usize>, bool, PathBuf, usize)> = BTreeSet::new();
     let is_link = |dir: &Path| reach::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_symlink());

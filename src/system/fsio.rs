@@ -58,6 +58,15 @@ pub(crate) fn last_change_of_own(path: &Path) -> Option<Timestamp> {
     last_change(&metadata).filter(|_| is_readable)
 }
 
+/// Returns whether a file has only the attributes that macOS keeps for another file on a disk that has none: it is named
+/// `._NAME` and begins as AppleDouble does (RFC 1740).
+pub(crate) fn is_apple_double(path: &Path) -> bool {
+    let is_named = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"._"));
+    let mut start = [0; 4];
+    is_named
+        && open_regular(path).is_ok_and(|(mut file, _)| file.read_exact(&mut start).is_ok() && start == [0, 5, 0x16, 7])
+}
+
 /// Returns whether the user may read the path, which is cheaper than opening it.
 pub(crate) fn is_readable(path: &Path) -> bool {
     rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::READ_OK, rustix::fs::AtFlags::EACCESS).is_ok()

@@ -120,9 +120,9 @@ fn renamed_context_keeps_session_from_being_empty() {
     let world = World::new();
     let session = |n| Kimi::session(id(n)).without("wire.jsonl");
     for (n, context) in [(1, "context_2.jsonl"), (2, "context.jsonl")] {
-        let path = world.add(session(n).turn("build the harbour crane", "It stands."));
+        let path = world.add(session(n).turn("build the harbour crane", "Done."));
         std::fs::rename(path.join("context.jsonl"), path.join(context)).expect("a rename");
-        put(&path.join("context_1.jsonl"), &lines(&[json!({"role": "user", "content": "an older draft"})]));
+        put(&path.join("context_1.jsonl"), lines(&[json!({"role": "user", "content": "an older draft"})]));
         // The name is reserved before the file is moved to it.
         put(&path.join("context_10.jsonl"), "");
     }

@@ -5,9 +5,12 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::agent_rules;
+use crate::agents::NEEDS_SQLITE;
 use crate::contract::changes::Cleanup;
-use crate::contract::{Liveness, Session};
+use crate::contract::{DoctorReport, Liveness, Session};
 use crate::fixtures::{Claude, Codex, age_tree, claude_slug, id, put};
+use crate::ordinary;
 use crate::world::{Answer, World, start_of};
 
 /// Runs the program with nothing mounted at `/proc`; process ids are unchanged.
@@ -230,4 +233,40 @@ fn directory_matches_through_linked_parent() {
     world.add(Claude::session(id(2)).in_dir(&typed).filed_under(claude_slug(&real)).turn("x", "y"));
     let plan = world.rejoin(["resume", &id(2), "--json"]).plan();
     assert!(plan.refusals.is_empty(), "{plan:?}");
+}
+
+#[test]
+fn list_and_doctor_ignore_mac_attributes_of_every_agent() {
+    // The beginning of each file that macOS writes for another one on a disk without its attributes.
+    let double = [&[0, 5, 0x16, 7, 0, 2, 0, 0][..], b"Mac OS X        ", &[0; 60]].concat();
+    agent_rules::hold("files with the attributes of others are ignored", "src/system/fsio.rs", |agent| {
+        if !cfg!(feature = "sqlite") && NEEDS_SQLITE.contains(&agent) {
+            return;
+        }
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            return;
+        }
+        age_tree(&world.home());
+        // The folder of a session grows with them.
+        let answers = || {
+            let sessions = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+            let report: DoctorReport =
+                world.rejoin(["doctor", "--all-findings", "--json"]).code_is_one_of(&[0, 4]).json();
+            let session = |it: Session| format!("{:?}", Session { size_bytes: None, copies: Vec::new(), ..it });
+            (sessions.into_iter().map(session).collect::<Vec<_>>(), format!("{:?}", report.findings))
+        };
+        let before = answers();
+        let entries =
+            walkdir::WalkDir::new(world.home()).min_depth(1).into_iter().map(|entry| entry.expect("an entry"));
+        for entry in entries
+            .filter(|entry| !entry.path().components().any(|part| part.as_os_str() == ".git"))
+            .collect::<Vec<_>>()
+        {
+            let name = format!("._{}", entry.file_name().to_string_lossy());
+            std::fs::write(entry.path().with_file_name(name), &double).expect("a file");
+        }
+        age_tree(&world.home());
+        assert_eq!(answers(), before);
+    });
 }

@@ -10,7 +10,7 @@ const SHORTEST: usize = 4;
 /// Length of an escape in JSON that is directly before a word, such as `u00e4`.
 const ESCAPE: usize = 5;
 
-/// How bytes contain a text.
+/// The form in which bytes contain a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Encoding {
     /// As a string of JSON, with escapes.
