@@ -82,11 +82,19 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that rejoin does not read. None of them was measured.
-pub(crate) static UNREAD: [UnreadAgent; 4] = [
+pub(crate) static UNREAD: [UnreadAgent; 5] = [
     UnreadAgent {
         name: "Kiro CLI",
         places: &[store_path(Data, "kiro-cli/data.sqlite3"), store_path(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
+    },
+    UnreadAgent {
+        name: "Copilot CLI before 0.0.342",
+        places: &[
+            StorePath { base: Variable("COPILOT_HOME"), path: "history-session-state", with: &["*"] },
+            StorePath { base: Home, path: ".copilot/history-session-state", with: &["*"] },
+        ],
+        instead: "`npx @github/copilot@1.0.40 --resume`, which imports the session that you pick; newer versions refuse an imported one",
     },
     UnreadAgent {
         name: "Copilot Chat",
@@ -138,6 +146,7 @@ impl StorePath {
 /// Returns whether a directory has a path, in which `*` matches any name.
 fn has_path(dir: &Path, path: &str) -> bool {
     match path.split_once("*/") {
+        None if path == "*" => reach::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()),
         None => reach::exists(&dir.join(path)) == Some(true),
         Some((before, after)) => {
             let entries = reach::read_dir(&dir.join(before)).into_iter().flatten().flatten();

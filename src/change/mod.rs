@@ -1,7 +1,8 @@
-//! Changes of stores: plans (`plan`, pure), removal of sessions (`removal`), moves of sessions with their directory
-//! (`relocation`), pinned sessions (`pins`), the only code that carries changes out (`engine`), and their
-//! results (`outcome`).
+//! Changes of stores: plans (`plan`, pure), the steps that an agent's acts need (`acts`), removal of sessions (`removal`), moves
+//! of sessions with their directory (`relocation`), pinned sessions (`pins`), the only code that carries changes out (`engine`),
+//! and their results (`outcome`).
 
+pub(crate) mod acts;
 pub(crate) mod apply;
 pub(crate) mod hindrance;
 pub(crate) mod labels;

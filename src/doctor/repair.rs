@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::agent::relocation::Act;
 use crate::agent::upkeep::{StrayLog, is_object};
 use crate::agent::{self, Unable};
+use crate::change::acts::TakenPaths;
 use crate::change::apply::backfill;
 use crate::change::hindrance::{left_alone, out_of_store};
 use crate::change::plan::backfill as plan;
@@ -139,7 +139,9 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             let session = session.ok_or("the session is gone")?;
             let agent = agent::by_kind(session.agent).ok_or("no agent knows it")?;
             let acts = agent.mend(session.copy()).map_err(|unable| unable.to_string())?;
-            item.steps = acts.into_iter().map(mended).collect::<Result<_, _>>()?;
+            let mut taken = TakenPaths::default();
+            let steps = taken.steps(acts)?;
+            item.steps = taken.missing_dirs().map(|path| Step::MakeDir { path }).chain(steps).collect();
         }
         Repair::JoinChain { path } => {
             let copy = session.ok_or("the session is gone")?.copy();
@@ -169,18 +171,6 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
 /// Plans an edit at the end of a file; `edit` gets the size of the file.
 fn at_the_end(path: &Path, edit: impl FnOnce(u64) -> Result<Edit, String>) -> Result<Step, String> {
     edited(path, |size| Ok(vec![edit(size)?]))
-}
-
-/// Plans one change to the files of an agent.
-fn mended(act: Act) -> Result<Step, String> {
-    match act {
-        Act::Edit { from, to, edits } if from == to => edited(&from, |_| Ok(edits)),
-        Act::Write { path, contents } => {
-            let stamp = stamp::take_if_present(&path).map_err(|error| error.to_string())?;
-            Ok(Step::Write { path, contents: Contents::Bytes(contents), stamp: stamp.map(Box::new) })
-        }
-        Act::Edit { .. } | Act::Move { .. } => Err("a repair moves nothing".to_owned()),
-    }
 }
 
 /// Plans edits of a file; `edits` gets the size of the file.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
-use crate::fixtures::{Copilot, id, put};
+use crate::fixtures::{Copilot, age_tree, id, put};
 use crate::world::World;
 
 fn listed(fixture: Copilot) -> Session {
@@ -266,6 +266,54 @@ fn events_decide_comparison_of_copies() {
     assert_eq!(details.session.copies.len(), 2);
     assert_eq!(details.session.copies[0].why.as_deref(), Some("it continues where the other copies end"));
     assert_eq!(details.session.prompts, Some(2));
+}
+
+#[test]
+fn doctor_gives_log_of_old_version_a_folder() {
+    let world = World::new();
+    world.install("copilot", "");
+    let folder = world.add(Copilot::session(id(1)).in_dir("/usr/bin").turn("where is the relay?", "In the cabinet."));
+    let flat = folder.with_extension("jsonl");
+    std::fs::rename(folder.join("events.jsonl"), &flat).expect("a rename");
+    std::fs::remove_dir_all(&folder).expect("a removal");
+    age_tree(&world.home());
+    let listed = world.rejoin(["list", "--counts", "--json"]).code(0).sessions();
+    assert_eq!((listed.len(), listed[0].prompts, listed[0].resumable), (1, Some(1), false));
+    assert!(listed[0].size_bytes.is_some_and(|size| size > 100));
+    let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(refused.contains("Copilot CLI 1.0.50 and later refuse such a log"), "{refused}");
+    assert!(refused.contains("rejoin doctor --fix --check cannot-open"), "{refused}");
+    let before = std::fs::read(&flat).expect("a log");
+
+    world.rejoin(["doctor", "--fix", "--check", "cannot-open"]).code(0);
+    assert_eq!(std::fs::read(folder.join("events.jsonl")).expect("a log"), before);
+    assert!(!flat.exists());
+    age_tree(&world.home());
+    world.rejoin(["resume", &id(1)]).code(0);
+    world.rejoin(["undo"]).code(0);
+    assert!(flat.is_file() && !folder.exists());
+
+    // The folder that a newer version made is the one that it opens.
+    world.add(Copilot::session(id(1)).in_dir("/usr/bin").turn("where is the relay?", "In the cabinet.").turn("c", "d"));
+    age_tree(&world.home());
+    let listed = world.rejoin(["list", "--json"]).code(0).sessions();
+    assert_eq!((listed.len(), listed[0].copies.len(), listed[0].resumable), (1, 2, true));
+    assert!(listed[0].copies.iter().any(|copy| copy.chosen && copy.path == folder.display().to_string()), "{listed:?}");
+}
+
+#[test]
+fn import_of_oldest_sessions_is_searched_and_not_resumed() {
+    let world = World::with_agents();
+    let chat = json!([{"role": "user", "content": "where is the relay?"}, {"role": "assistant", "content": "In the cabinet."}]);
+    let event = json!({"type": "session.import_legacy", "id": "e", "timestamp": "2026-02-01T10:00:00Z",
+        "data": {"legacySession": {"sessionId": id(1), "chatMessages": chat, "timeline": []}}});
+    world.add(Copilot::session(id(1)).in_dir("/usr/bin").raw(&event.to_string()).turn("thanks", "Welcome."));
+    age_tree(&world.home());
+    let shown = world.rejoin(["export", &id(1)]).code(0).stdout();
+    assert!(shown.contains("where is the relay?") && shown.contains("In the cabinet."), "{shown}");
+    let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(refused.contains("imported from a version before 0.0.342"), "{refused}");
+    assert!(refused.contains("rejoin export"), "{refused}");
 }
 
 #[test]

@@ -349,8 +349,9 @@ fn agents_shows_existing_and_missing_stores() {
 }
 
 /// One path of sessions of each agent that rejoin does not read.
-const NOT_READ: [(&str, &str); 4] = [
+const NOT_READ: [(&str, &str); 5] = [
     ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
+    ("Copilot CLI before 0.0.342", ".copilot/history-session-state/session_1_1760090400000.json"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
     ("Zed", ".local/share/zed/threads/threads.db"),
     ("OpenClaw", ".openclaw/agents"),
@@ -365,6 +366,7 @@ fn agents_names_the_unread_stores() {
     let world = World::new();
     // Every user of VS Code has directories of workspaces, also without a chat.
     std::fs::create_dir_all(world.home().join(".config/VSCodium/User/workspaceStorage/0a1b")).expect("a directory");
+    std::fs::create_dir_all(world.home().join(".copilot/history-session-state")).expect("an empty directory");
     let list: AgentList = world.rejoin(["agents", "--json"]).code(0).json();
     assert!(list.not_read.is_empty(), "{:?}", list.not_read);
     assert!(!world.on_terminal(100, ["agents"]).code(0).stdout().contains("not read"));

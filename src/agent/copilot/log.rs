@@ -1,13 +1,14 @@
 //! Reads facts about a session from `events.jsonl`.
 
 use super::workspace::WorkspaceYaml;
-use super::{Copilot, liveness, survey};
+use super::{Copilot, flat, liveness, survey};
 use crate::agent::copilot::records::{CopilotContext, CopilotEvent, may_have_context};
 use crate::agent::ids::is_uuid;
 use crate::agent::lines::{Ends, Log, MAX_NODE_TEXT};
 use crate::agent::prelude::*;
 use crate::agent::{about, changes_by_itself};
 use crate::format::json::record;
+use crate::session::obstacle::Obstacle;
 
 /// Number of events near the end that are searched for the model: a session without an answer has none.
 const MAX_EVENTS: u32 = 40;
@@ -18,6 +19,7 @@ pub(in crate::agent) struct CopilotFacts {
     first: Option<CopilotContext>,
     last: Option<CopilotContext>,
     events_from_end: u32,
+    is_imported: bool,
 }
 
 impl Log for Copilot {
@@ -53,12 +55,24 @@ impl Log for Copilot {
         is_uuid(name)
     }
 
+    fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
+        let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
+        found.add_folders(store, &dir, None, only, is_uuid);
+        found.add_files(store, &dir, None, ".jsonl", only, is_uuid);
+        found
+    }
+
+    fn log(place: &Located) -> PathBuf {
+        if flat::is_flat(place) { place.path.to_path_buf() } else { place.path.join("events.jsonl") }
+    }
+
     fn parse(line: &[u8]) -> Option<CopilotEvent<'_>> {
         record(line)
     }
 
     fn see_from_start(event: &CopilotEvent<'_>, _number: usize, _copy: &mut SessionCopy, facts: &mut CopilotFacts) {
         facts.first = facts.first.take().or_else(|| event.context());
+        facts.is_imported |= event.is_import();
     }
 
     fn knows_start(_copy: &SessionCopy, facts: &CopilotFacts) -> bool {
@@ -93,6 +107,12 @@ impl Log for Copilot {
         let (size_bytes, users) = survey(&copy.place.path, context);
         copy.size_bytes = size_bytes;
         copy.liveness = liveness(&copy.place.path, &users);
+        flat::judge(copy, ends, context);
+        if facts.is_imported {
+            let why =
+                "it was imported from a version before 0.0.342, and Copilot CLI 1.0.50 and later refuse such a session";
+            copy.obstruct(Obstacle::new(why));
+        }
         let mut workspace = WorkspaceYaml::read(copy);
         copy.title = workspace.title(ends.prompt.as_deref()).map(|title| Fact::new(title, "workspace"));
         let of_workspace = |at| Fact::new(at, "workspace");

@@ -1,4 +1,4 @@
-//! Copilot CLI: `<home>/session-state/<uuid>/`, with `events.jsonl` and `workspace.yaml`.
+//! Copilot CLI: `<home>/session-state/<uuid>/`, with `events.jsonl` and `workspace.yaml`; `<uuid>.jsonl` of older versions.
 //!
 //! Its database (`session-store.db`) is derived from these files and not needed. Facts: measured on 1.0.102.
 
@@ -6,6 +6,7 @@ pub(super) mod flat_yaml;
 pub(super) mod records;
 
 pub(super) mod about;
+mod flat;
 mod log;
 mod relocation;
 mod slim;
@@ -40,6 +41,10 @@ impl Resuming for Copilot {
             return Err("its id is not a UUID".into());
         }
         Ok(Command::new(&["copilot", &format!("--resume={}", copy.place.id)], as_prompt_option(prompt)))
+    }
+
+    fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
+        flat::mend(copy)
     }
 
     fn changes_to(&self, copy: &SessionCopy) -> Option<Arc<Path>> {

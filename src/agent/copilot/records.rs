@@ -1,11 +1,11 @@
 //! The events of Copilot CLI, with only the fields that are used.
 //!
-//! Facts: measured on Copilot CLI 1.0.102; sub-agents, sources and compaction from the event reference of
+//! Facts: measured on Copilot CLI 1.0.102; imports from the package of 1.0.40; sub-agents, sources and compaction from the event reference of
 //! github/copilot-sdk 03418125.
 
 use crate::agent::lines;
 use crate::agent::prelude::*;
-use crate::format::content::call;
+use crate::format::content::{call, plain_text};
 use crate::format::json::list;
 
 /// A line of `events.jsonl`.
@@ -35,6 +35,7 @@ struct Data<'a> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     context: Option<&'a RawValue>,
+    legacy_session: Option<&'a RawValue>,
 }
 
 /// The working directory of a session.
@@ -64,6 +65,11 @@ impl CopilotEvent<'_> {
         // A relative path would depend on the caller's directory.
         let cwd = cwd.filled().filter(|cwd| cwd.starts_with('/'))?;
         Some(CopilotContext { cwd: cwd.to_owned(), branch: branch.filled().map(str::to_owned) })
+    }
+
+    /// Returns whether the event holds a session of a version before 0.0.342.
+    pub(crate) fn is_import(&self) -> bool {
+        self.kind.get() == Some("session.import_legacy")
     }
 
     /// Returns the model that answered.
@@ -124,11 +130,27 @@ impl lines::Record for CopilotEvent<'_> {
                 turn.tool(format!("→ {}", content.filled().or_else(|| message.filled()).unwrap_or_default()));
             }
             "session.compaction_complete" if data.success.0 => turn.add_text(data.summary_content.filled()?),
+            "session.import_legacy" => turn.messages = imported(&data, turn.at),
             "session.error" => turn.error(data.message.filled()?),
             _ => return None,
         }
         Some(turn)
     }
+}
+
+/// Returns the messages of the session that an event holds, as sent to the model (by the package of 1.0.40).
+fn imported(data: &Data<'_>, at: Option<Timestamp>) -> Vec<Message> {
+    let message = |raw: &RawValue| {
+        let [role, content] = members(Some(raw), ["role", "content"]);
+        let role = match inner::<Text<'_>>(role).get()? {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" => Role::Tool,
+            _ => return None,
+        };
+        Some(Message::new(role, plain_text(content), at)).filter(|message| !message.text.is_empty())
+    };
+    list(member(data.legacy_session, "chatMessages")).into_iter().filter_map(message).collect()
 }
 
 fn tool_requests<'a>(data: &Data<'a>) -> Vec<&'a RawValue> {

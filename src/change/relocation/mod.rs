@@ -5,7 +5,6 @@
 
 pub(crate) mod map_file;
 mod records;
-mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove};
 use crate::agent::{self, Agent, Unable};
+use crate::change::acts::TakenPaths;
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{Change, ChangeItem, ItemSubject, PlannedCopy, Step, Unplanned, short_title};
 use crate::scan::relocated::Relocated;
@@ -22,7 +22,6 @@ use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
-use steps::TakenPaths;
 
 /// Code of the item of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";

@@ -10,7 +10,7 @@ use crate::system::{reach, stamp};
 
 /// The paths that become free and the paths that are taken.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TakenPaths {
+pub(crate) struct TakenPaths {
     /// Moved entries, by old and new path.
     moved: Vec<(PathBuf, PathBuf)>,
     /// Paths of new entries.
@@ -19,7 +19,7 @@ pub(super) struct TakenPaths {
 
 impl TakenPaths {
     /// Converts acts into steps, in order; fails with the reason if a path is taken.
-    pub(super) fn steps(&mut self, acts: Vec<Act>) -> Result<Vec<Step>, String> {
+    pub(crate) fn steps(&mut self, acts: Vec<Act>) -> Result<Vec<Step>, String> {
         let mut steps = Vec::with_capacity(acts.len());
         for act in acts {
             match act {
@@ -68,7 +68,7 @@ impl TakenPaths {
     }
 
     /// Adds the paths of another session; fails with the reason if both need the same path.
-    pub(super) fn add(&mut self, other: Self) -> Result<(), String> {
+    pub(crate) fn add(&mut self, other: Self) -> Result<(), String> {
         if let Some(place) = other.taken.intersection(&self.taken).next() {
             return Err(format!("another session would move to {} too", place.display()));
         }
@@ -78,7 +78,7 @@ impl TakenPaths {
     }
 
     /// Returns the missing parent directories, from the top down.
-    pub(super) fn missing_dirs(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn missing_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let mut missing: BTreeSet<&Path> = BTreeSet::new();
         for path in &self.taken {
             let above = path.ancestors().skip(1).take_while(|dir| reach::symlink_metadata(dir).is_err());
