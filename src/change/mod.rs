@@ -1,5 +1,5 @@
-//! Changes of stores: plans (`plan`, pure), the steps that an agent's acts need (`acts`), removal of sessions (`removal`), moves
-//! of sessions with their directory (`relocation`), pinned sessions (`pins`), the only code that carries changes out (`engine`),
+//! Changes of stores: plans (`plan`, pure), the steps for an agent's acts (`acts`), removal of sessions (`removal`), moves of
+//! sessions with their directory (`relocation`), pinned sessions (`pins`), the only code that carries changes out (`engine`),
 //! and their results (`outcome`).
 
 pub(crate) mod acts;

@@ -510,7 +510,7 @@ const MARKS: [&str; 48] = [
 
 #[test]
 fn export_takes_linear_time_for_every_mark() {
-    // Linear work takes a tenth of this on an idle machine, and quadratic work takes minutes.
+    // Linear work takes 0.5 s on an idle machine, and quadratic work takes minutes.
     let (size, limit) = if cfg!(debug_assertions) { (400_000, 10) } else { (1_000_000, 5) };
     for (_, mark) in MARKS.into_iter().enumerate().filter(|(case, _)| is_tried(*case, 9)) {
         let world = World::new();

@@ -1,7 +1,7 @@
 //! Logs of versions 0.0.343 to 0.0.372 (by their packages): `session-state/<id>.jsonl`, without a folder.
 //!
-//! Copilot CLI 1.0.50 and later refuse them ("uses a legacy flat JSONL transcript format that is no longer supported"; measured on
-//! 1.0.102, the versions by their packages). Moved to `<id>/events.jsonl`, such a log is resumed with every word (1.0.102).
+//! Copilot CLI 1.0.50 and later refuse them as "a legacy flat JSONL transcript format" (measured on 1.0.102, the versions by
+//! their packages). Moved to `<id>/events.jsonl`, such a log is resumed with every word (1.0.102).
 
 use crate::agent::lines::Ends;
 use crate::agent::prelude::*;
