@@ -302,7 +302,7 @@ fn doctor_gives_log_of_old_version_a_folder() {
 }
 
 #[test]
-fn import_of_oldest_sessions_is_searched_and_not_resumed() {
+fn search_finds_imported_session_and_resume_refuses() {
     let world = World::with_agents();
     let chat = json!([{"role": "user", "content": "where is the relay?"}, {"role": "assistant", "content": "In the cabinet."}]);
     let event = json!({"type": "session.import_legacy", "id": "e", "timestamp": "2026-02-01T10:00:00Z",
