@@ -13,7 +13,7 @@ use super::Found;
 use crate::error::reason;
 use crate::format::json::{Text, whole_record};
 use crate::format::skim;
-use crate::session::{AgentKind, Problem, SessionCopy};
+use crate::session::{AgentKind, Problem, SessionCopy, SessionKind};
 use crate::system::reach;
 
 /// The time that a writer may need; an older temporary file, or file without messages, is an orphan.
@@ -90,7 +90,7 @@ pub(crate) struct Strays {
 /// The period after which an agent deletes sessions by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Retention {
-    /// The period, which starts at the last change of the transcript's file.
+    /// The period, which starts at the last change of the transcript's file, or at a time in its records.
     pub period: SignedDuration,
     /// The file and the key of the setting, even if it is not set.
     pub setting: (PathBuf, &'static str),
@@ -99,12 +99,26 @@ pub(crate) struct Retention {
     /// The value of the setting if it is not a valid period. The sessions then count as due at once, because the
     /// agent's actual period is unknown.
     pub refused: Option<String>,
+    /// Set if the period starts at a time in the records, so that a new time of the file does not prolong it.
+    pub is_by_record: bool,
+    /// Set if the agent also deletes each session that it cannot open, whatever its age is.
+    pub takes_unopenable: bool,
 }
 
 impl Retention {
+    /// Creates the rule for a default period from the last change of a file.
+    pub(crate) fn new(period: SignedDuration, setting: (PathBuf, &'static str)) -> Self {
+        Self { period, setting, is_set: false, refused: None, is_by_record: false, takes_unopenable: false }
+    }
+
     /// Returns the time from which the agent deletes a copy, if known.
     pub(crate) fn expiry(&self, copy: &SessionCopy) -> Option<Timestamp> {
-        copy.modified_at?.checked_add(self.period).ok()
+        match &copy.obstacle {
+            // Saved chats are apart from the sessions.
+            _ if copy.kind == SessionKind::Saved => None,
+            Some(_) if self.takes_unopenable => copy.modified_at,
+            _ => copy.modified_at?.checked_add(self.period).ok(),
+        }
     }
 }
 

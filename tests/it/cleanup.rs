@@ -129,9 +129,10 @@ fn cleanup_removes_and_undo_restores_old_sessions() {
     let undone: Undo = answer.json();
     assert_eq!((undone.done, undone.refused), (OLD as u64 * families, 0));
     assert_same(&before, &stores(&world), "after undo");
-    // With a period of 20 days, Claude Code would delete a session that is 28 days old.
-    assert_eq!(undone.warnings.len(), 1, "{:?}", undone.warnings);
+    // With a period of 20 days, Claude Code would delete a session that is 28 days old; Gemini CLI has one of 30 days.
+    assert_eq!(undone.warnings.len(), 2, "{:?}", undone.warnings);
     assert!(undone.warnings[0].starts_with("claude will delete 6 of these sessions"), "{:?}", undone.warnings);
+    assert!(undone.warnings[1].starts_with("gemini will delete 3 of these sessions"), "{:?}", undone.warnings);
     assert!(answer.stderr().contains("cleanupPeriodDays"), "{}", answer.stderr());
 }
 

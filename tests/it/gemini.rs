@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::contract::{Agent, Compared, Details, Kind, Liveness, ResumePlan, Session};
+use crate::contract::changes::Archive;
+use crate::contract::{Agent, Compared, Details, DoctorReport, Kind, Liveness, ResumePlan, Session};
 use crate::fixtures::{Claude, Fixture, Gemini, age, gemini_hash, id, put};
 use crate::world::World;
 
@@ -61,10 +62,55 @@ fn old_document_format_gives_same_session() {
 fn doctor_accepts_a_sound_session_of_either_generation() {
     let world = World::new();
     let app = world.dir("app");
-    world.add(Gemini::session(id(1)).in_dir(&app).turn("fix it", "Done.").resumed());
-    world.add(Gemini::session(id(2)).in_dir(&app).document().turn("fix it", "Done."));
+    let session = |n| Gemini::session(id(n)).in_dir(&app).at("2026-02-20T10:00:00Z").turn("fix it", "Done.");
+    world.add(session(1).resumed());
+    world.add(session(2).document());
     let answer = world.rejoin(["doctor", "--json"]).code(0);
     assert!(answer.stdout().contains("\"findings\":[]"), "{}", answer.stdout());
+}
+
+#[test]
+fn sessions_expire_after_30_days_unless_settings_keep_them() {
+    let world = World::new();
+    let app = world.dir("app");
+    for (n, day) in [(1, "2026-01-20"), (2, "2026-02-02"), (3, "2026-02-20")] {
+        world.add(Gemini::session(id(n)).in_dir(&app).at(&format!("{day}T10:00:00Z")).turn("fix it", "Done."));
+    }
+    // Gemini CLI cannot resume a file whose header is damaged.
+    let damaged = world.add(Gemini::session(id(4)).in_dir(&app).at("2026-02-25T10:00:00Z").turn("keep me", "Yes."));
+    let text = std::fs::read_to_string(&damaged).expect("a log");
+    put(&damaged, text.replacen("}\n", "\n", 1));
+    let expiring = |settings: Value| -> Vec<String> {
+        put(
+            &world.home().join(".gemini/settings.json"),
+            json!({"general": {"sessionRetention": settings}}).to_string(),
+        );
+        let plan: Archive = world.rejoin(["archive", "--expiring", "7", "--dry-run", "--json"]).code(0).json();
+        plan.items.into_iter().filter_map(|item| item.id).filter(|id| id.contains("-aaaa-")).collect()
+    };
+    assert_eq!(expiring(json!({})), [id(1), id(2)]);
+    assert_eq!(expiring(json!({"maxAge": "6w"})), [id(1)]);
+    for kept in
+        [json!({"enabled": false}), json!({"maxAge": "never"}), json!({"maxAge": "2h"}), json!({"maxAge": "52w"})]
+    {
+        assert_eq!(expiring(kept.clone()), Vec::<String>::new(), "{kept}");
+    }
+    assert_eq!(expiring(json!({"maxAge": "12h", "minRetention": "1h"})).len(), 3);
+
+    expiring(json!({}));
+    let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
+    let expiring = report.findings.iter().filter(|found| found.code == "expires-soon");
+    let due: Vec<_> = expiring.filter(|found| found.evidence.contains("when it next starts")).collect();
+    assert_eq!(
+        due.iter().map(|found| found.sessions.len()).sum::<usize>(),
+        2,
+        "the old one and the damaged one: {due:?}"
+    );
+    // The time is in the records, so restored files would not live longer with the current time.
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.rejoin(["delete", &id(1), "--yes"]).code(0);
+    let restored = world.rejoin(["restore", &id(1)]).code(0);
+    assert!(restored.stderr().contains("gemini will delete it again when it next starts"), "{}", restored.stderr());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contract::{Details, Kind, Liveness, ResumePlan};
+use crate::contract::{Details, DoctorReport, Kind, Liveness, ResumePlan};
 use crate::fixtures::{age_tree, lines, put};
 use crate::world::World;
 
@@ -125,6 +125,27 @@ fn registered_process_means_maybe_in_use() {
         json!([{"session_id": ID, "pid": std::process::id(), "cwd": "/usr/bin", "opened_at": "2026-02-01T10:00:00Z"}]);
     put(&world.home().join(".grok/active_sessions.json"), active.to_string());
     assert!(!matches!(of(), Liveness::Idle));
+}
+
+#[test]
+fn sessions_expire_only_by_the_config_file() {
+    let world = World::new();
+    write(
+        &world.home(),
+        "/usr/bin",
+        "01a226a4-9f73-7613-bd25-f806128d80e1",
+        &json!({}),
+        &[prompt(0, 0, "count"), reply(1, "Two.")],
+    );
+    for (text, expected) in
+        [("", 0), ("cleanup_ttl_days = 0", 0), ("cleanup_ttl_days = 30", 1), ("cleanup_ttl_days = 90", 0), ("=", 0)]
+    {
+        put(&world.home().join(".grok/config.toml"), format!("[storage]\n{text}\n"));
+        let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
+        let due: Vec<_> = report.findings.iter().filter(|found| found.code == "expires-soon").collect();
+        assert_eq!(due.len(), expected, "{text}: {due:?}");
+        assert!(due.iter().all(|found| found.evidence.contains("storage.cleanup_ttl_days")), "{due:?}");
+    }
 }
 
 #[test]

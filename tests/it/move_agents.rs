@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::contract::changes::{Move, MoveMap};
-use crate::contract::{DoctorReport, SessionList, Severity};
+use crate::contract::{DoctorReport, Finding, SessionList, Severity};
 use crate::fixtures::{
     Amplifier, Claude, Codex, Copilot, Gemini, Gptme, Jido, Kimi, Leo, OldVibe, OpenHands, Pi, Qwen, Vibe, claude_slug,
     gemini_hash, id, kimi_project, openhands_id, pi_project, put, qwen_slug,
@@ -117,7 +117,9 @@ fn move_and_undo_work_for_every_agents_sessions() {
     assert!(dirs.contains(&("claude".to_owned(), id(30), text(&new.join("src")))), "{dirs:?}");
     assert!(dirs.contains(&("claude".to_owned(), id(31), text(&neighbour))), "{dirs:?}");
     let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
-    let serious: Vec<_> = report.findings.iter().filter(|finding| finding.severity != Severity::Note).collect();
+    // Gemini CLI soon deletes sessions of this age.
+    let is_serious = |finding: &&Finding| finding.severity != Severity::Note && finding.code != "expires-soon";
+    let serious: Vec<_> = report.findings.iter().filter(is_serious).collect();
     assert!(serious.is_empty(), "{serious:?}");
 
     world.rejoin(["undo"]).code(0);

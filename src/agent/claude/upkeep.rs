@@ -159,7 +159,7 @@ fn whole_days(value: &Value) -> Option<i64> {
 
 fn after(days: i64, path: PathBuf) -> Retention {
     let period = SignedDuration::from_hours(days * 24);
-    Retention { period, setting: (path, RETENTION_KEY), is_set: false, refused: None }
+    Retention::new(period, (path, RETENTION_KEY))
 }
 
 #[derive(Default, Deserialize)]

@@ -4,16 +4,31 @@ use std::ffi::OsStr;
 
 use serde::de::IgnoredAny;
 
-use super::{Gemini, has_messages, is_session_id, saved};
+use super::{Gemini, has_messages, is_session_id, retention, saved};
 use crate::agent::prelude::*;
-use crate::agent::upkeep::{Orphan, OrphanKind, Strays, temporary};
+use crate::agent::upkeep::{Orphan, OrphanKind, Retention, Strays, temporary};
 
 /// Maximum size of a file that may be only the beginning of a header.
 const MAX_HEADER: u64 = 4 * 1024;
+/// The settings of a machine, which overrule those of a user (0.61.0).
+const SYSTEM_SETTINGS: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/GeminiCli/settings.json"
+} else {
+    "/etc/gemini-cli/settings.json"
+};
 
 impl Housekeeping for Gemini {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
         Ok(belongings(place, listings))
+    }
+
+    /// At a start in a project, Gemini CLI deletes every session there whose last record is old, and every file that it cannot
+    /// resume (measured on 0.61.0). Settings of projects are not read.
+    fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
+        let system = (!env.foreign_home).then(|| PathBuf::from(SYSTEM_SETTINGS));
+        let files: Vec<PathBuf> = system.into_iter().chain([store.root.join("settings.json")]).collect();
+        let rule = retention::of_settings(&files, true)?;
+        Some(Retention { is_by_record: true, takes_unopenable: true, ..rule })
     }
 
     fn orphans(&self, store: &Store, _env: &Env) -> Strays {

@@ -137,10 +137,11 @@ impl Log for Updates {
 
     fn finish(
         copy: &mut SessionCopy,
-        _ends: &Ends,
+        ends: &Ends,
         _facts: Prompts,
         context: &ReadContext<'_>,
     ) -> Result<(), PathError> {
+        copy.modified_at = ends.modified;
         let registered = liveness(context.notes.live.get(&copy.place.id).map_or(&[], Vec::as_slice));
         if registered != Liveness::Idle {
             copy.liveness = registered;

@@ -8,7 +8,9 @@
 pub(super) mod about;
 mod log;
 
+use jiff::SignedDuration;
 use serde_json::Value;
+use toml::de::DeTable;
 
 use super::LiveRecord;
 use super::command::as_option;
@@ -16,6 +18,7 @@ use super::ids::is_word as is_id;
 use super::lines::Lines;
 use crate::agent::prelude::*;
 use crate::agent::relocation::text;
+use crate::agent::upkeep::Retention;
 use crate::format::edit::{self, json_string};
 use log::Updates;
 
@@ -82,7 +85,19 @@ impl Moving for Grok {
     }
 }
 
-impl Housekeeping for Grok {}
+impl Housekeeping for Grok {
+    /// Grok Build deletes the folders of sessions by the times of their files, but only if its config file says so (measured on
+    /// 1.0.41).
+    fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {
+        let path = store.root.join("config.toml");
+        let text = String::from_utf8(fsio::read_if_present(&path, MAX_SUMMARY).ok()??).ok()?;
+        let config = DeTable::parse(&text).ok()?;
+        let days = config.get_ref().get("storage")?.get_ref().get("cleanup_ttl_days")?.get_ref().as_integer()?;
+        let days: i64 = days.as_str().parse().ok().filter(|days| *days > 0)?;
+        let period = SignedDuration::from_hours(days.min(100_000) * 24);
+        Some(Retention { is_set: true, ..Retention::new(period, (path, "storage.cleanup_ttl_days")) })
+    }
+}
 
 fn summary(place: &Located) -> PathBuf {
     place.path.join("summary.json")

@@ -106,10 +106,6 @@ fn retention(env: &Env) -> Retention {
     // is.
     #[expect(clippy::cast_possible_truncation, reason = "days beyond the calendar are cut to the most there are")]
     let days = set.map_or(DEFAULT_DAYS, |days| days.clamp(1.0, 1e6) as i64);
-    Retention {
-        period: SignedDuration::from_hours(24 * days),
-        setting: (path, DAYS),
-        is_set: set.is_some(),
-        refused: None,
-    }
+    let period = SignedDuration::from_hours(24 * days);
+    Retention { is_set: set.is_some(), is_by_record: true, ..Retention::new(period, (path, DAYS)) }
 }

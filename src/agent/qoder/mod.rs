@@ -6,12 +6,9 @@
 
 pub(super) mod about;
 
-use jiff::SignedDuration;
-use serde_json::Value;
-
 use super::claude::Transcripts;
 use super::claude::slug::{base36, slug};
-use super::{Agent as _, as_last_argument, claude, judge_by_age};
+use super::{Agent as _, as_last_argument, claude, gemini, judge_by_age};
 use crate::agent::prelude::*;
 use crate::agent::relocation::{added_line, text};
 use crate::agent::unknown_format::has_any;
@@ -20,8 +17,6 @@ use crate::session::causes::{self, Cause};
 
 /// Maximum length of a slug that is not cut and hashed.
 const MAX_SLUG: usize = 200;
-const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
-const DEFAULT_DAYS: i64 = 30;
 /// Types of records without conversation that Claude Code lacks.
 const SILENT: [&str; 5] =
     ["active-leaf", "content-replacement", "runtime-config", "token-stats", "workspace-directories"];
@@ -85,18 +80,7 @@ impl Housekeeping for Qoder {
     }
 
     fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {
-        let path = store.root.join("settings.json");
-        let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok()??;
-        let settings: Value = serde_json::from_slice(&bytes).ok()?;
-        let retention = settings.pointer("/general/sessionRetention")?;
-        retention.get("enabled").and_then(Value::as_bool).filter(|is_enabled| *is_enabled)?;
-        let set = retention.get("maxAge").and_then(Value::as_str);
-        let period = match set {
-            Some(text) => period(text)?,
-            None => SignedDuration::from_hours(24 * DEFAULT_DAYS),
-        };
-        let setting = (path, "general.sessionRetention.maxAge");
-        Some(Retention { period, setting, is_set: set.is_some(), refused: None })
+        gemini::retention::of_settings(&[store.root.join("settings.json")], false)
     }
 }
 
@@ -104,20 +88,6 @@ impl Housekeeping for Qoder {
 fn complete(copy: &mut SessionCopy, context: &ReadContext<'_>) {
     let last = copy.active_at.as_ref().map(|at| at.value).max(copy.modified_at);
     judge_by_age(copy, last, context.env.clock.now);
-}
-
-/// Parses a period such as `30d`. `None` for any other text, with which Qoder deletes nothing.
-fn period(text: &str) -> Option<SignedDuration> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let hours = match unit {
-        "h" => 1,
-        "d" => 24,
-        "w" => 7 * 24,
-        "m" => 30 * 24,
-        _ => return None,
-    };
-    let number: i64 = number.parse().ok().filter(|number| (1..=100_000).contains(number))?;
-    Some(SignedDuration::from_hours(number * hours))
 }
 
 /// Returns the project name of a directory.
@@ -147,13 +117,5 @@ mod tests {
         assert_eq!(project_of(&long), format!("-work-{}-fj9ozg", "a".repeat(194)));
         assert_eq!(Qoder.is_filed_under(&project_of(&long), Path::new(&long)), Some(true));
         assert_eq!(Qoder.is_filed_under(&project_of(&long), Path::new(&format!("{long}a"))), Some(false));
-    }
-
-    #[test]
-    fn retention_period_needs_a_unit() {
-        assert_eq!(period("2w"), Some(SignedDuration::from_hours(14 * 24)));
-        for text in ["", "d", "0d", "30", "30y", "x1d"] {
-            assert_eq!(period(text), None, "{text}");
-        }
     }
 }

@@ -62,7 +62,8 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let mut restore = Restore::new("restore", &archive, env).trusting(args.trust);
     let (roots, store) = roots(args.to_store.as_deref(), manifest, agent, env)?;
     let retention = agent.retention(&store, env);
-    let now = (retention.is_some() && !args.keep_times).then(|| time_now(env));
+    let is_prolonged = retention.as_ref().is_some_and(|retention| !retention.is_by_record);
+    let now = (is_prolonged && !args.keep_times).then(|| time_now(env));
     check(manifest, &archive, env)?;
     restore::check_places(manifest, &archive, agent, &store, env)?;
     let is_left_out = roots.iter().any(Option::is_none);

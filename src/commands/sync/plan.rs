@@ -173,7 +173,8 @@ impl<'a> SyncPlan<'a> {
         }
         restore::check_places(manifest, archive, agent, store, env)
             .map_err(|error| SkipReason::new(REFUSED, format!("{error:#}")))?;
-        let now = agent.retention(store, env).map(|_| time_now(env));
+        let is_prolonged = agent.retention(store, env).is_some_and(|retention| !retention.is_by_record);
+        let now = is_prolonged.then(|| time_now(env));
         match self.restore.add(manifest, layout, now, present) {
             Ok(true) => {
                 self.brought.push(row);

@@ -81,7 +81,7 @@ fn expiry_finding(
 ) -> Finding {
     let days = retention.period.as_hours() / 24;
     let (file, key) = &retention.setting;
-    let since = "since its file was last changed";
+    let since = if retention.is_by_record { "since its last record" } else { "since its file was last changed" };
     let setting =
         if retention.is_set { format!("{key} in {}", file.display()) } else { format!("its default for {key}") };
     let when = match &day {
@@ -201,12 +201,8 @@ mod tests {
             session(vec![copy])
         };
         let mut survey = survey(times.iter().enumerate().map(one).collect());
-        let retention = Retention {
-            period: SignedDuration::from_hours(240),
-            setting: ("/s/settings.json".into(), "keepDays"),
-            is_set: true,
-            refused: None,
-        };
+        let setting = ("/s/settings.json".into(), "keepDays");
+        let retention = Retention { is_set: true, ..Retention::new(SignedDuration::from_hours(240), setting) };
         survey.retentions.insert("/s".into(), (AgentKind::Claude, retention));
         survey.expires_within = SignedDuration::from_hours(24 * within_days);
         expiries(&survey).into_iter().map(|finding| (finding.measured, finding.sessions.len())).collect()
