@@ -302,3 +302,41 @@ mod opencode {
         );
     }
 }
+
+#[test]
+fn typed_commands_and_queued_prompts_of_claude_are_prompts() {
+    let world = World::new();
+    let command = "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>the ferry schedule</command-args>";
+    let local = "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args>opus</command-args>";
+    let queued = |prompt: &str, mode: &str| json!({"attachment": {"type": "queued_command", "prompt": prompt, "commandMode": mode}});
+    let session = |n| Claude::session(id(n)).in_dir("/usr/bin");
+    world.add(session(1).prompt(command));
+    world.add(session(2).prompt("<bash-input>make sloop</bash-input>"));
+    world.add(session(3).record("attachment", &queued("paint the gondola", "prompt")));
+    world.add(
+        session(4).turn("start", "Started.").record("attachment", &queued("and the anchor", "prompt")).reply("Both."),
+    );
+    // Settings and messages of programs alone are no conversation.
+    world.add(session(5).prompt(local).record("attachment", &queued("a task has ended", "task-notification")));
+    age_tree(&world.home());
+
+    let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+    let prompts = |n| {
+        listed.iter().find(|session| session.id == id(n)).map(|session| (session.first_prompt.clone(), session.prompts))
+    };
+    for (n, first, count) in [
+        (1, Some("/plan the ferry schedule"), 1),
+        (2, Some("! make sloop"), 1),
+        (3, Some("paint the gondola"), 1),
+        (4, Some("start"), 2),
+        (5, None, 0),
+    ] {
+        assert_eq!(prompts(n), Some((first.map(str::to_owned), Some(count))), "{n}");
+    }
+    assert_eq!(taken(&world), BTreeSet::from([id(5)]));
+    for (word, n) in [("ferry", 1), ("sloop", 2), ("gondola", 3), ("anchor", 4)] {
+        let found: Search = world.rejoin(["search", word, "--json"]).code(0).json();
+        assert_eq!(found.sessions.iter().map(|found| &found.id).collect::<Vec<_>>(), [&id(n)], "{word}");
+    }
+    assert!(world.rejoin(["export", &id(4)]).code(0).stdout().contains("and the anchor"));
+}

@@ -20,6 +20,7 @@ mod sidecar;
 pub(crate) mod slug;
 mod titles;
 mod trailer;
+mod typed;
 mod upkeep;
 mod usage;
 
