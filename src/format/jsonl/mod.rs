@@ -279,9 +279,12 @@ impl Jsonl {
                 let mut lines = self.lines_from(line_start, end - line_start)?.up_to(self.reach.min(MAX_LINE));
                 if let Some(line) = lines.next_line()? {
                     shown += line.bytes.len();
-                    if see(line.bytes, is_ended) || line_start == 0 {
+                    if see(line.bytes, is_ended) {
                         return Ok(());
                     }
+                }
+                if line_start == 0 {
+                    return Ok(());
                 }
                 (start, width, is_ended) = (line_start - 1, self.tail, true);
                 rest = &[];
