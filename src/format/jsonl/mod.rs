@@ -319,6 +319,11 @@ impl Jsonl {
         self.line_start(self.end)
     }
 
+    /// Returns whether the last byte of the file is NUL.
+    pub(crate) fn ends_in_nul(&self) -> Result<bool, PathError> {
+        Ok(self.read_range(self.end.saturating_sub(1), self.end)?.ends_with(&[0]))
+    }
+
     /// Returns the last line that contains `bytes`, for a line that the windows from the end did not reach. Reads at
     /// most `limit` bytes of the end, and finds no line of more than 128 KiB.
     pub(crate) fn last_line_with(&self, bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, PathError> {
