@@ -365,8 +365,11 @@ fn version_2_reads_new_tables_and_unimported_rows() {
         ("model-switched", json!({"model": {"id": "model-n"}})),
         (
             "assistant",
-            json!({"content": [{"type": "text", "text": "yes"}, {"type": "tool", "name": "bash", "state": {}}]}),
+            json!({"content": [{"type": "text", "text": "yes"}, {"type": "tool", "name": "bash", "state":
+                {"status": "completed", "content": [{"type": "text", "text": "avocet.txt"}]}}]}),
         ),
+        ("shell", json!({"command": "make spoonbill", "output": {"output": "spoonbill made", "size": 14}})),
+        ("compaction", json!({"status": "completed", "summary": "a flamingo", "recent": ""})),
     ];
     for (seq, (kind, data)) in (0_i64..).zip(&messages) {
         connection.execute(sql, rusqlite::params![opencode_id(1), seq, kind, data.to_string()]).expect("a row");
@@ -381,6 +384,12 @@ fn version_2_reads_new_tables_and_unimported_rows() {
     assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(1), Some(1)));
     assert_eq!((sessions[1].first_prompt.as_deref(), sessions[1].replies), (Some("c"), Some(1)));
     assert_eq!(sessions[2].parent_id, Some(opencode_id(1)));
+    let shown = world.rejoin(["show", &opencode_id(1), "--transcript"]).code(0).stdout();
+    let texts = ["→ avocet.txt", "! make spoonbill", "→ spoonbill made", "a flamingo"];
+    assert!(texts.iter().all(|text| shown.contains(text)), "{shown}");
+    for word in ["avocet", "spoonbill", "flamingo"] {
+        world.rejoin(["search", word]).code(0);
+    }
 }
 
 /// Imports a session into the tables of version 2, as OpenCode 2 does once.
