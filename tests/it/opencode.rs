@@ -97,6 +97,16 @@ fn list_shows_first_prompt_of_unnamed_session() {
 }
 
 #[test]
+fn task_of_subagent_is_prompt() {
+    let world = World::new();
+    let task = json!({"type": "subtask", "prompt": "look for the heron", "description": "find it", "command": "hunt"});
+    world.add(OpenCode::session(opencode_id(1)).message(json!({"role": "user"}), vec![task]));
+    let session = listed(&world).remove(0);
+    assert_eq!((session.kind, session.first_prompt.as_deref()), (Kind::Main, Some("look for the heron")));
+    world.rejoin(["search", "heron"]).code(0);
+}
+
+#[test]
 fn recently_written_session_may_be_in_use() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));

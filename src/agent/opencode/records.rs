@@ -1,7 +1,7 @@
 //! The records of OpenCode: JSON in the columns of its database and in the files of older versions.
 //!
 //! Facts: OpenCode 1.18.33, measured; anomalyco/opencode 063e8306 for the files, packages/opencode/src/session/message-v2.ts
-//! 007a9409 for the errors of tools in version 1, packages/schema/src/session-message.ts 0ceb3dd5 for version 2.
+//! 007a9409 for sub-tasks and the errors of tools in version 1, packages/schema/src/session-message.ts 0ceb3dd5 for version 2.
 
 use std::borrow::Cow;
 
@@ -138,6 +138,8 @@ pub(crate) fn add_part(turn: &mut Turn, data: &str) {
     match part.kind.get() {
         // Files named in a prompt are added as text that the user did not type.
         Some("text") if !part.synthetic.0 && !part.ignored.0 => turn.add_text(part.text.get().unwrap_or_default()),
+        // The task of a sub-agent, from a command of the user.
+        Some("subtask") => turn.add_text(text_in(serde_json::from_str(data).ok(), "prompt").get().unwrap_or_default()),
         Some("tool") => {
             // Version 2 has a list of blocks in place of the output, and an object in place of the error.
             let [input, output, content, error] = members(part.state, ["input", "output", "content", "error"]);
