@@ -85,6 +85,8 @@ pub(crate) struct About {
     pub renames: &'static [&'static str],
     /// Returns whether every save rewrites a file of this name, so that copies of a session may differ in it.
     pub is_state: fn(&str) -> bool,
+    /// Returns whether a log next to transcripts is known to be no transcript, such as the journal of a workflow.
+    pub is_journal: fn(&Path) -> bool,
     /// Checks whether a line of a transcript is a record of a move, which continues no conversation; `None` if a move adds
     /// no record.
     pub is_move_record: Option<fn(&[u8]) -> bool>,
@@ -193,6 +195,7 @@ impl About {
         bridges: None,
         renames: &[],
         is_state: |_| false,
+        is_journal: |_| false,
         is_move_record: None,
         has_forks: false,
         untimed: &[],

@@ -148,7 +148,7 @@ fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copie
             item.steps.push(edited(path, |_| join::edits(copy, path))?);
         }
         Repair::CutLine { path } => item.steps.push(at_the_end(path, |size| {
-            let removed = length_of_half_a_line(path)?;
+            let removed = length_to_cut(path)?;
             let at = size.checked_sub(removed).ok_or("it is being written to")?;
             Ok(Edit { at, removed, inserted: Vec::new() })
         })?),
@@ -180,8 +180,9 @@ fn edited(path: &Path, edits: impl FnOnce(u64) -> Result<Vec<Edit>, String>) -> 
     Ok(Step::Write { path: path.to_owned(), contents, stamp: Some(Box::new(stamp)) })
 }
 
-/// Returns the length of the unterminated last line of a file. Fails if the line has become a valid record since.
-fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
+/// Returns the length of the unterminated last line of a file, half a record or NUL bytes. Fails if the line has become a
+/// valid record since.
+fn length_to_cut(path: &Path) -> Result<u64, String> {
     let fail = |error: PathError| error.to_string();
     let file = Jsonl::open(path).map_err(fail)?;
     let start = file.last_line_start().map_err(fail)?.ok_or("its last line is too long")?;
@@ -193,6 +194,8 @@ fn length_of_half_a_line(path: &Path) -> Result<u64, String> {
             let length = end.checked_sub(half.start).filter(|_| end == file.len());
             length.ok_or_else(|| "NUL bytes follow its last line".to_owned())
         }
+        // The reader leaves out a line that has only NUL bytes.
+        None if 0 < start && start < file.len() => Ok(file.len() - start),
         _ => Err("its last line is whole now".to_owned()),
     }
 }
@@ -250,9 +253,11 @@ mod tests {
             ("{\"b\"", Ok(4)),
             ("{\"a\":1}\n{\"b\":2}", Err("its last line is whole now".to_owned())),
             ("{\"a\":1}\n", Err("its last line is whole now".to_owned())),
+            ("{\"a\":1}\n\0\0\0", Ok(3)),
+            ("\0\0\0", Err("its last line is whole now".to_owned())),
         ] {
             std::fs::write(&path, text).expect("a file");
-            assert_eq!(length_of_half_a_line(&path), expected, "{text}");
+            assert_eq!(length_to_cut(&path), expected, "{text}");
         }
     }
 }

@@ -30,6 +30,15 @@ pub(crate) fn parts(content: Option<&RawValue>) -> Vec<Block<'_>> {
     }
 }
 
+/// Returns the ids of the calls whose results a content value has.
+pub(crate) fn answered_ids(content: Option<&RawValue>) -> Vec<String> {
+    let listed: Vec<&RawValue> = inner(content);
+    let response = |part| member(Some(part), "functionResponse");
+    let ids =
+        listed.into_iter().chain(content).filter_map(response).map(|it| inner::<Text<'_>>(member(Some(it), "id")));
+    ids.filter_map(|id| id.filled().map(str::to_owned)).collect()
+}
+
 /// Returns the first text that the program did not insert.
 pub(crate) fn typed_text(parts: &[Block<'_>], injected: &[&str]) -> Option<String> {
     parts.iter().find_map(|part| match part {
@@ -98,6 +107,15 @@ mod tests {
         }
         assert_eq!(parts(Some(&raw("[7,null,[],{},{\"text\":[]}]"))), vec![Block::Other; 5]);
         assert_eq!(parts(None), []);
+    }
+
+    #[test]
+    fn answered_ids_are_those_of_responses() {
+        let list = raw(r#"[{"functionResponse":{"id":"a","response":{}}},{"functionResponse":{}},{"text":"b"},"c",
+                {"functionCall":{"id":"d"}}]"#);
+        assert_eq!(answered_ids(Some(&list)), ["a"]);
+        assert_eq!(answered_ids(Some(&raw(r#"{"functionResponse":{"id":"a"}}"#))), ["a"]);
+        assert_eq!(answered_ids(Some(&raw(r#""a""#))).len() + answered_ids(None).len(), 0);
     }
 
     #[test]

@@ -53,6 +53,18 @@ fn listed(world: &World) -> Vec<Session> {
 }
 
 #[test]
+fn list_ignores_title_of_unnamed_session() {
+    let world = World::new();
+    for (n, title) in [(1, "Untitled Session"), (2, "New Session"), (3, "New Session of mine")] {
+        add(&world, &id(n), title, APP, &[said("user", "look")]);
+        let sessions = listed(&world);
+        let session = sessions.iter().find(|session| session.id == id(n)).expect("a session");
+        let expected = Some(title).filter(|title| title.ends_with("mine"));
+        assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (expected, Some("look")));
+    }
+}
+
+#[test]
 fn list_reads_the_session_file_and_the_index() {
     let world = World::new();
     let call =

@@ -86,7 +86,7 @@ words!(ErrorKind: Error);
 words!(DoctorKind: DoctorReport);
 words!(DoctorChecksKind: DoctorChecks);
 words!(Severity: Error Warning Note);
-words!(RepairKind: Backfill Trash Fold EditLines JoinChain Mend);
+words!(RepairKind: Backfill Trash Fold EndLine CutLine EditLines JoinChain Mend);
 
 /// Returns the name of every agent that the program knows.
 pub(crate) fn names() -> &'static [&'static str] {

@@ -38,6 +38,19 @@ fn show_reads_a_session_from_the_database() {
 }
 
 #[test]
+fn list_ignores_title_of_unnamed_session() {
+    let world = World::new();
+    let data_dir = world.dir("app").join(".crush");
+    Crush::session(id(1)).turn("fix the parser", "Looking.").write_in(&data_dir);
+    for (title, expected) in [("New Session", None), ("Untitled Session", None), ("New Sessions", Some("New Sessions"))]
+    {
+        open_crush(&data_dir).execute("UPDATE sessions SET title = ?1", [title]).expect("a row");
+        let session = world.from(world.dir("app")).rejoin(["list", "--json"]).code(0).sessions().remove(0);
+        assert_eq!((session.title.as_deref(), session.first_prompt.as_deref()), (expected, Some("fix the parser")));
+    }
+}
+
+#[test]
 fn list_finds_databases_by_registry_and_directories() {
     let world = World::new();
     let home = world.home();

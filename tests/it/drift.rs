@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::agent_rules;
 use crate::contract::changes::{Cleanup, KeptFor};
-use crate::contract::{Kind, Session, SessionList, names};
+use crate::contract::{DoctorReport, Kind, Session, SessionList, names};
 use crate::facts::copy_tree;
-use crate::fixtures::{Claude, Codex, Copilot, id, put};
+use crate::fixtures::{Claude, Codex, Copilot, age_tree, id, put};
 use crate::ordinary;
 use crate::world::{World, is_tried, stride};
 
@@ -451,6 +451,33 @@ fn every_agent_reads_record_after_torn_one() {
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(tried.len() >= 14 || !agent_rules::are_all_chosen(), "{tried:?}");
+}
+
+#[test]
+fn fix_removes_nul_tail_of_every_agent() {
+    let mut fixed = BTreeSet::new();
+    agent_rules::hold("NUL bytes after the last record can be removed", agent_rules::GUIDE, |agent| {
+        let world = World::new();
+        if !ordinary::write(agent, &world) {
+            return;
+        }
+        let before = files(&world.home());
+        for (path, bytes) in before.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl")) {
+            put(path, [&bytes[..], &[0; 512]].concat());
+        }
+        age_tree(&world.home());
+        let report: DoctorReport = world.rejoin(["doctor", "--all-findings", "--json"]).json();
+        assert!(report.findings.iter().all(|finding| finding.code != "bad-lines"), "{agent}: {:?}", report.findings);
+        // Agents that were never measured are only read.
+        let torn = report.findings.iter().filter(|it| it.measured.contains("NUL bytes") && it.repair.is_some());
+        let paths: Vec<_> = torn.flat_map(|finding| &finding.paths).map(|path| &path.path).collect();
+        world.rejoin(["doctor", "--fix", "--check", "torn-transcript", "--yes"]);
+        for path in paths.into_iter().map(PathBuf::from) {
+            assert!(std::fs::read(&path).expect("a file") == before[&path], "{agent} {}", path.display());
+            fixed.insert(agent);
+        }
+    });
+    assert!(fixed.len() >= 14 || !agent_rules::are_all_chosen(), "{fixed:?}");
 }
 
 #[test]

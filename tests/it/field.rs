@@ -171,7 +171,8 @@ fn nul_bytes_hide_no_complete_record() {
     changed[3].extend(whole);
     put(&glued, changed.join(&b'\n'));
     let nul_only = three_turns(&world, 3);
-    put(&nul_only, [0; 8192]);
+    // More than a reader holds at once.
+    put(&nul_only, vec![0; 3 * 1024 * 1024]);
     let nul_at_the_end = three_turns(&world, 4);
     put(&nul_at_the_end, [std::fs::read(&nul_at_the_end).expect("a transcript"), vec![0; 2048]].concat());
 

@@ -156,6 +156,35 @@ fn rewritten_message_counts_once_with_last_text() {
 }
 
 #[test]
+fn show_has_results_that_only_calls_have() {
+    let response = |id: &str, output: &str| json!([{"functionResponse": {"id": id, "response": {"output": output}}}]);
+    let calls = json!([
+        {"id": "a", "name": "run", "result": response("a", "murrelet"), "resultDisplay": "for the user"},
+        {"id": "b", "name": "look", "result": null, "resultDisplay": "puffin"},
+        {"id": "c", "name": "edit", "resultDisplay": {"fileDiff": "+razorbill", "fileName": "x"}},
+        {"id": "d", "name": "list", "resultDisplay": [["x"]]},
+        {"id": "e", "name": "ask", "result": response("e", "repeated")},
+    ]);
+    let session = Gemini::session(id(1)).prompt("look").message_of("g", "gemini", &json!({"toolCalls": calls}));
+    let own = ["look", "run", "→ murrelet", "look", "→ puffin", "edit", "→ +razorbill", "list", "ask"];
+    for (session, last) in [
+        (session.clone().document(), &["→ repeated"][..]),
+        (session.clone(), &["→ repeated"]),
+        // Version 0.61.0 repeats a result in a message.
+        (
+            session.reply("Done.").message_of("t", "user", &json!({"content": response("e", "again")})),
+            &["Done.", "→ again"],
+        ),
+    ] {
+        let world = World::new();
+        world.add(session);
+        let shown: Vec<String> = texts(&world, &id(1)).iter().map(|text| text.trim().to_owned()).collect();
+        assert_eq!(shown, [&own, last].concat());
+        world.rejoin(["search", "murrelet"]).code(0);
+    }
+}
+
+#[test]
 fn history_repeated_by_resume_counts_once() {
     let world = World::new();
     world.add(Gemini::session(id(1)).turn("one", "first").resumed().turn("two", "second").resumed().prompt("three"));

@@ -58,6 +58,9 @@ fn kind_and_title_follow_from_columns() {
         (vec![("session_type", "sub_agent"), ("parent_session_id", "20260201_9")], Kind::Subagent, None),
         (vec![("session_type", "scheduled"), ("description", "Nightly")], Kind::Exec, Some("Nightly")),
         (vec![("session_type", "hidden")], Kind::Archived, None),
+        (vec![("name", "CLI Session")], Kind::Main, None),
+        (vec![("name", "New session 3"), ("description", "Described")], Kind::Main, Some("Described")),
+        (vec![("name", "CLI Session"), ("user_set_name", "1")], Kind::Main, Some("CLI Session")),
         (vec![("session_type", "terminal"), ("archived_at", "2026-02-02 10:00:00")], Kind::Archived, None),
         (
             vec![("session_type", "something new"), ("name", "Named"), ("description", "Described")],

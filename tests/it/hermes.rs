@@ -52,6 +52,7 @@ fn kind_and_parent_follow_from_columns() {
         (session().text("parent_session_id", &hermes_id(1)), Kind::Main, parent),
         (session().column("archived", Sql::Integer(1)), Kind::Archived, None),
         (session().text("source", "cron"), Kind::Exec, None),
+        (session().text("source", "tool"), Kind::Exec, None),
         (session().text("model_config", "{"), Kind::Main, None),
         (Hermes::session(hermes_id(2)), Kind::Empty, None),
         (Hermes::session(hermes_id(2)).prompt("killed before the answer"), Kind::Main, None),

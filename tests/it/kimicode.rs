@@ -140,6 +140,27 @@ fn resume_distinguishes_program_from_kimi_cli() {
     assert!(refused.contains("`kimi` is Kimi CLI 1.45.0, which does not know it"), "{refused}");
 }
 
+#[test]
+fn list_shows_prompt_of_skill() {
+    let world = World::new();
+    let origin =
+        json!({"kind": "skill_activation", "trigger": "user-slash", "skillName": "plan", "skillArgs": "the lock"});
+    let content = json!([{"type": "text", "text": "<skill name=\"plan\">Plan it.</skill>"}]);
+    let message = json!({"role": "user", "content": content, "origin": origin});
+    write(
+        &world.home(),
+        ID,
+        Path::new("/usr/bin"),
+        &json!({}),
+        &[record(0, "context.append_message", "message", &message)],
+    );
+    let session = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions().remove(0);
+    assert_eq!(
+        (session.kind, session.first_prompt.as_deref(), session.prompts),
+        (Kind::Main, Some("/plan the lock"), Some(1))
+    );
+}
+
 /// Writes a session as `kimi migrate` does.
 fn import(world: &World, old: &str, dir: &Path) -> String {
     let id = format!("ses_{old}");

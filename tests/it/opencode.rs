@@ -85,6 +85,28 @@ fn kind_follows_from_parent_archive_title_and_content() {
 }
 
 #[test]
+fn list_shows_first_prompt_of_unnamed_session() {
+    let world = World::new();
+    let title = "New session - 2026-02-01T10:00:00.000Z";
+    world.add(OpenCode::session(opencode_id(1)).title(title).turn("mend the roof", "Mended."));
+    world.add(OpenCode::of_kilo(opencode_id(2)).title(title).turn("mend the door", "Mended."));
+    OpenCode::session(opencode_id(3)).title(title).turn("mend the wall", "Mended.").write_tree(&world.home());
+    let shown = world.rejoin(["list"]).code(0).stdout();
+    assert!(["roof", "door", "wall"].iter().all(|what| shown.contains(&format!("mend the {what}"))), "{shown}");
+    assert!(!shown.contains("New session"), "{shown}");
+}
+
+#[test]
+fn task_of_subagent_is_prompt() {
+    let world = World::new();
+    let task = json!({"type": "subtask", "prompt": "look for the heron", "description": "find it", "command": "hunt"});
+    world.add(OpenCode::session(opencode_id(1)).message(json!({"role": "user"}), vec![task]));
+    let session = listed(&world).remove(0);
+    assert_eq!((session.kind, session.first_prompt.as_deref()), (Kind::Main, Some("look for the heron")));
+    world.rejoin(["search", "heron"]).code(0);
+}
+
+#[test]
 fn recently_written_session_may_be_in_use() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));
@@ -353,8 +375,11 @@ fn version_2_reads_new_tables_and_unimported_rows() {
         ("model-switched", json!({"model": {"id": "model-n"}})),
         (
             "assistant",
-            json!({"content": [{"type": "text", "text": "yes"}, {"type": "tool", "name": "bash", "state": {}}]}),
+            json!({"content": [{"type": "text", "text": "yes"}, {"type": "tool", "name": "bash", "state":
+                {"status": "completed", "content": [{"type": "text", "text": "avocet.txt"}]}}]}),
         ),
+        ("shell", json!({"command": "make spoonbill", "output": {"output": "spoonbill made", "size": 14}})),
+        ("compaction", json!({"status": "completed", "summary": "a flamingo", "recent": ""})),
     ];
     for (seq, (kind, data)) in (0_i64..).zip(&messages) {
         connection.execute(sql, rusqlite::params![opencode_id(1), seq, kind, data.to_string()]).expect("a row");
@@ -369,6 +394,12 @@ fn version_2_reads_new_tables_and_unimported_rows() {
     assert_eq!((sessions[0].prompts, sessions[0].replies), (Some(1), Some(1)));
     assert_eq!((sessions[1].first_prompt.as_deref(), sessions[1].replies), (Some("c"), Some(1)));
     assert_eq!(sessions[2].parent_id, Some(opencode_id(1)));
+    let shown = world.rejoin(["show", &opencode_id(1), "--transcript"]).code(0).stdout();
+    let texts = ["→ avocet.txt", "! make spoonbill", "→ spoonbill made", "a flamingo"];
+    assert!(texts.iter().all(|text| shown.contains(text)), "{shown}");
+    for word in ["avocet", "spoonbill", "flamingo"] {
+        world.rejoin(["search", word]).code(0);
+    }
 }
 
 /// Imports a session into the tables of version 2, as OpenCode 2 does once.

@@ -275,6 +275,13 @@ fn sub_agents_of_both_layouts_belong_to_session() {
         assert_eq!((sub(name).kind, sub(name).parent_id.clone()), (Kind::Subagent, Some(id(1))), "{name}");
         assert_eq!((sub(name).prompts, sub(name).replies), (Some(1), Some(1)), "{name}");
     }
+    // The journal of a workflow is not a transcript, unlike an unknown log next to it.
+    for (name, code) in [("journal.jsonl", 0), ("other.jsonl", 4)] {
+        put(&deep.with_file_name(name), r#"{"type":"result","key":"v1","agentId":"deep","result":"ok"}"#);
+        let report = ["doctor", "--check", "unread-file", "--strict"];
+        let told = world.rejoin(report).code(code).stdout();
+        assert!(!told.contains("journal"), "{told}");
+    }
     assert!(sub(&id(1)).size_bytes > Some(6000), "files next to a transcript are part of its size");
     assert_eq!((sub(&id(1)).prompts, sub(&id(1)).replies), (Some(1), Some(1)));
 }

@@ -34,6 +34,12 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["claude"], &[])
         .without_terminal(&["claude", "-p"], &[])
         .unset(super::launch_args::NESTED),
+    // What each agent of a workflow returned, which is in the agent's transcript too: daaain/claude-code-log #174, and the
+    // bundle of 2.1.332.
+    is_journal: |path| {
+        let run = path.parent().and_then(|dir| dir.parent());
+        path.ends_with("journal.jsonl") && run.is_some_and(|dir| dir.ends_with("subagents/workflows"))
+    },
     decide: super::decide_again,
     link: super::upkeep::link,
     parent_at: Some("parentUuid"),

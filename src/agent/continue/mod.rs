@@ -97,7 +97,7 @@ fn fill(copy: &mut SessionCopy, sum: &Sum, context: &ReadContext<'_>) -> Result<
         copy.notes
             .push(format!("its file says that its id is {id}, and Continue CLI would continue in that one's file"));
     }
-    set_title(copy, sum.text("title").filled().filter(|title| *title != UNTITLED));
+    set_title(copy, sum.text("title").filled().filter(|title| !UNTITLED.contains(title)));
     let made = context.notes.names.get(&copy.place.id).and_then(|made| made.value.parse::<Timestamp>().ok());
     copy.created_at = made.map(|at| Fact::new(at, "index"));
     copy.set_dir(sum.text("workspaceDirectory").filled(), "its workspaceDirectory");

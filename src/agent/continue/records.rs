@@ -11,8 +11,9 @@ use crate::format::document::Shape;
 use crate::format::json::list;
 use crate::format::turn::instant;
 
-/// The title of a session that neither the user nor a model has named.
-pub(super) const UNTITLED: &str = "Untitled Session";
+/// Titles of a session that neither the user nor a model has named: those of the command line, and of the extensions by
+/// continuedev/continue core/util/constants.ts 13fda816.
+pub(super) const UNTITLED: [&str; 2] = ["Untitled Session", "New Session"];
 
 /// The conversation of a session.
 pub(super) const DOCUMENT: Document = Document {

@@ -23,6 +23,9 @@ use records::Project;
 /// The day of the newest known migration; the number of a migration begins with its day.
 const NEWEST: i64 = 20_260_127;
 const MAX_REGISTRY: u64 = 16 * 1024 * 1024;
+/// Titles of a session that neither the user nor a model has named: those of the interface and of the agent, by
+/// charmbracelet/crush internal/agent/agent.go 004515c4.
+const UNTITLED: [&str; 2] = ["New Session", "Untitled Session"];
 const REGISTRY: &str = "projects.json";
 const FILE: &str = "crush.db";
 
@@ -65,7 +68,8 @@ impl Schema for CrushSchema {
     }
 
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
-        copy.title = row.filled(2).map(|title| Fact::new(title, "title"));
+        let title = row.filled(2).filter(|title| !UNTITLED.contains(&title.as_str()));
+        copy.title = title.map(|title| Fact::new(title, "title"));
         copy.created_at = row.int(3).and_then(instant).map(|at| Fact::new(at, "created_at"));
         copy.active_at = row.int(4).and_then(instant).map(|at| Fact::new(at, "updated_at"));
         copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());

@@ -31,6 +31,8 @@ pub(crate) struct HistoryEntry {
     pub place: Place,
     digest: u64,
     id: String,
+    /// The calls of tools whose results it has.
+    pub answers: Vec<Id>,
     /// The preceding message.
     parent: Option<Id>,
     is_prompt: bool,
@@ -140,6 +142,7 @@ impl Conversation {
         }
         let content = parts(message.content);
         let prompt = message.prompt_in(&content);
+        let has_results = content.iter().any(|part| matches!(part, Block::ToolResult(_)));
         self.has_spoken |= prompt.is_some() || message.is_reply_in(&content);
         // A message without an id is never written again.
         let id = message.id.get().map_or_else(|| format!("#{}", self.unnamed), str::to_owned);
@@ -148,6 +151,7 @@ impl Conversation {
             place,
             digest: digest(message, &content),
             id: id.clone(),
+            answers: if has_results { message.answers().iter().map(|id| hash(id)).collect() } else { Vec::new() },
             parent: self.entries.last().map(|last| hash(&last.id)),
             is_prompt: prompt.is_some(),
             is_reply: message.is_reply_in(&content),

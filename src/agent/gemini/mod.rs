@@ -143,7 +143,9 @@ impl Engine for Gemini {
             let (file, _) = fsio::open_regular(&copy.place.path)?;
             each(&copy.place, file, &mut |field| match field {
                 DocumentField::Message(raw) => {
-                    message(raw).into_iter().flat_map(|message| message.in_words()).try_for_each(&mut *see)
+                    // No message of a document repeats the result that a call has.
+                    let is_answered = |_: &str| false;
+                    message(raw).into_iter().flat_map(|it| it.in_words(&is_answered)).try_for_each(&mut *see)
                 }
                 DocumentField::Member(..) => ControlFlow::Continue(()),
             });

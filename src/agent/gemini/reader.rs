@@ -1,5 +1,6 @@
 //! Reads the files of a session: lines, or one document of the older generation.
 
+use std::collections::HashSet;
 use std::io::Read;
 
 use super::{DOCUMENT, is_document, saved};
@@ -9,6 +10,7 @@ use crate::agent::prelude::*;
 use crate::agent::unknown_format;
 use crate::format::document::DocumentField;
 use crate::format::jsonl::{Jsonl, lacks_text};
+use crate::session::branches::{Id, hash};
 use crate::session::obstacle::Obstacle;
 
 /// Files up to this size, in bytes, are read whole for a list; larger ones only at both ends.
@@ -160,6 +162,8 @@ pub(super) fn show(
     see: &mut Visitor<'_>,
 ) -> Result<(), PathError> {
     let file = Jsonl::open(path)?;
+    let answered: HashSet<Id> = entries.iter().flat_map(|(entry, _)| entry.answers.iter().copied()).collect();
+    let is_answered = |id: &str| answered.contains(&hash(id));
     for group in entries.chunk_by(|(a, _), (b, _)| a.place.start == b.place.start) {
         let Place { start, length, .. } = group[0].0.place;
         let mut lines = file.lines_from(start, length)?;
@@ -170,8 +174,8 @@ pub(super) fn show(
         for (entry, branch) in group {
             let listed = entry.place.nth.and_then(|nth| list.get(nth)).and_then(|raw| message(raw));
             let found = if entry.place.nth.is_some() { listed.as_ref() } else { Some(&record) };
-            let messages =
-                found.into_iter().flat_map(|found| found.in_words()).map(|message| message.on_branch(*branch));
+            let messages = found.into_iter().flat_map(|found| found.in_words(&is_answered));
+            let messages = messages.map(|message| message.on_branch(*branch));
             if messages.into_iter().try_for_each(&mut *see).is_break() {
                 return Ok(());
             }

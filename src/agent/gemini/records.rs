@@ -1,11 +1,14 @@
 //! Parses Gemini CLI's records: a line is a header, a message, a change of the header, or a step back.
 //!
-//! Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document).
+//! Facts: measured on Gemini CLI 0.61.0 (lines) and 0.25.0 (one document); google-gemini/gemini-cli
+//! packages/core/src/core/geminiChat.ts and services/chatRecordingTypes.ts 5411f113 for results that only a call has.
+
+use std::borrow::Cow;
 
 use crate::agent::prelude::*;
 use crate::format::content::{Block, is_injected};
 use crate::format::json;
-use crate::format::parts::{parts, prompt, tool_call, typed_text};
+use crate::format::parts::{answered_ids, parts, prompt, tool_call, typed_text};
 
 /// A line, or an object in a line; its keys determine its kind.
 #[derive(Debug, Default, Deserialize)]
@@ -123,8 +126,14 @@ impl<'a> GeminiRecord<'a> {
         self.tool_calls.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
     }
 
-    /// Returns the texts of a message; none if it is not part of the conversation.
-    pub(crate) fn in_words(&self) -> Vec<Message> {
+    /// Returns the ids of the calls whose results the message has, as messages of 0.61.0 have.
+    pub(super) fn answers(&self) -> Vec<String> {
+        answered_ids(self.content)
+    }
+
+    /// Returns the texts of a message; none if it is not part of the conversation. `is_answered` returns whether another
+    /// message has the result of the call with this id.
+    pub(crate) fn in_words(&self, is_answered: &dyn Fn(&str) -> bool) -> Vec<Message> {
         let role = match self.speaker.get() {
             Some("user") => Role::User,
             Some("gemini") => Role::Assistant,
@@ -152,12 +161,34 @@ impl<'a> GeminiRecord<'a> {
                 Block::Other => {}
             }
         }
-        messages.extend(calls.into_iter().filter_map(|call| match tool_call(call) {
-            Block::ToolCall { name, arguments } => Some(Message::new(Role::Tool, format!("{name} {arguments}"), at)),
-            _ => None,
-        }));
+        for call in calls {
+            if let Block::ToolCall { name, arguments } = tool_call(call) {
+                messages.push(Message::new(Role::Tool, format!("{name} {arguments}"), at));
+            }
+            let id: Text<'_> = inner(member(Some(call), "id"));
+            let results = if id.get().is_some_and(is_answered) { Vec::new() } else { results(call) };
+            messages.extend(results.into_iter().map(|text| Message::new(Role::Tool, format!("→ {text}"), at)));
+        }
         if is_error { messages.into_iter().map(Message::into_error).collect() } else { messages }
     }
+}
+
+/// Returns the results in a call: those for the model, else the one for the user, a text or the changes of a file.
+fn results(call: &RawValue) -> Vec<String> {
+    let [result, display] = members(Some(call), ["result", "resultDisplay"]);
+    let text = |part| match part {
+        Block::ToolResult(text) => Some(text),
+        Block::Text(text) => Some(text.into_owned()),
+        Block::ToolCall { .. } | Block::Other => None,
+    };
+    let is_filled = |text: &String| !text.trim().is_empty();
+    let results: Vec<String> = parts(result).into_iter().filter_map(text).filter(is_filled).collect();
+    if !results.is_empty() {
+        return results;
+    }
+    let shown =
+        [display, member(display, "fileDiff")].into_iter().find_map(|text| inner::<Text<'_>>(text).into_inner());
+    shown.map(Cow::into_owned).filter(is_filled).into_iter().collect()
 }
 
 /// Parses a message of a document or of a saved chat.

@@ -68,8 +68,12 @@ impl Schema for GooseSchema {
     }
 
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
-        let described = || row.filled(3).map(|text| Fact::new(text, "description"));
-        copy.title = row.filled(2).map(|name| Fact::new(name, "name")).or_else(described);
+        let is_user_set = row.int(11) != Some(0);
+        let title = |at, source| {
+            let title = row.filled(at).filter(|title| is_user_set || !records::is_default_name(title));
+            title.map(|title| Fact::new(title, source))
+        };
+        copy.title = title(2, "name").or_else(|| title(3, "description"));
         copy.set_dir(row.text(5).as_deref(), "working_dir in the database");
         let time = |at, source| {
             let text: String = row.text(at)?;

@@ -1,6 +1,7 @@
 //! Parses the messages of Goose: a list of content items as JSON, and flags for their visibility.
 //!
-//! Facts: aaif-goose/goose 017176d0, schema 17.
+//! Facts: aaif-goose/goose 017176d0, schema 17; block/goose crates/goose-server/src/routes/agent.rs 00d0a12f for the
+//! names of unnamed sessions.
 
 use crate::agent::prelude::*;
 use crate::format::content::{call, plain_text};
@@ -9,6 +10,13 @@ use crate::format::turn::instant;
 /// Returns the model in a session's `model_config_json`.
 pub(crate) fn model(json: &str) -> Option<String> {
     text_in(serde_json::from_str(json).ok(), "model_name").filled().map(str::to_owned)
+}
+
+/// Returns whether a name is one that Goose gives to a session that neither the user nor a model has named.
+pub(super) fn is_default_name(name: &str) -> bool {
+    let number = name.strip_prefix("New session ");
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name == "CLI Session" || number.is_some_and(is_number)
 }
 
 /// Creates a turn from a row: `created` is in seconds, or in milliseconds if it is too large for seconds.
@@ -45,4 +53,17 @@ fn answer(raw: Option<&RawValue>) -> String {
     let content = member(value, "content").or(value);
     let text = plain_text(content);
     if text.is_empty() { inner::<Text<'_>>(error).get().unwrap_or_default().to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_with_only_a_number_is_default() {
+        assert!(is_default_name("CLI Session") && is_default_name("New session 12"));
+        for other in ["", "New session", "New session ", "New session 1b", "cli session", "CLI Session 2"] {
+            assert!(!is_default_name(other), "{other}");
+        }
+    }
 }

@@ -84,7 +84,8 @@ impl Schema for HermesSchema {
             HermesOrigin::Delegate(_) => SessionKind::Subagent,
             _ if row.int(7).is_some_and(|archived| archived != 0) => SessionKind::Archived,
             HermesOrigin::Branch(_) => SessionKind::Fork,
-            HermesOrigin::Own if row.text(10).as_deref() == Some("cron") => SessionKind::Exec,
+            // A program started it, and Hermes lists no session with the source "tool".
+            HermesOrigin::Own if matches!(row.text(10).as_deref(), Some("cron" | "tool")) => SessionKind::Exec,
             HermesOrigin::Own => SessionKind::Main,
         };
         copy.parent_id = row.filled(1).or(match origin {

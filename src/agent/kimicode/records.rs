@@ -1,13 +1,14 @@
 //! The files of a Kimi Code session: `state.json`, and the log of the conversation.
 //!
-//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too. The messages of an imported session have no
-//! origin: they are those of Kimi CLI's context.jsonl, with their roles.
+//! Facts: Kimi Code 2.1.0, measured; the log's types by its code too, and prompts that begin with a skill by
+//! MoonshotAI/kimi-code packages/agent-core-v2/src/agent/contextMemory/types.ts d723cc47. The messages of an imported
+//! session have no origin: they are those of Kimi CLI's context.jsonl, with their roles.
 
 use crate::agent::ids::consists_of;
 use crate::agent::lines;
 use crate::agent::prelude::*;
-use crate::format::content::{call, plain_text, tool_calls};
-use crate::format::json::epoch;
+use crate::format::content::{Block, blocks, call, plain_text, tool_calls};
+use crate::format::json::{epoch, list};
 
 /// The contents of `state.json`.
 #[derive(Debug, Default, Deserialize)]
@@ -81,9 +82,11 @@ impl KimiCodeRecord<'_> {
     /// Returns a message of the conversation. A message without an origin was imported from Kimi CLI.
     fn message(&self) -> Option<Turn> {
         let [content, origin, calls] = members(self.message, ["content", "origin", "toolCalls"]);
-        let (said_by, text) = (text_in(self.message, "role"), plain_text(content));
+        let said_by = text_in(self.message, "role");
+        let (put_in, text) = divide(content, list(member(origin, "skillActivations")).len());
+        let slash = origin.and_then(slash_command);
         let is_typed = match origin {
-            Some(_) => text_in(origin, "kind").get() == Some("user"),
+            Some(_) => text_in(origin, "kind").get() == Some("user") || slash.is_some(),
             // Kimi CLI marks the texts that it adds for the model with this tag.
             None => !text.starts_with("<system"),
         };
@@ -96,7 +99,13 @@ impl KimiCodeRecord<'_> {
         if origin.is_none() && said_by.get() == Some("tool") {
             turn.tool(format!("→ {text}"));
         } else {
-            turn.add_text(text);
+            let is_command = slash.is_some();
+            turn.add_text(slash.unwrap_or_else(|| text.clone()));
+            // The model gets the text of a skill; the user typed its name.
+            let expanded = if is_command { text } else { put_in };
+            if !expanded.is_empty() {
+                turn.messages.push(Message::new(Role::System, expanded, turn.at));
+            }
         }
         tool_calls(calls).into_iter().for_each(|call| turn.tool(call));
         Some(turn)
@@ -131,6 +140,29 @@ impl KimiCodeRecord<'_> {
     fn time(&self) -> Option<Timestamp> {
         epoch(self.time, 1000)
     }
+}
+
+/// Divides the text of a message: that of the skills before the prompt, one block each, and the rest.
+fn divide(content: Option<&RawValue>, skills: usize) -> (String, String) {
+    let text = |block| if let Block::Text(text) = block { Some(text) } else { None };
+    let texts: Vec<_> = blocks(content).into_iter().filter_map(text).collect();
+    let (put_in, typed) = texts.split_at(skills.min(texts.len()));
+    (put_in.join("\n"), typed.join("\n"))
+}
+
+/// Returns the command that the user typed to start a skill or the command of a plugin, in the form of its menu of `/undo`.
+fn slash_command(origin: &RawValue) -> Option<String> {
+    let texts = ["kind", "trigger", "skillName", "skillArgs", "pluginId", "commandName", "commandArgs"];
+    let [kind, trigger, skill, skill_args, plugin, command, command_args] = texts_in(Some(origin), texts);
+    if trigger.get() != Some("user-slash") {
+        return None;
+    }
+    let (name, args) = match kind.get()? {
+        "skill_activation" => (skill.filled()?.to_owned(), skill_args),
+        "plugin_command" => (format!("{}:{}", plugin.filled()?, command.filled()?), command_args),
+        _ => return None,
+    };
+    Some(format!("/{name} {}", args.get().unwrap_or_default()).trim_end().to_owned())
 }
 
 impl lines::Record for KimiCodeRecord<'_> {
@@ -193,6 +225,29 @@ mod tests {
         {
             assert_eq!(message(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn slash_command_of_user_is_prompt() {
+        let texts = |text: &str, origin: &str| {
+            let line = format!(
+                r#"{{"type":"context.append_message","message":{{"role":"user","content":[{text}],"origin":{origin}}}}}"#
+            );
+            let messages = json::record::<KimiCodeRecord<'_>>(line.as_bytes()).expect("a record").messages();
+            messages.into_iter().map(|message| (message.role, message.text)).collect::<Vec<_>>()
+        };
+        let (skill, typed) = (r#"{"type":"text","text":"<skill>"}"#, r#"{"type":"text","text":"paint it"}"#);
+        let put_in = (Role::System, "<skill>".to_owned());
+        let prompt = |text: &str| (Role::User, text.to_owned());
+        let origin =
+            r#"{"kind":"skill_activation","trigger":"user-slash","skillName":"review","skillArgs":"the ferry"}"#;
+        assert_eq!(texts(skill, origin), [prompt("/review the ferry"), put_in.clone()]);
+        assert_eq!(texts(skill, &origin.replace("user-slash", "model-tool")), std::slice::from_ref(&put_in));
+        let origin = r#"{"kind":"plugin_command","trigger":"user-slash","pluginId":"p","commandName":"c"}"#;
+        assert_eq!(texts(skill, origin), [prompt("/p:c"), put_in.clone()]);
+        let origin = r#"{"kind":"user","skillActivations":[{"skillName":"review"}]}"#;
+        assert_eq!(texts(&format!("{skill},{typed}"), origin), [prompt("paint it"), put_in]);
+        assert_eq!(texts(typed, r#"{"kind":"user"}"#), [prompt("paint it")]);
     }
 
     #[test]

@@ -15,13 +15,15 @@ pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding
     }
     let agent = agent::by_kind(session.agent);
     let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.about().half_line);
+    let (effect, severity_of_nul) = match half_line {
+        HalfLine::Failing => {
+            (", but its agent fails on every session of this store while that line is there", Severity::Warning)
+        }
+        HalfLine::PassedOver | HalfLine::WrittenOn => ("", Severity::Note),
+    };
     let (severity, evidence, measured) = match lines.last {
         LastLine::Ended => return None,
         LastLine::CutOff => {
-            let effect = match half_line {
-                HalfLine::Failing => ", but its agent fails on every session of this store while that line is there",
-                HalfLine::PassedOver | HalfLine::WrittenOn => "",
-            };
             let evidence = format!(
                 "The last line of the transcript of {} was cut off, so its last record is lost; everything before it is \
                  intact{effect}.",
@@ -30,10 +32,10 @@ pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding
             (Severity::Warning, evidence, "half a record")
         }
         LastLine::Nul => (
-            Severity::Note,
+            severity_of_nul,
             format!(
                 "The transcript of {} ends in NUL bytes, as after a loss of power; every record before them is whole, and \
-                 none is lost.",
+                 none is lost{effect}.",
                 name(session)
             ),
             "NUL bytes after the last record",
@@ -53,6 +55,7 @@ pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding
     let path = agent.and_then(|agent| agent.transcript(&session.copy().place));
     let needs_newline = agent.is_some_and(|agent| agent.about().needs_newline());
     Some(match (half_line, path) {
+        (_, Some(path)) if lines.last == LastLine::Nul => finding.repaired_by(Repair::CutLine { path }),
         (HalfLine::PassedOver, Some(path)) if needs_newline && lines.last == LastLine::WithoutNewline => {
             finding.repaired_by(Repair::EndLine { path })
         }

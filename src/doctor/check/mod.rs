@@ -109,7 +109,7 @@ pub(crate) enum Repair {
         /// The transcript.
         path: PathBuf,
     },
-    /// Removes the torn last line of a transcript.
+    /// Removes the torn last line of a transcript, or the NUL bytes in its place.
     CutLine {
         /// The transcript.
         path: PathBuf,

@@ -75,6 +75,15 @@ impl TranscriptLines {
         self.bad_count == 0 && self.last == LastLine::Ended
     }
 
+    /// Adds NUL bytes in place of the last line: a bad line, unless there is a record before them.
+    fn add_nul_at_end(&mut self, number: u64, has_records: bool) {
+        if has_records {
+            self.last = LastLine::Nul;
+        } else {
+            self.add_bad(LineNumber::FromStart(number));
+        }
+    }
+
     fn add_bad(&mut self, number: LineNumber) {
         self.bad_count += 1;
         if self.bad.len() < MAX_NUMBERS {
@@ -130,6 +139,7 @@ pub(super) fn look(
     }
     if deep || file.len() <= READ_WHOLE {
         let mut chain = Chain::new(agent, is_subagent);
+        let (ends_in_nul, mut number) = (file.ends_in_nul()?, 0);
         let mut lines = file.into_lines()?;
         while let Some(line) = lines.next_line()? {
             chain.found.may_be_stuck |= has_mark(agent.about().api_error, line.bytes);
@@ -137,6 +147,11 @@ pub(super) fn look(
             let place = PlacedLine { bytes: line.bytes, start: line.start, nul: [line.nul_before(), 0] };
             let is_as_it_is = line.replaced.is_none() && line.left_out.is_none();
             chain.see(place, line.number, line.is_ended, is_as_it_is);
+            number = line.number;
+        }
+        if ends_in_nul && chain.found.last == LastLine::Ended {
+            // The reader leaves out lines that have only NUL bytes.
+            chain.found.add_nul_at_end(number + 1, chain.has_records);
         }
         return Ok(chain.finish());
     }
@@ -158,7 +173,7 @@ fn look_at_small(file: &mut Jsonl, agent: &dyn Agent, is_subagent: bool) -> Opti
             let (line, is_ended) = (without_mark(&bytes[start..end], start == 0), end < bytes.len());
             if !line.is_empty() {
                 let bare = without_nul(line);
-                let bare = if is_ended { bare } else { line };
+                let bare = if is_ended || !bare.is_empty() { bare } else { line };
                 let before = line.iter().take_while(|byte| **byte == 0).count().min(line.len() - bare.len());
                 let nul = [before, line.len() - bare.len() - before].map(|count| count as u64);
                 let text = in_utf8(bare);
@@ -181,6 +196,7 @@ fn has_mark(mark: Option<&str>, bytes: &[u8]) -> bool {
 
 fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, PathError> {
     let (mut found, about) = (TranscriptLines::default(), agent.about());
+    let ends_in_nul = file.ends_in_nul()?;
     let (mut number, mut seen) = (0, 0);
     file.lines_forward(|line| {
         number += 1;
@@ -190,6 +206,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
         }
         seen >= END
     })?;
+    let first_lines = number;
     let (mut number, mut seen) = (0, 0);
     file.with_tail(END).lines_backward(|line, is_ended| {
         number += 1;
@@ -204,6 +221,9 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
         }
         seen >= END
     })?;
+    if ends_in_nul && found.last == LastLine::Ended {
+        found.add_nul_at_end(first_lines + 1, first_lines > found.bad_count);
+    }
     Ok(found)
 }
 
@@ -212,6 +232,8 @@ struct Chain {
     /// Returns the links of a record.
     link: fn(&[u8]) -> Option<Link<'_>>,
     hasher: RandomState,
+    /// Set after the first record. Records of some agents have no ids.
+    has_records: bool,
     /// The ids of its records, in their order.
     known: Vec<u64>,
     /// Ids of records that are named as the end of a branch and are not the last ones before.
@@ -227,6 +249,7 @@ impl Chain {
         Self {
             link: agent.about().link,
             hasher: RandomState::default(),
+            has_records: false,
             known: Vec::new(),
             leaves: Vec::new(),
             may_begin_elsewhere: is_subagent,
@@ -240,17 +263,19 @@ impl Chain {
     fn see(&mut self, line: PlacedLine<'_>, number: u64, is_ended: bool, is_as_it_is: bool) {
         let Some(link) = (self.link)(line.bytes).filter(|_| is_as_it_is || !self.refuses_bytes) else {
             let is_nul = without_nul(line.bytes).is_empty() && !is_ended;
-            let is_bad = if is_nul { self.known.is_empty() } else { is_ended };
-            if is_bad {
+            if is_nul {
+                self.found.add_nul_at_end(number, self.has_records);
+            } else if is_ended {
                 self.found.add_bad(LineNumber::FromStart(number));
             } else {
-                self.found.last = if is_nul { LastLine::Nul } else { LastLine::CutOff };
+                self.found.last = LastLine::CutOff;
             }
             if is_ended && is_as_it_is {
                 self.repairs.see_bad(line);
             }
             return;
         };
+        self.has_records = true;
         if self.repairs.see_record(line) {
             self.found.add_bad(LineNumber::FromStart(number));
         }
@@ -340,6 +365,24 @@ pub(super) mod tests {
         assert_eq!(looked("{}\n{\"a\":", false, false).last, LastLine::CutOff);
         assert_eq!(looked("{}\n{}", false, false).last, LastLine::WithoutNewline);
         assert_eq!(looked("{}\n{\"a\":", false, false).bad_count, 0, "it is not one of the bad lines as well");
+    }
+
+    #[test]
+    fn nul_tail_is_bad_line_only_without_records() {
+        let long = format!("{{\"a\":\"{}\"}}\n", "x".repeat(READ_WHOLE as usize));
+        for agent in [AgentKind::Claude, AgentKind::Codex, AgentKind::Copilot, AgentKind::Letta] {
+            for text in ["{}\n{}\n", &long] {
+                let lines = looked_as(agent, &format!("{text}\0\0\0"));
+                assert_eq!((lines.bad_count, lines.last), (0, LastLine::Nul), "{agent}");
+            }
+        }
+        assert_eq!(looked(&(long + "\0"), false, false).last, LastLine::Nul);
+        for nul in ["\0".repeat(100), "\0".repeat(SMALL as usize + 1), "\0".repeat(READ_WHOLE as usize + 1)] {
+            let lines = looked(&nul, false, false);
+            assert_eq!((lines.bad, lines.last), (vec![LineNumber::FromStart(1)], LastLine::Ended));
+        }
+        assert_eq!(looked("{}\n{}\0\0", false, false).last, LastLine::WithoutNewline);
+        assert_eq!(looked("{}\n{\"a\"\0\0", false, false).last, LastLine::CutOff);
     }
 
     #[test]

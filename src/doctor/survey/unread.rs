@@ -51,8 +51,9 @@ pub(super) fn find_unread_logs(survey: &Survey, env: &Env) -> UnreadLogs {
     let unread = |(kind, dir): (AgentKind, PathBuf)| {
         let agent = agent::by_kind(kind)?;
         let files = Found::default().entries(&dir).into_iter().filter(|(_, kind)| kind.is_file());
-        let files =
-            files.map(|(entry, _)| entry.path()).filter(|path| is_log(path) && !known.contains(path.as_os_str()));
+        let is_unknown =
+            |path: &PathBuf| is_log(path) && !known.contains(path.as_os_str()) && !(agent.about().is_journal)(path);
+        let files = files.map(|(entry, _)| entry.path()).filter(is_unknown);
         let mut files: Vec<PathBuf> =
             files.filter(|path| first_records(agent, path) == FirstRecords::Conversation).collect();
         files.sort();

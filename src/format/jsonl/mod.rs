@@ -279,9 +279,12 @@ impl Jsonl {
                 let mut lines = self.lines_from(line_start, end - line_start)?.up_to(self.reach.min(MAX_LINE));
                 if let Some(line) = lines.next_line()? {
                     shown += line.bytes.len();
-                    if see(line.bytes, is_ended) || line_start == 0 {
+                    if see(line.bytes, is_ended) {
                         return Ok(());
                     }
+                }
+                if line_start == 0 {
+                    return Ok(());
                 }
                 (start, width, is_ended) = (line_start - 1, self.tail, true);
                 rest = &[];
@@ -314,6 +317,11 @@ impl Jsonl {
     /// [`MAX_SKIPPED`].
     pub(crate) fn last_line_start(&self) -> Result<Option<u64>, PathError> {
         self.line_start(self.end)
+    }
+
+    /// Returns whether the last byte of the file is NUL.
+    pub(crate) fn ends_in_nul(&self) -> Result<bool, PathError> {
+        Ok(self.read_range(self.end.saturating_sub(1), self.end)?.ends_with(&[0]))
     }
 
     /// Returns the last line that contains `bytes`, for a line that the windows from the end did not reach. Reads at

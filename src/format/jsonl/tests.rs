@@ -287,3 +287,12 @@ fn without_nul_strips_blocks_from_both_ends() {
     }
     assert_eq!(without_nul(&[0; 5_000]), b"");
 }
+
+#[test]
+fn backward_read_skips_nul_bytes_longer_than_window() {
+    let nul = vec![0; 2 * LAST_WINDOW];
+    let (_dir, path) = file(&nul);
+    assert_eq!(all_from_end(&path), []);
+    let (_dir, path) = file(&[&nul[..], b"\nlast\n", &nul].concat());
+    assert_eq!(all_from_end(&path), [("last".to_owned(), true)]);
+}
