@@ -34,6 +34,7 @@ impl Schema for OpenCodeTables {
             let sql = TableSql {
                 sessions: "session_v2",
                 columns: SESSION,
+                computed: &[],
                 messages: "session_message",
                 order: &["seq", "rowid"],
                 turn: format!(
@@ -57,6 +58,7 @@ impl Schema for OpenCodeTables {
             let sql = TableSql {
                 sessions: "session",
                 columns: SESSION,
+                computed: &[],
                 messages: "message",
                 order: &["time_created", "id"],
                 turn: format!(
