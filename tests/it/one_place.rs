@@ -1,11 +1,12 @@
-//! Copies of one session in one place, of which the command of the agent opens only one.
+//! Copies of one session that differ: the command of an agent opens one of them, and a search reads all.
 
 use std::path::{Path, PathBuf};
 
 use crate::agent_rules;
 use crate::agents::NEEDS_SQLITE;
+use crate::contract::search::Search;
 use crate::facts::copy_tree;
-use crate::fixtures::{Codex, Gemini, Pi, age_tree, id, put};
+use crate::fixtures::{Claude, Codex, Gemini, Pi, age_tree, claude_slug, id, put};
 use crate::ordinary;
 use crate::world::World;
 
@@ -139,4 +140,57 @@ fn no_command_resumes_two_copies_of_every_agent() {
         }
     });
     assert!(!agent_rules::are_all_chosen() || tested.len() > 4, "only {tested:?} have two copies");
+}
+
+#[test]
+fn search_finds_text_of_other_copy() {
+    let world = World::new();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let talk = Claude::session(id(1)).in_dir(&app).turn("common start", "common reply");
+    world.add(talk.clone().turn("only here: heron", "yes"));
+    world.add(talk.in_dir(&other).turn("only there: bittern", "yes").turn("go on", "done"));
+    world.add(Claude::session(id(2)).in_dir(&app).turn("nothing", "of both"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    let mut numbers = Vec::new();
+    for options in [&[][..], &["--exact"], &["--archived"], &["--archived", "--exact"]] {
+        for word in ["heron", "bittern"] {
+            let args = [&["search", word], options].concat();
+            let answer: Search = world.rejoin([&args[..], &["--json"]].concat()).code(0).json();
+            let [found] = answer.sessions.as_slice() else { panic!("{args:?}: {:?}", answer.sessions) };
+            assert!(found.messages.len() == 1 && found.messages[0].excerpt.contains(word), "{args:?}: {found:?}");
+            let rows = world.rejoin(&args).code(0).stdout();
+            assert!(rows.contains(&id(1)) && rows.contains(word), "{args:?}: {rows}");
+            let table = world.on_terminal(120, &args).code(0).stdout();
+            let mark = found.copy.map(|number| format!("(copy {number})"));
+            assert_eq!(mark.is_some(), table.contains("(copy "), "{args:?}: {table}");
+            if let Some(number) = found.copy.filter(|_| !options.contains(&"--archived")) {
+                assert!(table.contains(&mark.unwrap_or_default()), "{table}");
+                let show = ["show", &id(1), "--copy", &number.to_string(), "--transcript"];
+                assert!(world.rejoin(show).code(0).stdout().contains(word), "the mark names the copy");
+                numbers.push(number);
+            }
+        }
+        // What both copies have is a match of the first one alone.
+        let answer: Search = world.rejoin([&["search", "common", "--json"], options].concat()).code(0).json();
+        assert_eq!((answer.sessions[0].copy, answer.sessions[0].matches), (None, 2), "{options:?}");
+    }
+    assert_eq!(numbers, [2, 2], "each search finds one of the words in the other copy");
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "strace shows the reads")]
+fn search_reads_no_equal_copy() {
+    if !crate::survival::has_strace() {
+        return;
+    }
+    let (world, text) = (World::new(), "word ".repeat(1000));
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    let talk = Claude::session(id(1)).in_dir(&app);
+    let talk = (0..100).fold(talk, |session, _| session.turn(&text, &text));
+    let one = world.add(talk.clone());
+    let two = world.add(talk.filed_under(claude_slug(&other)));
+    for args in [&["search", "heron", "--json"][..], &["search", "heron", "--exact", "--json"]] {
+        let read = [&one, &two].map(|path| crate::stats::passes(&world, args, path));
+        assert_eq!(read.iter().sum::<u64>(), 1, "{args:?}");
+    }
 }

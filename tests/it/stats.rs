@@ -153,7 +153,7 @@ fn future_timestamp_is_not_an_active_day() {
 }
 
 /// Returns how often a command reads a file to its end, from the system calls of one thread.
-fn passes(world: &World, args: &[&str], path: &Path) -> u64 {
+pub(crate) fn passes(world: &World, args: &[&str], path: &Path) -> u64 {
     let call = world.with("RAYON_NUM_THREADS", "1");
     let (answer, trace) = call.under_strace(&["trace=read,pread64"], args);
     answer.code(0);
