@@ -27,6 +27,12 @@ pub(crate) trait Resuming: Sync {
         Ok(())
     }
 
+    /// Returns whether the agent opens the first of two copies that its command for the id fits equally; `None` if that is
+    /// unknown.
+    fn opens_first(&self, _copy: &SessionCopy, _other: &SessionCopy) -> Option<bool> {
+        None
+    }
+
     /// Checks whether the installed program can resume a copy, if several programs have the same name. Returns a
     /// warning if their files do not show which one is installed.
     fn check_program(&self, _copy: &SessionCopy, _env: &Env) -> Result<Option<String>, Unable> {

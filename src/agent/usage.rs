@@ -28,15 +28,30 @@ pub(crate) struct UsageAt {
     pub id: &'static str,
     /// Set if each record has the total so far.
     pub is_total: bool,
+    /// The path of the usage of the last reply, next to a total.
+    pub last: &'static [&'static str],
 }
 
 impl UsageAt {
     /// The base of a description: no members. It is the description of an agent that sums up the usage itself.
-    pub(crate) const NONE: Self =
-        Self { mark: "", usage: &[], input: &[], cached: "", output: &[], cost: &[], id: "", is_total: false };
+    pub(crate) const NONE: Self = Self {
+        mark: "",
+        usage: &[],
+        input: &[],
+        cached: "",
+        output: &[],
+        cost: &[],
+        id: "",
+        is_total: false,
+        last: &[],
+    };
 
     fn usage(&self, record: &RawValue) -> Usage {
-        let usage = at(record, self.usage).filter(|raw| raw.get().starts_with('{'));
+        self.usage_at(record, self.usage)
+    }
+
+    fn usage_at(&self, record: &RawValue, path: &[&str]) -> Usage {
+        let usage = at(record, path).filter(|raw| raw.get().starts_with('{'));
         let Some(usage) = usage else { return Usage::default() };
         let number = |name: &str| member(Some(usage), name).map_or(Some(0), |raw| raw.get().parse::<u64>().ok());
         let sum = |names: &[&str]| names.iter().try_fold(0_u64, |sum, name| Some(sum.saturating_add(number(name)?)));
@@ -52,6 +67,8 @@ pub(super) struct UsageSum {
     of: &'static UsageAt,
     mark: Finder<'static>,
     sum: Usage,
+    /// The total before the first reply, which belongs to the session that this one continues.
+    inherited: Option<Tokens>,
     by_id: HashMap<String, Usage>,
 }
 
@@ -59,7 +76,15 @@ impl UsageSum {
     /// Creates the sum of an agent's records, if it is wanted and they have a usage.
     pub(super) fn wanted(of: &'static Option<UsageAt>, observers: &Observers) -> Option<Self> {
         let of = of.as_ref().filter(|_| observers.usage)?;
-        Some(Self { of, mark: Finder::new(of.mark), sum: Usage::default(), by_id: HashMap::new() })
+        Some(Self { of, mark: Finder::new(of.mark), sum: Usage::default(), inherited: None, by_id: HashMap::new() })
+    }
+
+    /// Notes the total before the first reply of a session that continues another one.
+    pub(super) fn see_inherited(&mut self, line: &[u8]) {
+        let is_first = self.inherited.is_none() && self.has_mark(line);
+        let Some(record) = Some(line).filter(|_| is_first).and_then(record::<&RawValue>) else { return };
+        let tokens = self.of.usage(record).tokens.zip(self.of.usage_at(record, self.of.last).tokens);
+        self.inherited = tokens.map(|(total, last)| total.without(last));
     }
 
     /// Returns whether a record may have a usage.
@@ -93,6 +118,8 @@ impl UsageSum {
 
     pub(super) fn finish(mut self) -> Usage {
         self.by_id.into_values().for_each(|usage| self.sum.add(usage));
+        let inherited = self.inherited.unwrap_or_default();
+        self.sum.tokens = self.sum.tokens.map(|total| total.without(inherited));
         self.sum
     }
 }

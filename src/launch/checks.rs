@@ -173,24 +173,6 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::Planted, message).hint(hint))
 }
 
-/// Refuses to start an agent in a directory where it would continue another copy than the chosen one.
-pub(crate) fn check_copy(session: &Session, dir: &Path) -> Result<(), Refusal> {
-    let is_there = |at: usize| agent::leads_back(&session.copies[at].place, dir);
-    let other = (1..session.copies.len()).find(|at| is_there(*at) == Some(true));
-    let Some(other) = other.filter(|_| is_there(0) == Some(false)) else { return Ok(()) };
-    let (number, other) = (session.number_of(0), session.number_of(other));
-    let (agent, id, name) = (session.agent, session.id(), name(session));
-    let project = session.copy().place.project.as_deref().unwrap_or_default();
-    let message =
-        format!("in {} {agent} would continue copy {other} of session {id}, not copy {number}", dir.display());
-    let hint = format!(
-        "see both with `rejoin show {name}`; {agent} opens copy {number} only in the directory of its project {project}: go \
-         there and run `{} --in .`",
-        resume(session)
-    );
-    Err(Refusal::new(RefusalCode::OtherCopy, message).hint(hint))
-}
-
 /// Refuses to enter a recorded directory that contradicts the session's place in the store.
 ///
 /// A planted session could otherwise run the settings and hooks of any directory.

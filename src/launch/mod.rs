@@ -22,6 +22,7 @@ use crate::system::reach;
 pub(crate) mod agent_command;
 pub(crate) mod briefings;
 pub(crate) mod checks;
+pub(crate) mod copies;
 pub(crate) mod log;
 pub(crate) mod missing_dir;
 pub(crate) mod resume;

@@ -8,6 +8,7 @@ use crate::change::plan::backfill::{self, Action, SessionBackfill};
 use crate::error::{PathError, Refusal, RefusalCode};
 use crate::format::command_line;
 use crate::launch::checks::{self, DirIdentity};
+use crate::launch::copies;
 use crate::launch::log::append::LockedLog;
 use crate::launch::log::{self, Launch};
 use crate::launch::worktree::Recreation;
@@ -238,7 +239,7 @@ impl Resume {
                 }
             }
             if let (Some(dir), None) = (&self.plan.dir, &self.briefed) {
-                refusals.extend(checks::check_copy(session, dir).err());
+                refusals.extend(copies::check_copy(session, dir).err());
             }
             if !options.trust {
                 refusals.extend(checks::check_origin(session).err());

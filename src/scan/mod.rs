@@ -285,6 +285,13 @@ fn session(mut copies: Vec<SessionCopy>, scope: ScanScope) -> Session {
     Session::new(copies, choice)
 }
 
+/// Returns the number by which `show` names a copy: it compares the copies, which a list does not.
+pub(crate) fn number_of_copy(listed: &Session, at: usize) -> usize {
+    let path = &listed.copies[at].place.path;
+    let compared = session(listed.copies.clone(), ScanScope::RESUME);
+    compared.copies.iter().position(|copy| copy.place.path == *path).unwrap_or(at) + 1
+}
+
 /// Checks each directory once, for any number of sessions.
 fn check_launch_dirs(sessions: &mut [Session]) {
     // Compared as bytes: splitting thousands of paths costs more than checking a few twice.

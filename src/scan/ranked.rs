@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use jiff::Timestamp;
 
-use super::search::{Hit, SearchScope, SessionMatches, excerpt, lines_around, problem};
+use super::search::{Hit, SearchScope, SessionMatches, differing, excerpt, lines_around, problem};
 use super::sieve::Sieve;
 use super::texts::SessionText;
 use crate::agent::{self, Agent, Interest, Said};
@@ -210,6 +210,21 @@ impl WordTally {
         let at = best.partition_point(|other| !is_better(other));
         best.insert(at, (worth, hit));
         best.truncate(wish.most);
+    }
+
+    /// Returns the counts of the copy with the most words, the first of these copies.
+    pub(crate) fn of_copies(first: Self, copies: &[SessionCopy], count: impl Fn(&SessionCopy) -> Self) -> Self {
+        let mut best = first;
+        let mut others = differing(copies);
+        while best.terms().count() < best.counts.len() && !best.is_excluded {
+            let Some((at, copy)) = others.next() else { break };
+            let mut other = count(copy);
+            other.found.copy = Some(at);
+            if other.terms().count() > best.terms().count() {
+                best = other;
+            }
+        }
+        best
     }
 
     /// Returns the worth of the worst match of a word; `None` if a word is missing, or an excluded one occurs.

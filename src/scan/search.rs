@@ -54,6 +54,8 @@ pub(crate) struct SessionMatches {
     pub messages: u64,
     /// The first of these messages.
     pub hits: Vec<Hit>,
+    /// The index of the copy that was searched, if it is not the first.
+    pub copy: Option<usize>,
     /// The reason why a part was not searched.
     pub problem: Option<Problem>,
 }
@@ -106,6 +108,23 @@ impl Places {
         scan.add_pointers(env);
         scan
     }
+}
+
+/// Returns the copies that may have other messages than the first one, each with its index. Copies of the same length and
+/// the same last time are taken for equal, so that only copies that differ are read.
+pub(crate) fn differing(copies: &[SessionCopy]) -> impl Iterator<Item = (usize, &SessionCopy)> {
+    let shape = |copy: &SessionCopy| (copy.transcript_bytes, copy.active_at.as_ref().map(|at| at.value));
+    copies.iter().enumerate().skip(1).filter(move |(_, copy)| shape(copy) != shape(&copies[0]))
+}
+
+/// Searches the first copy of a session, and if that has nothing, the others.
+pub(crate) fn search_copies(copies: &[SessionCopy], look: impl Fn(&SessionCopy) -> SessionMatches) -> SessionMatches {
+    let found = look(&copies[0]);
+    if found.is_any() {
+        return found;
+    }
+    let mut others = differing(copies).map(|(at, copy)| SessionMatches { copy: Some(at), ..look(copy) });
+    others.find(SessionMatches::is_any).unwrap_or(found)
 }
 
 /// Searches every readable message of a copy, streamed.

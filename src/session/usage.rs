@@ -28,6 +28,15 @@ impl Tokens {
         self.output = self.output.saturating_add(other.output);
     }
 
+    /// Returns the rest after some of the tokens are taken away.
+    pub(crate) fn without(self, some: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(some.input),
+            cached: self.cached.saturating_sub(some.cached),
+            output: self.output.saturating_sub(some.output),
+        }
+    }
+
     /// Sums up the tokens of replies; `None` if nothing was recorded.
     pub(crate) fn sum(replies: impl IntoIterator<Item = Self>) -> Option<Self> {
         replies.into_iter().fold(None, |sum: Option<Self>, tokens| {

@@ -204,3 +204,53 @@ fn odd_row_or_newer_schema_hides_no_session() {
     assert_eq!(list.sessions.len(), 2);
     assert!(list.problems[0].reason.starts_with("its schema 23 is newer than 22"), "{:?}", list.problems);
 }
+
+#[test]
+fn continuation_after_compression_has_parents_directory() {
+    let world = World::new();
+    world.install("hermes", "");
+    let app = world.dir("app");
+    let ended = |n| Hermes::session(hermes_id(n)).text("end_reason", "compression");
+    let later =
+        |session: Hermes, parent| session.text("parent_session_id", &hermes_id(parent)).column("cwd", Sql::Null);
+    world.add(ended(1).in_dir(&app).turn("build the crane", "built"));
+    world.add(Hermes::session(hermes_id(2)).in_dir(&app).turn("a question", "ok").turn("another", "ok"));
+    world.add(later(ended(3), 1).turn("summary", "ok").turn("paint it", "red"));
+    world.add(later(Hermes::session(hermes_id(4)), 3).turn("summary", "ok").turn("a ladder", "ok").turn("more", "ok"));
+    // None of these continues the conversation.
+    world.add(later(Hermes::session(hermes_id(5)), 1).branch_of(&hermes_id(1)).turn("a branch", "ok"));
+    world.add(later(Hermes::session(hermes_id(6)), 1).text("source", "tool").turn("of a tool", "ok"));
+    world.add(later(Hermes::session(hermes_id(7)), 2).turn("of a session that goes on", "ok"));
+    // A damaged setting, an end without a continuation, and a circle.
+    world.add(later(Hermes::session(hermes_id(8)), 9).text("model_config", "{").turn("x", "y"));
+    world.add(ended(9).in_dir("/usr").turn("x", "y"));
+    world.add(later(ended(10), 11).turn("x", "y"));
+    world.add(later(ended(11), 10).turn("x", "y"));
+    let sessions = listed(&world);
+    let dir = |n: u32| {
+        let session = sessions.iter().find(|session| session.id == hermes_id(n)).expect("a session");
+        session.launch_path().map(str::to_owned)
+    };
+    let app_path = app.to_str().map(str::to_owned);
+    assert_eq!([1, 3, 4].map(dir), [1, 3, 4].map(|_| app_path.clone()));
+    assert_eq!([5, 6, 7, 10, 11].map(dir), [const { None }; 5]);
+    assert_eq!(dir(8).as_deref(), Some("/usr"));
+    let here = world.from(&app).rejoin(["list", "--here", "--json"]).code(0).sessions();
+    assert_eq!(here[0].id, hermes_id(4), "the newest part is the newest session there");
+    for asked in [".", "latest"] {
+        let printed = world.from(&app).rejoin(["resume", asked, "--print"]).code(0).stdout();
+        assert!(printed.contains(&format!("hermes --resume {}", hermes_id(4))), "{printed}");
+    }
+    let tip = format!("resumes the newest session that continues it, {}", hermes_id(4));
+    for part in [1, 3] {
+        let details: Details = world.rejoin(["show", &hermes_id(part), "--json"]).code(0).json();
+        assert!(details.notes.iter().any(|note| note.contains(&tip)), "{part}: {:?}", details.notes);
+        let warned = world.rejoin(["resume", &hermes_id(part), "--print"]).code(0).stderr();
+        assert!(warned.contains(&tip), "{warned}");
+    }
+    let details: Details = world.rejoin(["show", &hermes_id(4), "--json"]).code(0).json();
+    let evidence = details.evidence.iter().map(|evidence| evidence.detail.as_str()).collect::<Vec<_>>();
+    assert_eq!(evidence, ["cwd in the database, of the session that it continues"]);
+    let details: Details = world.rejoin(["show", &hermes_id(2), "--json"]).code(0).json();
+    assert!(details.notes.is_empty(), "{:?}", details.notes);
+}

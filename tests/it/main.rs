@@ -116,6 +116,7 @@ mod move_faults;
 mod nanocoder;
 mod omp;
 #[cfg(feature = "sqlite")]
+mod one_place;
 mod one_process;
 mod only_read;
 mod opencode;

@@ -153,7 +153,7 @@ fn future_timestamp_is_not_an_active_day() {
 }
 
 /// Returns how often a command reads a file to its end, from the system calls of one thread.
-fn passes(world: &World, args: &[&str], path: &Path) -> u64 {
+pub(crate) fn passes(world: &World, args: &[&str], path: &Path) -> u64 {
     let call = world.with("RAYON_NUM_THREADS", "1");
     let (answer, trace) = call.under_strace(&["trace=read,pread64"], args);
     answer.code(0);
@@ -184,4 +184,60 @@ fn counts_usage_and_days_need_one_pass() {
     }
     // The messages of Gemini CLI are read from their last lines.
     assert_eq!(all[..4].iter().map(|path| passes(&world, &["stats"], path)).collect::<Vec<_>>(), [1; 4]);
+}
+
+/// Adds the tokens so far and those of the last reply, as numbers of read and written ones.
+fn spent(session: Codex, total: [u64; 2], last: [u64; 2]) -> Codex {
+    let usage =
+        |[input, output]: [u64; 2]| json!({"input_tokens": input, "cached_input_tokens": 0, "output_tokens": output});
+    let info = json!({"total_token_usage": usage(total), "last_token_usage": usage(last)});
+    session.record("event_msg", json!({"type": "token_count", "info": info}))
+}
+
+#[test]
+fn copied_history_of_codex_parent_counts_once() {
+    let bricks = |session: Codex| spent(session.turn("count the bricks", "counted"), [1000, 50], [1000, 50]);
+    let copied = |session: Codex| bricks(session.record("session_meta", json!({"id": id(1), "source": "cli"})));
+    let mortar = |session: Codex| spent(session.turn("check the mortar", "mortar ok"), [1200, 60], [200, 10]);
+    let child = |n| Codex::session(id(n)).in_dir("/usr").subagent_of(&id(1));
+    let base = json!({"thread_id": id(1), "end_ordinal_exclusive": 10, "end_byte_offset": 1_000_000});
+    let fork = |n| Codex::session(id(n)).in_dir("/usr").fork_of(&id(1));
+    // The copied records of older versions have no ordinals.
+    let cases = [
+        ("old sub-agents", [2, 3].map(|n| mortar(copied(child(n).in_old_words()))), 1),
+        ("sub-agents", [2, 3].map(|n| mortar(copied(child(n).meta("subagent_history_start_ordinal", json!(10))))), 1),
+        ("old forks", [2, 3].map(|n| mortar(copied(fork(n).in_old_words()))), 3),
+        ("forks by reference", [2, 3].map(|n| mortar(fork(n).meta("history_base", base.clone()))), 3),
+        (
+            "sub-agents without a copy",
+            [2, 3].map(|n| spent(child(n).turn("check the mortar", "x"), [200, 10], [200, 10])),
+            1,
+        ),
+    ];
+    for (what, children, sessions) in cases {
+        let world = World::new();
+        let parent = Codex::session(id(1)).in_dir("/usr");
+        world.add(bricks(if what.starts_with("old") { parent.in_old_words() } else { parent }));
+        children.into_iter().for_each(|child| drop(world.add(child)));
+        let total = &numbers(&world, &[])["total"];
+        assert_eq!(total["sessions"], sessions, "{what}");
+        assert_eq!(total["tokens"], json!({"input": 1400, "cached": 0, "output": 70}), "{what}");
+        let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions();
+        let listed = listed.iter().filter(|session| session.id != id(1));
+        let counts: Vec<_> =
+            listed.map(|session| (session.prompts, session.replies, session.first_prompt.clone())).collect();
+        let first = if what == "old forks" { "count the bricks" } else { "check the mortar" };
+        assert_eq!(counts, vec![(Some(1), Some(1), Some(first.to_owned())); 2], "{what}");
+    }
+}
+
+#[test]
+fn copied_history_of_missing_codex_parent_is_kept() {
+    let world = World::new();
+    let child = Codex::session(id(2)).in_dir("/usr").in_old_words().subagent_of(&id(1));
+    let child = child.record("session_meta", json!({"id": id(1)})).turn("count the bricks", "counted");
+    world.add(spent(spent(child, [1000, 50], [1000, 50]).turn("more", "ok"), [1200, 60], [200, 10]));
+    let listed = world.rejoin(["list", "--all", "--counts", "--json"]).code(0).sessions().remove(0);
+    assert_eq!((listed.prompts, listed.first_prompt.as_deref()), (Some(2), Some("count the bricks")));
+    assert_eq!(numbers(&world, &[])["total"]["tokens"]["input"], 1200);
 }

@@ -26,6 +26,7 @@ pub(crate) const ABOUT: About = About {
     usage: Some(UsageAt {
         mark: "\"total_token_usage\"",
         usage: &["payload", "info", "total_token_usage"],
+        last: &["payload", "info", "last_token_usage"],
         input: &["input_tokens"],
         cached: "cached_input_tokens",
         output: &["output_tokens"],

@@ -7,7 +7,8 @@ use crate::agent::prelude::*;
 
 impl Housekeeping for Codex {
     fn find_belongings(&self, place: &Located, listings: &Listings) -> Result<Belongings, Unable> {
-        let files = if is_segment(&place.path) { of_thread(place, &place.id) } else { vec![place.path.to_path_buf()] };
+        let files =
+            if is_segment(&place.path) { of_thread(&place.store, &place.id) } else { vec![place.path.to_path_buf()] };
         let own = files.into_iter().flat_map(|path| {
             let twin = packed_twin(&path);
             std::iter::once(path).chain(twin)

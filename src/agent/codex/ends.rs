@@ -1,6 +1,7 @@
 //! Reads the two ends of a rollout, which is sufficient for a list.
 
 use super::obstacles::has_ordinal;
+use super::replay::Replay;
 use super::threads::THREADS;
 use crate::agent::codex::meta::{Meta, Source};
 use crate::agent::codex::records::{CodexRecord, Prompt, TurnContext};
@@ -13,6 +14,9 @@ const LAST_RECORDS: u32 = 4;
 #[derive(Default)]
 pub(super) struct RolloutEnds {
     pub(super) meta: Option<Meta>,
+    /// The store of a sub-agent's parent, to omit the parent's history.
+    store: Option<Arc<Store>>,
+    replay: Option<Replay>,
     told_cwd: Option<String>,
     typed: Option<String>,
     sent: Option<String>,
@@ -31,10 +35,25 @@ pub(super) struct RolloutEnds {
 }
 
 impl RolloutEnds {
+    /// Creates the facts of a rollout in this store. Those of a sub-agent begin after the copied history of its parent.
+    pub(super) fn in_store(store: &Arc<Store>) -> Self {
+        Self { store: Some(Arc::clone(store)), ..Self::default() }
+    }
+
     pub(super) fn see_from_start(&mut self, line: &[u8]) {
         if self.meta.is_none() {
             self.meta = Meta::parse(line);
-            if self.meta.is_some() {
+            if let Some(meta) = &self.meta {
+                let store = self.store.as_ref().filter(|_| meta.is_subagent());
+                self.replay = store.and_then(|store| Replay::after(meta, store));
+                return;
+            }
+        }
+        if let Some(replay) = &mut self.replay {
+            if replay.see(line) {
+                (self.typed, self.sent, self.has_reply, self.early_turn) = Default::default();
+            }
+            if replay.is_in_copy() {
                 return;
             }
         }
@@ -54,7 +73,8 @@ impl RolloutEnds {
     }
 
     pub(super) fn knows_start(&self) -> bool {
-        self.meta.is_some() && self.typed.is_some()
+        let is_own = self.replay.as_ref().is_none_or(|replay| replay.is_over || replay.copied == 0);
+        self.meta.is_some() && self.typed.is_some() && is_own
     }
 
     /// Returns whether prompts must be taken from the messages to the model, because no event contains the typed text.
@@ -109,16 +129,15 @@ impl RolloutEnds {
 
     /// Fills in the copy.
     pub(super) fn fill(self, copy: &mut SessionCopy, is_archived: bool) {
-        let prompt = self.typed.or(self.sent);
+        // A copied history that goes on beyond the window leaves the first prompt unknown.
+        let is_own = |replay: &Replay| replay.is_over || replay.copied == 0 || self.is_whole;
+        let prompt = self.typed.or(self.sent).filter(|_| self.replay.as_ref().is_none_or(is_own));
         let is_empty = self.is_whole && prompt.is_none() && !self.has_reply;
         let has_meta = self.meta.as_ref().is_some_and(|meta| meta.has_envelope);
         let meta = self.meta.unwrap_or_default();
         let is_exec = meta.source == Source::Exec;
-        let (is_subagent, parent) = match meta.source {
-            Source::Agent(parent) => (true, parent.or(meta.parent)),
-            // In some versions, only the parent shows that another session started this one.
-            _ => (meta.parent.is_some() && meta.forked_from.is_none(), meta.parent),
-        };
+        let is_subagent = meta.is_subagent();
+        let parent = meta.parent_id().map(str::to_owned);
         copy.kind = if is_archived {
             SessionKind::Archived
         } else if is_subagent {
@@ -133,7 +152,7 @@ impl RolloutEnds {
         } else {
             SessionKind::Main
         };
-        copy.parent_id = if is_subagent { parent } else { meta.forked_from };
+        copy.parent_id = parent;
         copy.mark_if(is_empty && copy.kind == SessionKind::Empty, Health::EmptySession);
         copy.mark_if(self.is_torn, Health::TornTranscript);
         copy.mark_if(!has_meta, Health::MissingFields);

@@ -30,6 +30,8 @@ pub(crate) struct Meta {
     pub parent: Option<String>,
     /// The part of an earlier rollout that it continues; an error if its format is unknown.
     pub base: Option<Result<HistoryBase, UnknownBase>>,
+    /// The first ordinal after a copied history of the parent.
+    pub own_start: Option<u64>,
     /// The model provider.
     pub provider: Option<String>,
     /// Set if each record has an ordinal.
@@ -81,6 +83,22 @@ impl Meta {
         }
         meta.created_at = meta.created_at.or(written_at);
         Some(meta)
+    }
+
+    /// Returns whether another session started this one.
+    pub(super) fn is_subagent(&self) -> bool {
+        // In some versions, only the parent shows that another session started this one.
+        matches!(self.source, Source::Agent(_)) || (self.parent.is_some() && self.forked_from.is_none())
+    }
+
+    /// Returns the id of the session that started a sub-agent, or that a fork came from.
+    pub(super) fn parent_id(&self) -> Option<&str> {
+        let started_by = match &self.source {
+            Source::Agent(parent) => parent.as_deref(),
+            Source::Person | Source::Exec => None,
+        };
+        let parent = started_by.or(self.parent.as_deref()).filter(|_| self.is_subagent());
+        parent.or(self.forked_from.as_deref().filter(|_| !self.is_subagent()))
     }
 }
 
@@ -140,6 +158,9 @@ impl<'de> Visitor<'de> for Members<'_> {
                     let base: Result<Option<HistoryBase>, _> =
                         serde_json::from_str(map.next_value::<&RawValue>()?.get());
                     meta.base = base.map_err(|_| UnknownBase).transpose();
+                }
+                ("subagent_history_start_ordinal", true) => {
+                    meta.own_start = map.next_value::<&RawValue>()?.get().parse().ok();
                 }
                 ("forked_from_id", true) => meta.forked_from = owned(&map.next_value()?),
                 ("parent_thread_id", true) => meta.parent = owned(&map.next_value()?),

@@ -11,6 +11,7 @@ mod ends;
 mod meta;
 mod obstacles;
 mod pass;
+mod replay;
 mod rollbacks;
 mod rollouts;
 mod slim;
@@ -133,7 +134,7 @@ impl Engine for Codex {
                 ends.is_whole = false;
                 ends
             }
-            None => read_start(&mut file)?,
+            None => read_start_of(RolloutEnds::in_store(&copy.place.store), &mut file)?,
         };
         context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
         file.lines_backward(|line, is_ended| {
@@ -292,7 +293,10 @@ fn message(line: &[u8], lacks_events: bool) -> Option<Message> {
 
 /// Reads the start of a rollout.
 fn read_start(file: &mut Jsonl) -> Result<RolloutEnds, PathError> {
-    let mut ends = RolloutEnds::default();
+    read_start_of(RolloutEnds::default(), file)
+}
+
+fn read_start_of(mut ends: RolloutEnds, file: &mut Jsonl) -> Result<RolloutEnds, PathError> {
     ends.is_whole = file.lines_forward(|line| {
         ends.see_from_start(line);
         ends.knows_start()

@@ -3,6 +3,7 @@
 use super::about::ABOUT;
 use super::meta::Meta;
 use super::records::{CodexRecord, Prompt};
+use super::replay::Replay;
 use super::rollbacks::Division;
 use super::thread::Thread;
 use crate::agent::prelude::*;
@@ -14,12 +15,25 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
     let part_at = |path: &Path| thread.parts.iter().position(|part| part.path == path);
     // Only the rollout of the copy has its usage.
     let (root, own) = (part_at(thread.root()), part_at(&copy.place.path));
+    let has_parent = copy.parent_id.is_some() || copy.kind == SessionKind::Subagent;
+    let replay = if has_parent { read_replay(&thread, &copy.place.store)? } else { None };
+    let copied = replay.as_ref().map_or(0, |replay| replay.copied);
+    let mut lines = 0;
     let (mut usage, mut division) = (UsageSum::wanted(&ABOUT.usage, observers), Division::of(&thread));
     // The lines of sent prompts, which count if none was typed, and their times, which count if none was typed in the first
     // rollout.
     let (mut sent, mut sent_at, mut root_prompts) = (Vec::new(), Vec::new(), [false; 2]);
     thread.each_line(&mut |line| {
-        usage.iter_mut().filter(|_| own == Some(line.part)).for_each(|usage| usage.see(line.bytes));
+        lines += u64::from(!line.is_foreign);
+        let is_own = !line.is_foreign && lines > copied;
+        if let Some(usage) = usage.as_mut().filter(|_| is_own) {
+            if replay.is_some() {
+                usage.see_inherited(line.bytes);
+            }
+            if own == Some(line.part) {
+                usage.see(line.bytes);
+            }
+        }
         if !observers.counts {
             return ControlFlow::Continue(());
         }
@@ -36,8 +50,12 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
                 at => sent_at.extend(at.filter(|_| prompt.is_some())),
             }
         }
-        if !(line.is_foreign || line.is_first && Meta::parse(line.bytes).is_some()) {
-            observers.has_bad_lines |= record.is_none();
+        let is_of_session = !(line.is_foreign || line.is_first && Meta::parse(line.bytes).is_some());
+        observers.has_bad_lines |= is_of_session && record.is_none();
+        if is_own && is_of_session {
+            if let (None, Some(Prompt::Typed(text))) = (&copy.first_prompt, &prompt) {
+                copy.first_prompt = Some(Fact::new(text.as_str(), "transcript")).filter(|_| !text.is_empty());
+            }
             sent.extend((prompt.is_some() && !is_typed).then_some(observers.line));
             observers.count(is_typed, record.is_some_and(|record| record.is_reply()));
         }
@@ -57,9 +75,28 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
         copy.prompts = Some(sent.iter().filter(|line| branches.other(**line).is_none()).count() as u64);
     }
     copy.notes.extend(thread.lacks.filter(|lacks| !copy.notes.contains(lacks)));
-    if thread.parts.iter().any(|part| part.is_foreign) {
-        copy.notes
-            .push("it is a fork; the messages before the fork are those of its parent, and are not counted".to_owned());
+    if copied > 0 || thread.parts.iter().any(|part| part.is_foreign) {
+        let what = if copy.kind == SessionKind::Subagent { "sub-agent" } else { "fork" };
+        copy.notes.push(format!(
+            "it is a {what}; the messages before the {what} are those of its parent, and are not counted"
+        ));
     }
     Ok(())
+}
+
+/// Finds the copied history at the start of a thread; `None` if the thread has no parent.
+fn read_replay(thread: &Thread, store: &Arc<Store>) -> Result<Option<Replay>, PathError> {
+    let mut replay = None;
+    thread.each_line(&mut |line| {
+        match &mut replay {
+            _ if line.is_foreign => return ControlFlow::Continue(()),
+            None => replay = Meta::parse(line.bytes).and_then(|meta| Replay::after(&meta, store)),
+            Some(replay) => drop(replay.see(line.bytes)),
+        }
+        match &replay {
+            Some(replay) if !replay.is_over => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    })?;
+    Ok(replay)
 }

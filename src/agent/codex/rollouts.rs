@@ -30,9 +30,9 @@ pub(super) fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync
     found
 }
 
-/// Returns every rollout of a thread in the store of a place, the oldest first.
-pub(super) fn of_thread(place: &Located, thread: &str) -> Vec<PathBuf> {
-    let found = every(&place.store, &|id| id == thread);
+/// Returns every rollout of a thread in a store, the oldest first.
+pub(super) fn of_thread(store: &Arc<Store>, thread: &str) -> Vec<PathBuf> {
+    let found = every(store, &|id| id == thread);
     let mut paths: Vec<PathBuf> = found.places.iter().map(|place| place.path.to_path_buf()).collect();
     paths.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
     paths

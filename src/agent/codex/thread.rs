@@ -46,7 +46,7 @@ impl Thread {
     pub(super) fn of(place: &Located) -> Result<Self, PathError> {
         let mut thread = Self::chain(place)?;
         if is_segment(&place.path) {
-            for path in of_thread(place, &place.id) {
+            for path in of_thread(&place.store, &place.id) {
                 if thread.parts.iter().all(|part| part.path != path) {
                     thread.parts.push(RolloutPart { path, end: 0, is_foreign: false });
                 }
@@ -72,7 +72,7 @@ impl Thread {
                         Some("its first record does not name the part that it continues in a known form".to_owned());
                     // Any rollout of the parent may be a part of a fork.
                     let parent = start.forked_from.filter(|id| Some(id.as_str()) != own);
-                    let files = parent.map(|id| of_thread(place, &id)).unwrap_or_default();
+                    let files = parent.map(|id| of_thread(&place.store, &id)).unwrap_or_default();
                     parts.extend(files.into_iter().map(|path| RolloutPart { path, end: 0, is_foreign: true }));
                     break;
                 }

@@ -49,6 +49,7 @@ impl Schema for CrushSchema {
         let sql = TableSql {
             sessions: "sessions",
             columns: SESSION,
+            computed: &[],
             messages: "messages",
             order: &["created_at", "rowid"],
             turn: format!(

@@ -54,6 +54,8 @@ pub(in crate::agent) struct TableSql<'a> {
     pub(in crate::agent) sessions: &'a str,
     /// The columns of a session: its id, its parent, then the others that [`Schema::fill`] reads.
     pub(in crate::agent) columns: &'a [&'a str],
+    /// Expressions that are read after these columns.
+    pub(in crate::agent) computed: &'a [String],
     /// The table of messages, whose sessions are in `session_id`.
     pub(in crate::agent) messages: &'a str,
     /// The columns that order messages.
@@ -95,7 +97,7 @@ impl<'db> SessionTable<'db> {
     pub(in crate::agent) fn new(db: &'db Db, sql: &TableSql<'_>) -> Result<Self, QueryError> {
         let TableSql { sessions, messages, order, turn, sizes, time, .. } = sql;
         let parent = db.column_list(sessions, "", &sql.columns[1..2])?;
-        let columns = db.column_list(sessions, "", sql.columns)?;
+        let columns = [&[db.column_list(sessions, "", sql.columns)?], sql.computed].concat().join(", ");
         let rows = |direction: &str| {
             db.prepare(&format!(
                 "SELECT rowid, id, {parent} FROM {sessions} \

@@ -37,6 +37,7 @@ impl Schema for DevinSchema {
         let sql = TableSql {
             sessions: "sessions",
             columns: SESSION,
+            computed: &[],
             messages: "message_nodes",
             order: &["created_at", "row_id"],
             turn: format!(

@@ -224,6 +224,14 @@ impl Resuming for Gemini {
         if is_own { Ok(()) } else { Err(why().into()) }
     }
 
+    fn opens_first(&self, copy: &SessionCopy, other: &SessionCopy) -> Option<bool> {
+        // Of the files with one id, the client keeps the one with the newest `lastUpdated` (0.61.0 and 5411f113:
+        // sessionUtils.ts, getSessionFiles).
+        let updated = |copy: &SessionCopy| Some(copy.active_at.as_ref().filter(|at| at.source == "transcript")?.value);
+        let (own, others) = (updated(copy)?, updated(other)?);
+        (own != others).then_some(own > others)
+    }
+
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         // Measured on 0.61.0: a resume leaves a second file with the same id, and the next start deletes the real one.
         (!saved::is_in(&copy.place)).then(|| {

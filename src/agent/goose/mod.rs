@@ -53,6 +53,7 @@ impl Schema for GooseSchema {
         let sql = TableSql {
             sessions: "sessions",
             columns: SESSION,
+            computed: &[],
             messages: "messages",
             order: &["id", "rowid"],
             turn: format!(

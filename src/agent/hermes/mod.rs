@@ -5,6 +5,7 @@
 mod records;
 
 pub(super) mod about;
+mod chain;
 
 use super::{AgentManaged, stores};
 use crate::agent::command::as_option;
@@ -20,6 +21,9 @@ const VARIABLE: &str = "HERMES_HOME";
 const NEWEST: i64 = 22;
 /// Maximum size of `active_profile`, which contains a name.
 const MAX_NAME: u64 = 4096;
+
+/// The note on a compressed session, before the id of the other one.
+const CONTINUED: &str = "Hermes compressed it, and resumes the newest session that continues it";
 
 const SESSION: &[&str] = &[
     "id",
@@ -57,6 +61,7 @@ impl Schema for HermesSchema {
         let sql = TableSql {
             sessions: "sessions",
             columns: SESSION,
+            computed: &chain::columns(db)?,
             messages: "messages",
             order: &["id"],
             turn: format!(
@@ -73,7 +78,10 @@ impl Schema for HermesSchema {
     }
 
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
-        copy.set_dir(row.text(2).as_deref(), "cwd in the database");
+        match row.filled(2) {
+            Some(dir) => copy.set_dir(Some(&dir), "cwd in the database"),
+            None => copy.set_dir(row.filled(11).as_deref(), "cwd in the database, of the session that it continues"),
+        }
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
         copy.created_at = row.int(6).and_then(instant).map(|at| Fact::new(at, "started_at"));
@@ -92,8 +100,8 @@ impl Schema for HermesSchema {
             HermesOrigin::Branch(parent) | HermesOrigin::Delegate(parent) => Some(parent),
             HermesOrigin::Own => None,
         });
-        if row.text(9).as_deref() == Some("compression") {
-            copy.notes.push("Hermes compressed it, and resumes the newest session that continues it".to_owned());
+        if let Some(tip) = row.filled(12).filter(|tip| *tip != copy.place.id) {
+            copy.notes.push(format!("{CONTINUED}, {tip}"));
         }
     }
 
@@ -151,7 +159,9 @@ impl Resuming for Hermes {
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
-        is_archived.then(|| "it stays closed, so Hermes still leaves it out of its own list".to_owned())
+        let closed =
+            || is_archived.then(|| "it stays closed, so Hermes still leaves it out of its own list".to_owned());
+        copy.notes.iter().find(|note| note.starts_with(CONTINUED)).cloned().or_else(closed)
     }
 }
 

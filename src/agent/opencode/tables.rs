@@ -35,6 +35,7 @@ impl Schema for OpenCodeTables {
             let sql = TableSql {
                 sessions: "session_v2",
                 columns: SESSION,
+                computed: &[],
                 messages: "session_message",
                 order: &["seq", "rowid"],
                 turn: format!(
@@ -58,6 +59,7 @@ impl Schema for OpenCodeTables {
             let sql = TableSql {
                 sessions: "session",
                 columns: SESSION,
+                computed: &[],
                 messages: "message",
                 order: &["time_created", "id"],
                 turn: format!(

@@ -141,6 +141,13 @@ impl Manifest {
         copy
     }
 
+    /// Returns the copies in the store of the first one, which was unpacked at `root`.
+    pub(crate) fn copies_in(&self, root: &Path) -> Vec<SessionCopy> {
+        let others = self.copies.iter().take_while(|at| at.store == self.copies[0].store).skip(1);
+        let others = others.map(|at| self.copy(at, root.to_owned()));
+        std::iter::once(self.copy_in(root)).chain(others).collect()
+    }
+
     fn copy(&self, at: &CopyAt, root: PathBuf) -> SessionCopy {
         let facts = &self.facts;
         let text = |text: &Option<String>| text.as_deref().map(|text| Fact::<Arc<str>>::new(text, SOURCE));

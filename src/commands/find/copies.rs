@@ -6,6 +6,7 @@ use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::error::{CandidateTexts, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::copies::described;
 use crate::format::{shell, text};
+use crate::launch::copies::check_copy;
 use crate::launch::resume::{Options, Resume};
 use crate::session::select::CopySelector;
 use crate::session::{Located, Session, SessionCopy};
@@ -120,11 +121,28 @@ pub(crate) fn with_a_chosen_copy(
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
     let refusal = Refusal::new(RefusalCode::AmbiguousCopy, message);
     let name = shell::word(&format!("{agent}:{id}")).into_owned();
-    let refusal = refusal.hint(format!(
-        "look at one with `rejoin show {name} --copy 1`, resume one with `rejoin resume {name} --copy 1`, or move \
-         one to the trash with `rejoin delete {name} --copy 1`; the other numbers mean the other copies"
-    ));
+    // The agent may open another copy than the named one.
+    let opened = (0..copies.len()).find(|at| opens(&session, *at)).map(|at| at + 1);
+    let look = format!("look at one with `rejoin show {name} --copy 1`");
+    let way = match opened {
+        Some(number) => format!(
+            "{look}, resume one with `rejoin resume {name} --copy {number}`, or move one to the trash with `rejoin delete \
+             {name} --copy 1`"
+        ),
+        None => format!(
+            "{look}, move one to the trash with `rejoin delete {name} --copy 1`, then resume the other with `rejoin resume \
+             {name}`"
+        ),
+    };
+    let refusal = refusal.hint(format!("{way}; the other numbers mean the other copies"));
     Err(refusal.candidates(candidates(&session, false, env)))
+}
+
+/// Returns whether the agent, started in the directory of a copy, opens that copy and not another one.
+fn opens(session: &Session, at: usize) -> bool {
+    let mut session = session.clone();
+    session.put_first(at);
+    session.launch_dir().is_none_or(|dir| check_copy(&session, dir).is_ok())
 }
 
 /// Runs every check of `resume` at a terminal; returns the plan, or the refusal with its remedy.

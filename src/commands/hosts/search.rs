@@ -39,6 +39,7 @@ struct HostMatches {
     in_title: bool,
     #[serde(default)]
     matches: u64,
+    copy: Option<usize>,
     state: Option<u64>,
     score: Option<f64>,
     words: Option<Vec<String>>,
@@ -133,7 +134,7 @@ fn show_results(
     let hits = matching.messages.iter().map(|message| hit(message, requested, args.context.is_some())).collect();
     let found =
         SessionMatches { in_title: matching.in_title, messages: matching.matches, hits, ..SessionMatches::default() };
-    let one = MatchingSession { session, state: matching.state, found, rank: None };
+    let one = MatchingSession { session, state: matching.state, found, copy: matching.copy, rank: None };
     let (form, format) = (Form::from_args(args), args.format.for_list(asking.env.terminal.stdout));
     let (host, styles) = (&*row.host, ui.styles);
     let out = ui.data();

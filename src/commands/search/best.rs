@@ -266,6 +266,7 @@ impl<'a> WordSearch<'a> {
     }
 
     fn count_one(&self, session: &Session, sieve: &Sieve<'_>, archive: Option<&(&Archive, Holdings)>) -> SessionWords {
+        let count = |copy: &SessionCopy| WordTally::count_words(copy, sieve, self.wish());
         let Some((archive, holdings)) = archive else {
             let copy = session.copy();
             let agent = agent::by_kind(session.agent);
@@ -273,9 +274,10 @@ impl<'a> WordSearch<'a> {
                 self.texts.keep_copy(copy);
             }
             let text = self.texts.kept_text(copy);
-            return Ok((None, WordTally::while_wanted(copy, text.as_deref(), sieve, self.wish(), &|| true)));
+            let first = WordTally::while_wanted(copy, text.as_deref(), sieve, self.wish(), &|| true);
+            return Ok((None, WordTally::of_copies(first, &session.copies, count)));
         };
-        let look = |copy: &SessionCopy| WordTally::count_words(copy, sieve, self.wish());
+        let look = |copies: &[SessionCopy]| WordTally::of_copies(count(&copies[0]), copies, count);
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
         tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
         Ok((Some(state), tally))
@@ -298,12 +300,16 @@ impl<'a> WordSearch<'a> {
             let (state, tally) = &counted[*at];
             let names = tally.terms().map(|term| words.terms[term].text.clone()).collect();
             let rank = Some(ResultRank { score: *score, words: names });
-            MatchingSession { session: &sessions[*at], state: *state, found: tally.found.clone(), rank }
+            let one = MatchingSession::of_session(&sessions[*at], tally.found.clone(), rank);
+            MatchingSession { state: *state, ..one }
         });
         let mut shown: Vec<MatchingSession<'_>> = shown.collect();
         // A row has no branch, and an archived session was unpacked only for the search.
         let is_marked = |one: &&mut MatchingSession<'_>| !self.format().is_rows() && one.state.is_none();
-        shown.par_iter_mut().filter(is_marked).for_each(|one| mark_branches(one.session.copy(), &mut one.found.hits));
+        shown.par_iter_mut().filter(is_marked).for_each(|one| {
+            let copy = &one.session.copies[one.found.copy.unwrap_or(0)];
+            mark_branches(copy, &mut one.found.hits);
+        });
         let missing: Vec<String> = ranking.missing.iter().map(|term| words.terms[*term].text.clone()).collect();
         let summary = SearchSummary {
             searched: sessions.len(),

@@ -267,12 +267,13 @@ impl SearchRun<'_> {
 
     fn search_one<'s>(&self, session: &'s Session) -> Result<MatchingSession<'s>, Problem> {
         let Some((archive, holdings)) = self.archive else {
-            let found = self.search_copy(session.copy());
-            return Ok(MatchingSession { session, state: None, found, rank: None });
+            let found = search::search_copies(&session.copies, |copy| self.search_copy(copy));
+            return Ok(MatchingSession::of_session(session, found, None));
         };
-        let (state, mut found) = in_archive(session, archive, holdings, self.env, |copy| self.search_copy(copy))?;
+        let look = |copies: &[SessionCopy]| search::search_copies(copies, |copy| self.search_copy(copy));
+        let (state, mut found) = in_archive(session, archive, holdings, self.env, look)?;
         found.problem = found.problem.map(|problem| unread(session, problem.reason));
-        Ok(MatchingSession { session, state: Some(state), found, rank: None })
+        Ok(MatchingSession { state: Some(state), ..MatchingSession::of_session(session, found, None) })
     }
 
     fn search_copy(&self, copy: &SessionCopy) -> SessionMatches {
@@ -296,11 +297,11 @@ fn in_archive<T>(
     archive: &Archive,
     holdings: &Holdings,
     env: &Env,
-    look: impl FnOnce(&SessionCopy) -> T,
+    look: impl FnOnce(&[SessionCopy]) -> T,
 ) -> Result<(u64, T), Problem> {
     let newest = holdings.newest(session.agent, session.id());
     let manifest = &newest.ok_or_else(|| unread(session, "it is gone".to_owned()))?.manifest;
     let unpacked =
         UnpackedSession::unpack(manifest, archive, env).map_err(|error| unread(session, format!("{error:#}")))?;
-    Ok((manifest.number, look(&manifest.copy_in(unpacked.root()))))
+    Ok((manifest.number, look(&manifest.copies_in(unpacked.root()))))
 }

@@ -116,8 +116,13 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
         (Some(repair), _) => finding.repaired_by(repair),
         (None, Err(why)) => finding.remedy(format!("rejoin show {}", selector(session)), format!("shows both; {why}")),
         (None, Ok(_)) => {
-            let removed = [at + 1, 1].into_iter().take(if is_decided { 1 } else { 2 });
-            removed.fold(finding, |finding, copy| {
+            let mut removed = vec![at + 1];
+            if !is_decided {
+                removed.push(1);
+                // The first remedy keeps the copy with more messages.
+                removed.sort_by_key(|number| messages(&session.copies[number - 1]));
+            }
+            removed.into_iter().fold(finding, |finding, copy| {
                 let command = format!("rejoin delete {} --copy {copy}", selector(session));
                 finding.remedy(command, format!("removes {}", described_copy(session, copy, now)))
             })
@@ -128,9 +133,12 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
 fn described_copy(session: &Session, number: usize, now: Timestamp) -> String {
     let copy = &session.copies[number - 1];
     let dir = copy.launch_dir.as_ref().map_or(&*copy.place.path, |dir| &dir.value);
-    let messages = copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies);
     let active = text::ago(copy.active_at.as_ref().map(|at| at.value), now);
-    described(number, &dir.to_string_lossy(), messages, copy.transcript_bytes, &active)
+    described(number, &dir.to_string_lossy(), messages(copy), copy.transcript_bytes, &active)
+}
+
+fn messages(copy: &SessionCopy) -> Option<u64> {
+    copy.prompts.zip(copy.replies).map(|(prompts, replies)| prompts + replies)
 }
 
 fn has_talk(copy: &SessionCopy) -> bool {
@@ -294,6 +302,19 @@ mod tests {
         assert_eq!((finding.severity, finding.repair.is_some()), (Severity::Error, false));
         let commands: Vec<&str> = finding.remedies.iter().map(|remedy| remedy.command.as_str()).collect();
         assert_eq!(commands, ["rejoin delete claude:a --copy 2", "rejoin delete claude:a --copy 1"]);
+    }
+
+    #[test]
+    fn first_remedy_keeps_copy_with_more_messages() {
+        for (counts, removed) in [([2, 4], "--copy 1"), ([4, 2], "--copy 2"), ([2, 2], "--copy 2")] {
+            let mut session = two(Some(Comparison::Diverged { record: 1 }));
+            session.choice = CopyChoice { is_decided: false, ..CopyChoice::clone(&session.choice) }.into();
+            for (copy, count) in session.copies.iter_mut().zip(counts) {
+                (copy.prompts, copy.replies) = (Some(count), Some(0));
+            }
+            let first = found(session, facts()).remedies.remove(0);
+            assert!(first.command.ends_with(removed), "{counts:?}: {}", first.command);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{Format, SearchArgs};
 use crate::format::text;
+use crate::scan;
 use crate::scan::deleted::Deleted;
 use crate::scan::pattern::Pattern;
 use crate::scan::search::{Hit, SessionMatches};
@@ -34,8 +35,18 @@ pub(crate) struct MatchingSession<'a> {
     pub state: Option<u64>,
     /// The matches.
     pub found: SessionMatches,
+    /// The number of the copy that has the matches, if the first copy has fewer.
+    pub copy: Option<usize>,
     /// The rank; `None` in a search for a literal text.
     pub rank: Option<ResultRank>,
+}
+
+impl<'a> MatchingSession<'a> {
+    /// Creates a match in a session, with the number by which `show` names the copy.
+    pub(crate) fn of_session(session: &'a Session, found: SessionMatches, rank: Option<ResultRank>) -> Self {
+        let copy = found.copy.filter(|_| found.is_any()).map(|at| scan::number_of_copy(session, at));
+        Self { session, state: None, found, copy, rank }
+    }
 }
 
 /// Rank of a session.
@@ -182,7 +193,9 @@ pub(crate) fn text(
         return writeln!(out, "  {}", text::count(usize::try_from(found.messages).unwrap_or(usize::MAX), "message"));
     }
     for hit in &found.hits {
-        let branch = hit.branch.map(|number| format!(" (branch {number})")).unwrap_or_default();
+        let branch = hit.branch.map(|number| format!("branch {number}"));
+        let marks: Vec<String> = one.copy.map(|number| format!("copy {number}")).into_iter().chain(branch).collect();
+        let branch = if marks.is_empty() { String::new() } else { format!(" ({})", marks.join(", ")) };
         let room = width.saturating_sub(ROLE + 3 + branch.len());
         let role = hit.role.name();
         if hit.has_lines {
@@ -303,7 +316,8 @@ pub(crate) fn rows(
         let session = [session.agent.name(), session.id()];
         rows::row(out, format, host.iter().chain(&session).chain(rest))
     };
-    let title = session.label().unwrap_or_default();
+    let copy = &session.copies[found.copy.unwrap_or(0)];
+    let title = copy.title.as_ref().or(copy.first_prompt.as_ref()).map_or("", |label| &*label.value);
     match form {
         Form::Counts => row(&[&found.messages.to_string()]),
         Form::Sessions => row(&[title]),

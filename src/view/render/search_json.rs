@@ -43,6 +43,8 @@ pub(crate) struct MatchJson<'a> {
     pub in_title: bool,
     /// Number of messages with the text.
     pub matches: u64,
+    /// The number of the copy with these messages; `null` for the one that lists show.
+    pub copy: Option<usize>,
     /// The first of these messages.
     pub messages: Vec<HitJson>,
 }
@@ -65,7 +67,7 @@ pub(crate) struct HitJson {
 
 impl<'a> From<&'a MatchingSession<'a>> for MatchJson<'a> {
     fn from(one: &'a MatchingSession<'a>) -> Self {
-        let MatchingSession { session, state, found, rank } = one;
+        let MatchingSession { session, state, found, copy, rank } = one;
         Self {
             facts: FactsJson(session, Of::Match),
             state: *state,
@@ -73,6 +75,7 @@ impl<'a> From<&'a MatchingSession<'a>> for MatchJson<'a> {
             words: rank.as_ref().map(|rank| rank.words.as_slice()),
             in_title: found.in_title,
             matches: found.messages,
+            copy: *copy,
             messages: found.hits.iter().map(HitJson::from).collect(),
         }
     }

@@ -21,7 +21,8 @@ answer!(Replaced { typed: String; used: String });
 
 answer!(Match {
     agent: Agent; id: String; kind: Kind; title: Option<String>; first_prompt: Option<String>; launch_dir: Option<Path>;
-    active_at: Option<Time>; state: Option<u64>; score: Option<f64>; words: Option<Vec<String>>; in_title: bool; matches: u64; messages: Vec<Hit>
+    active_at: Option<Time>; state: Option<u64>; score: Option<f64>; words: Option<Vec<String>>; in_title: bool; matches: u64;
+    copy: Option<u64>; messages: Vec<Hit>
 });
 
 answer!(Hit { number: u64; role: Role; at: Option<Time>; excerpt: String; branch: Option<u16> });
