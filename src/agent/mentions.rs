@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::Found;
-use crate::format::json::{inner, members, record};
+use crate::format::json::{self, inner, member, members, record};
 use crate::format::jsonl::each_line;
 use crate::format::turn;
 use crate::session::{AgentKind, Store, recorded};
@@ -23,7 +23,8 @@ const MAX_LIST: u64 = 64 * 1024 * 1024;
 pub(crate) struct ListAt {
     /// The path below the root; a `*` matches any name of a directory.
     pub path: &'static str,
-    /// The id of the session, a prompt or title, its time, and the directory of the session.
+    /// The id of the session, a prompt or title, its time, and the directory of the session. Several names of texts are
+    /// separated by blanks.
     pub names: [&'static str; 4],
 }
 
@@ -48,15 +49,16 @@ pub(super) fn in_lists(agent: AgentKind, lists: &[ListAt], store: &Store) -> Vec
     let mut mentions = Vec::new();
     for list in lists {
         for path in paths(&store.root, list.path) {
-            let mut see = |raw: &RawValue| mentions.extend(list.mention(agent, &path, raw));
+            let mut see = |raw: &RawValue| mentions.extend(list.mentions(agent, &path, raw));
             if path.extension().is_some_and(|extension| extension == "jsonl") {
                 let _ = each_line(&path, &mut |line| {
                     record::<&RawValue>(line).into_iter().for_each(&mut see);
                     ControlFlow::Continue(())
                 });
             } else if let Ok(Some(bytes)) = fsio::read_if_present(&path, MAX_LIST) {
-                let records: Vec<&RawValue> = serde_json::from_slice(&bytes).unwrap_or_default();
-                records.into_iter().for_each(see);
+                let document: Option<&RawValue> = serde_json::from_slice(&bytes).ok();
+                // The list may be a member of the document.
+                json::list(member(document, "entries").or(document)).into_iter().for_each(see);
             }
         }
     }
@@ -72,13 +74,28 @@ fn paths(root: &Path, path: &str) -> Vec<PathBuf> {
 }
 
 impl ListAt {
-    fn mention(&self, agent: AgentKind, list: &Path, raw: &RawValue) -> Option<Mention> {
-        let [id, text, at, dir] = members(Some(raw), self.names);
-        let text_of = |raw| inner::<crate::format::json::Text<'_>>(raw).filled().map(str::to_owned);
-        let at =
-            inner::<crate::format::json::Text<'_>>(at).instant().or_else(|| turn::instant(at?.get().parse().ok()?));
+    /// Returns a mention for each text of a record, or one without a text.
+    fn mentions(&self, agent: AgentKind, list: &Path, raw: &RawValue) -> Vec<Mention> {
+        let [id, _, at, dir] = members(Some(raw), self.names);
+        let text_of = |raw| inner::<json::Text<'_>>(raw).filled().map(str::to_owned);
+        let at = inner::<json::Text<'_>>(at).instant().or_else(|| turn::instant(at?.get().parse().ok()?));
         let dir = text_of(dir).and_then(|dir| recorded::dir(&dir)).map(|dir| dir.to_path_buf());
-        let (id, text) = (Some(text_of(id)?), text_of(text).unwrap_or_default());
-        Some(Mention { agent, id, list: list.to_owned(), entry: None, dir, at, text })
+        let Some(id) = text_of(id) else { return Vec::new() };
+        let mut texts: Vec<String> =
+            self.names[1].split(' ').filter_map(|name| text_of(member(Some(raw), name))).collect();
+        texts.dedup();
+        if texts.is_empty() {
+            texts.push(String::new());
+        }
+        let mention = |text| Mention {
+            agent,
+            id: Some(id.clone()),
+            list: list.to_owned(),
+            entry: None,
+            dir: dir.clone(),
+            at,
+            text,
+        };
+        texts.into_iter().map(mention).collect()
     }
 }

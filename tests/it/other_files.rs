@@ -18,10 +18,17 @@ const DIR: &str = "/usr/bin";
 fn lists(agent: &str) -> Vec<(&'static str, Value)> {
     let (gone, text, seconds) = (id(99), "look for the carousel", 1_769_940_000_u64);
     match agent {
-        "claude" => vec![(
-            ".claude/history.jsonl",
-            json!({"display": text, "timestamp": seconds * 1000, "project": DIR, "sessionId": gone}),
-        )],
+        "claude" => vec![
+            (
+                ".claude/history.jsonl",
+                json!({"display": text, "timestamp": seconds * 1000, "project": DIR, "sessionId": gone}),
+            ),
+            (
+                ".claude/projects/a/sessions-index.json",
+                json!({"sessionId": gone, "firstPrompt": "No prompt", "summary": text, "messageCount": 4,
+                    "modified": "2026-02-01T10:00:00Z", "projectPath": DIR, "isSidechain": false}),
+            ),
+        ],
         "codex" => vec![
             (".codex/history.jsonl", json!({"session_id": gone, "ts": seconds, "text": text})),
             (
@@ -114,7 +121,7 @@ fn search_finds_deleted_session_of_every_agent() {
 fn search_prints_prompts_of_deleted_session() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("the carousel turns", "Yes."));
-    let history: Vec<Value> = lists("claude").into_iter().map(|(_, entry)| entry).collect();
+    let history = [lists("claude").remove(0).1];
     put(&world.home().join(".claude/history.jsonl"), lines(&history));
     let shown = world.on_terminal(100, ["search", "carousel"]).code(0).stdout();
     assert!(shown.contains(&id(99)) && shown.contains(&format!("(deleted, prompts only)  {DIR}")), "{shown}");
@@ -151,7 +158,7 @@ fn search_does_not_call_unread_session_deleted() {
     };
     world.add(Claude::session(id(1)).in_dir(DIR).turn("the carousel turns", "Yes."));
     write("claude");
-    assert_eq!(without_files(&world), (vec![id(99)], 1));
+    assert_eq!(without_files(&world), (vec![id(99)], 2));
     let store = world.home().join(".claude/projects/-elsewhere");
     std::os::unix::fs::symlink("/nowhere/projects", &store).expect("a link");
     assert_eq!(without_files(&world), (vec![], 0));
@@ -164,10 +171,10 @@ fn search_does_not_call_unread_session_deleted() {
     std::fs::remove_dir_all(world.home().join(".codex")).expect("a directory");
 
     write("gemini");
-    assert_eq!(without_files(&world), (vec![id(99), id(99)], 2));
+    assert_eq!(without_files(&world), (vec![id(99), id(99)], 3));
     let name = format!("session-2026-02-01T10-00-{}.jsonl", &id(99)[..8]);
     put(&world.home().join(".gemini/tmp/a/chats").join(name), "{\"kind\":\"main\"}\n");
-    assert_eq!(without_files(&world), (vec![id(99)], 1), "the file has the beginning of the id in its name");
+    assert_eq!(without_files(&world), (vec![id(99)], 2), "the file has the beginning of the id in its name");
 }
 
 fn listed(world: &World, id: &str) -> Session {
@@ -270,4 +277,32 @@ fn code_tab_index_gives_titles_and_archive_marks() {
     let [finding] = <[_; 1]>::try_from(report.findings).expect("one finding");
     assert!(finding.evidence.contains(&format!("names 1 session without files: {}", id(5))), "{}", finding.evidence);
     assert!(finding.evidence.contains("1 entry without the id of a session: local_3.json"), "{}", finding.evidence);
+}
+
+#[test]
+fn search_reads_index_of_claude_projects() {
+    let world = World::new();
+    let transcript = world.add(Claude::session(id(1)).in_dir(DIR).turn("build the lighthouse", "Built."));
+    let entry = |n: u32, first: &str, summary: &str| {
+        json!({"sessionId": id(n), "fullPath": format!("/gone/{}.jsonl", id(n)), "firstPrompt": first, "summary": summary,
+            "created": "2026-01-20T09:00:00.000Z", "modified": "2026-01-20T10:00:00.000Z", "projectPath": DIR})
+    };
+    let entries =
+        [entry(1, "build the lighthouse", "Lighthouse"), entry(2, "tidy the viaduct", "Arches tidied"), json!(7)];
+    let index = json!({"version": 1, "entries": entries, "originalPath": DIR});
+    put(&transcript.with_file_name("sessions-index.json"), index.to_string());
+    for word in ["viaduct", "arches"] {
+        let found: Search = world.rejoin(["search", word, "--json"]).code(0).json();
+        let deleted: Vec<_> = found.deleted.iter().map(|one| (one.id.clone(), one.dir.as_deref())).collect();
+        assert_eq!(deleted, [(id(2), Some(DIR))], "{word}");
+        assert_eq!(found.deleted[0].prompts[0].at.as_deref(), Some("2026-01-20T10:00:00Z"), "{word}");
+    }
+    let report: DoctorReport = world.rejoin(["doctor", "--check", "gone-session", "--json"]).code(0).json();
+    let [finding] = report.findings.as_slice() else { panic!("{report:?}") };
+    assert!(finding.evidence.contains("names 1 session without files, of 2026-01-20"), "{}", finding.evidence);
+    for damaged in ["{", "[]", r#"{"entries": {}}"#, r#"{"version": 2}"#] {
+        put(&transcript.with_file_name("sessions-index.json"), damaged);
+        let report: DoctorReport = world.rejoin(["doctor", "--check", "gone-session", "--json"]).code(0).json();
+        assert!(report.findings.is_empty(), "{damaged}: {report:?}");
+    }
 }

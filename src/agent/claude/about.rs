@@ -47,7 +47,14 @@ pub(crate) const ABOUT: About = About {
     // At the end of each turn and of the session (2.1.332). The client writes a title of the user again, too; that counts.
     untimed: &["ai-title", "atis-latch", "last-prompt", "mode", "permission-mode"],
     marks_use: true,
-    lists: &[ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] }],
+    lists: &[
+        ListAt { path: "history.jsonl", names: ["sessionId", "display", "timestamp", "project"] },
+        // An index of each project, which versions of early 2026 wrote (anthropics/claude-code#25032, #41458).
+        ListAt {
+            path: "projects/*/sessions-index.json",
+            names: ["sessionId", "firstPrompt summary", "modified", "projectPath"],
+        },
+    ],
     usage: Some(UsageAt::NONE),
     logs: Some(LogPlaces::named_after_id(&["projects/*"])),
     bad_line: BadLine::Skipped,
