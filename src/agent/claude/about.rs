@@ -34,8 +34,8 @@ pub(crate) const ABOUT: About = About {
         .in_terminal(&["claude"], &[])
         .without_terminal(&["claude", "-p"], &[])
         .unset(super::launch_args::NESTED),
-    // What each agent of a workflow returned, which is in the agent's transcript too: daaain/claude-code-log #174, and the
-    // bundle of 2.1.332.
+    // The values that the agents of a workflow returned, which their transcripts have too: daaain/claude-code-log #174, and
+    // the bundle of 2.1.332.
     is_journal: |path| {
         let run = path.parent().and_then(|dir| dir.parent());
         path.ends_with("journal.jsonl") && run.is_some_and(|dir| dir.ends_with("subagents/workflows"))

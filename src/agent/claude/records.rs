@@ -376,7 +376,7 @@ mod tests {
             "entrypoint":"cli","uuid":"u","sessionId":"s","isSidechain":true,"isMeta":1,"isCompactSummary":true,
             "isVisibleInTranscriptOnly":true,"isApiErrorMessage":true,"message":{"content":"\n"},"forkedFrom":{"a":[]},
             "teamName":"t","customTitle":"c","aiTitle":"a","summary":"s","leafUuid":"l","relocatedCwd":"/w","parentUuid":"p",
-            "logicalParentUuid":"q","subtype":"b","other":[{"x":"}"}],"none":null} "#;
+            "logicalParentUuid":"q","subtype":"b","attachment":{},"other":[{"x":"}"}],"none":null} "#;
         let parsed: ClaudeRecord<'_> = serde_json::from_slice(line).expect("a record");
         assert_eq!(format!("{:?}", ClaudeRecord::skimmed(line).expect("a record")), format!("{parsed:?}"));
         assert!(format!("{parsed:?}").matches("None").count() == 1, "every field but the model is filled: {parsed:?}");

@@ -142,7 +142,7 @@ pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, 
     };
 }
 
-/// Returns whether a title stands for a session that neither the user nor a model has named.
+/// Returns whether a title is the placeholder of a session that neither the user nor a model has named.
 fn is_default_title(title: &str) -> bool {
     let at = ["New session - ", "Child session - "].iter().find_map(|prefix| title.strip_prefix(prefix));
     at.is_some_and(|at| at.replace(|c: char| c.is_ascii_digit(), "0") == "0000-00-00T00:00:00.000Z")
