@@ -49,8 +49,10 @@ fn rival(session: &Session, dir: &Path) -> Option<(usize, bool)> {
     let (copy, agent) = (session.copy(), agent::by_kind(session.agent)?);
     let command = agent.command(copy, None).ok()?;
     let start = |copy: &SessionCopy| {
-        let store = &copy.place.store;
-        (agent::leads_back(&copy.place, dir), store.set.clone(), store.unset.clone(), store.program.clone())
+        let (store, leads_back) = (&copy.place.store, agent::leads_back(&copy.place, dir));
+        // An agent that looks in the project of its directory does not mix up copies in several projects.
+        let project = copy.place.project.clone().filter(|_| leads_back.is_some());
+        (leads_back, project, store.set.clone(), store.unset.clone(), store.program.clone())
     };
     let opens_first = |other: &SessionCopy| {
         let is_listed = |copy: &SessionCopy| !copy.health.contains(Health::Unlisted);

@@ -27,7 +27,7 @@ fn show_reads_a_session_from_the_database() {
     let details: Details = world.rejoin(["show", &opencode_id(1), "--messages", "9", "--json"]).code(0).json();
     let session = &details.session;
     assert_eq!((session.agent, session.kind), (Agent::KILO, Kind::Main));
-    assert_eq!(session.title, None, "the title of a session that has no name yet");
+    assert_eq!(session.title.as_deref(), Some("New session - 2026-02-01T10:00:00.000Z"));
     // Without a terminal the prompt is stored with the quotes around it.
     assert_eq!(session.first_prompt.as_deref(), Some("\"fix \\\"it\\\"\""));
     assert_eq!((session.prompts, session.replies), (Some(2), Some(2)));

@@ -85,28 +85,6 @@ fn kind_follows_from_parent_archive_title_and_content() {
 }
 
 #[test]
-fn list_shows_first_prompt_of_unnamed_session() {
-    let world = World::new();
-    let title = "New session - 2026-02-01T10:00:00.000Z";
-    world.add(OpenCode::session(opencode_id(1)).title(title).turn("mend the roof", "Mended."));
-    world.add(OpenCode::of_kilo(opencode_id(2)).title(title).turn("mend the door", "Mended."));
-    OpenCode::session(opencode_id(3)).title(title).turn("mend the wall", "Mended.").write_tree(&world.home());
-    let shown = world.rejoin(["list"]).code(0).stdout();
-    assert!(["roof", "door", "wall"].iter().all(|what| shown.contains(&format!("mend the {what}"))), "{shown}");
-    assert!(!shown.contains("New session"), "{shown}");
-}
-
-#[test]
-fn task_of_subagent_is_prompt() {
-    let world = World::new();
-    let task = json!({"type": "subtask", "prompt": "look for the heron", "description": "find it", "command": "hunt"});
-    world.add(OpenCode::session(opencode_id(1)).message(json!({"role": "user"}), vec![task]));
-    let session = listed(&world).remove(0);
-    assert_eq!((session.kind, session.first_prompt.as_deref()), (Kind::Main, Some("look for the heron")));
-    world.rejoin(["search", "heron"]).code(0);
-}
-
-#[test]
 fn recently_written_session_may_be_in_use() {
     let world = World::new();
     let path = world.add(OpenCode::session(opencode_id(1)).turn("a", "b"));

@@ -1,7 +1,6 @@
 //! The tables of OpenCode and its forks.
 //!
-//! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2, and `isDefaultTitle` in
-//! its packages/opencode/src/session for titles.
+//! Facts: OpenCode 1.18.33 and Kilo 7.7.9, measured; anomalyco/opencode 063e8306 for version 2.
 
 use crate::agent::database::{MAX_BYTES, Queries, Schema, SessionTable, TableSql};
 use crate::agent::opencode::{generations, records as format};
@@ -127,7 +126,7 @@ fn bounded(column: &str) -> String {
 /// Sets the title and the times (in milliseconds) of a session, and the properties that follow from them.
 pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, updated, archived]: [Option<i64>; 3]) {
     let is_fork = title.as_deref().is_some_and(is_forks_title);
-    copy.title = title.filter(|title| !is_default_title(title)).map(|title| Fact::new(title, "title"));
+    copy.title = title.map(|title| Fact::new(title, "title"));
     copy.created_at = created.and_then(instant).map(|at| Fact::new(at, "time_created"));
     copy.active_at = updated.and_then(instant).map(|at| Fact::new(at, "time_updated"));
     copy.active_at = copy.active_at.take().or_else(|| copy.created_at.clone());
@@ -142,12 +141,6 @@ pub(super) fn describe(copy: &mut SessionCopy, title: Option<String>, [created, 
     };
 }
 
-/// Returns whether a title is the placeholder of a session that neither the user nor a model has named.
-fn is_default_title(title: &str) -> bool {
-    let at = ["New session - ", "Child session - "].iter().find_map(|prefix| title.strip_prefix(prefix));
-    at.is_some_and(|at| at.replace(|c: char| c.is_ascii_digit(), "0") == "0000-00-00T00:00:00.000Z")
-}
-
 /// Checks whether a title has the form that `--fork` creates, the only trace of a fork's origin.
 fn is_forks_title(title: &str) -> bool {
     let number = title.trim_end().strip_suffix(')').and_then(|title| title.rsplit_once(" (fork #"));
@@ -157,23 +150,6 @@ fn is_forks_title(title: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn title_with_only_its_time_is_default() {
-        for title in ["New session - 2026-11-20T09:00:00.000Z", "Child session - 2026-11-20T09:00:00.000Z"] {
-            assert!(is_default_title(title), "{title}");
-        }
-        for other in [
-            "",
-            "New session",
-            "New session - roof",
-            "New session - 2026-11-20T09:00:00Z",
-            "New session - 2026-11-20T09:00:00.000Z (fork #1)",
-            "A New session - 2026-11-20T09:00:00.000Z",
-        ] {
-            assert!(!is_default_title(other), "{other}");
-        }
-    }
 
     #[test]
     fn title_suffix_identifies_fork() {
