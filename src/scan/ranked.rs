@@ -213,7 +213,7 @@ impl WordTally {
     }
 
     /// Returns the counts of the copy with the most words, the first of these copies.
-    pub(crate) fn of_copies(first: Self, copies: &[SessionCopy], count: impl Fn(&SessionCopy) -> Self) -> Self {
+    pub(crate) fn best_of(first: Self, copies: &[SessionCopy], count: impl Fn(&SessionCopy) -> Self) -> Self {
         let mut best = first;
         let mut others = differing(copies);
         while best.terms().count() < best.counts.len() && !best.is_excluded {

@@ -316,7 +316,7 @@ fn typed_commands_and_queued_prompts_of_claude_are_prompts() {
     world.add(
         session(4).turn("start", "Started.").record("attachment", &queued("and the anchor", "prompt")).reply("Both."),
     );
-    // Settings and messages of programs alone are no conversation.
+    // Settings and messages of programs are not a conversation.
     world.add(session(5).prompt(local).record("attachment", &queued("a task has ended", "task-notification")));
     age_tree(&world.home());
 

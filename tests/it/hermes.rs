@@ -220,7 +220,7 @@ fn continuation_after_compression_has_parents_directory() {
     // None of these continues the conversation.
     world.add(later(Hermes::session(hermes_id(5)), 1).branch_of(&hermes_id(1)).turn("a branch", "ok"));
     world.add(later(Hermes::session(hermes_id(6)), 1).text("source", "tool").turn("of a tool", "ok"));
-    world.add(later(Hermes::session(hermes_id(7)), 2).turn("of a session that goes on", "ok"));
+    world.add(later(Hermes::session(hermes_id(7)), 2).turn("of a continued session", "ok"));
     // A damaged setting, an end without a continuation, and a circle.
     world.add(later(Hermes::session(hermes_id(8)), 9).text("model_config", "{").turn("x", "y"));
     world.add(ended(9).in_dir("/usr").turn("x", "y"));

@@ -42,7 +42,7 @@ fn gemini_opens_the_copy_updated_last() {
 }
 
 #[test]
-fn copies_that_agent_confuses_are_not_resumed() {
+fn resume_refuses_copies_that_agent_confuses() {
     let world = World::with_agents();
     let app = world.dir("app");
     let one = world.add(Pi::session(id(1)).in_dir(&app).turn("wren", "ok").turn("more", "ok"));
@@ -53,7 +53,7 @@ fn copies_that_agent_confuses_are_not_resumed() {
         let why = refusal(&world, copy);
         assert!(why.contains(&format!("pi may continue copy {other} of session {}, not copy {copy}", id(1))), "{why}");
     }
-    // A copy of the same messages is no other conversation.
+    // A copy of the same messages is not another conversation.
     let text = std::fs::read_to_string(&one).expect("a file");
     world.rejoin(["delete", &id(1), "--copy", "1", "--yes"]).code(0);
     let left = world.rejoin(["show", &id(1), "--path"]).code(0).stdout();
@@ -148,7 +148,7 @@ fn search_finds_text_of_other_copy() {
     let (app, other) = (world.dir("app"), world.dir("other"));
     let talk = Claude::session(id(1)).in_dir(&app).turn("common start", "common reply");
     world.add(talk.clone().turn("only here: heron", "yes"));
-    world.add(talk.in_dir(&other).turn("only there: bittern", "yes").turn("go on", "done"));
+    world.add(talk.in_dir(&other).turn("only there: bittern", "yes").turn("more", "done"));
     world.add(Claude::session(id(2)).in_dir(&app).turn("nothing", "of both"));
     world.rejoin(["archive", &id(1)]).code(0);
     let mut numbers = Vec::new();
@@ -170,7 +170,7 @@ fn search_finds_text_of_other_copy() {
                 numbers.push(number);
             }
         }
-        // What both copies have is a match of the first one alone.
+        // A text of both copies is a match of the first one alone.
         let answer: Search = world.rejoin([&["search", "common", "--json"], options].concat()).code(0).json();
         assert_eq!((answer.sessions[0].copy, answer.sessions[0].matches), (None, 2), "{options:?}");
     }

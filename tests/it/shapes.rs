@@ -279,8 +279,8 @@ fn sub_agents_of_both_layouts_belong_to_session() {
     for (name, code) in [("journal.jsonl", 0), ("other.jsonl", 4)] {
         put(&deep.with_file_name(name), r#"{"type":"result","key":"v1","agentId":"deep","result":"ok"}"#);
         let report = ["doctor", "--check", "unread-file", "--strict"];
-        let told = world.rejoin(report).code(code).stdout();
-        assert!(!told.contains("journal"), "{told}");
+        let shown = world.rejoin(report).code(code).stdout();
+        assert!(!shown.contains("journal"), "{shown}");
     }
     assert!(sub(&id(1)).size_bytes > Some(6000), "files next to a transcript are part of its size");
     assert_eq!((sub(&id(1)).prompts, sub(&id(1)).replies), (Some(1), Some(1)));

@@ -232,7 +232,7 @@ fn copied_history_of_codex_parent_counts_once() {
 }
 
 #[test]
-fn copied_history_of_missing_codex_parent_is_kept() {
+fn stats_keeps_copied_history_of_missing_codex_parent() {
     let world = World::new();
     let child = Codex::session(id(2)).in_dir("/usr").in_old_words().subagent_of(&id(1));
     let child = child.record("session_meta", json!({"id": id(1)})).turn("count the bricks", "counted");

@@ -129,7 +129,7 @@ impl RolloutEnds {
 
     /// Fills in the copy.
     pub(super) fn fill(self, copy: &mut SessionCopy, is_archived: bool) {
-        // A copied history that goes on beyond the window leaves the first prompt unknown.
+        // The first prompt is unknown if a copied history is longer than the window.
         let is_own = |replay: &Replay| replay.is_over || replay.copied == 0 || self.is_whole;
         let prompt = self.typed.or(self.sent).filter(|_| self.replay.as_ref().is_none_or(is_own));
         let is_empty = self.is_whole && prompt.is_none() && !self.has_reply;

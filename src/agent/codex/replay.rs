@@ -2,8 +2,8 @@
 //!
 //! Facts: openai/codex agent/control/spawn.rs (37a985e9) and its `subagent_history_start_ordinal`, the first ordinal that is not
 //! copied; getagentseal/codeburn#1383 and chattymin/PokeTokenBar#128 on copies: the parent's first record and its
-//! `token_count` events with the same `info`, of which the totals go on; the fork by reference of 0.169.0, whose totals go on
-//! without a copy (measured).
+//! `token_count` events with the same `info`, which its totals continue; the fork by reference of 0.169.0, whose totals
+//! continue those of the parent without a copy (measured).
 
 use std::collections::HashSet;
 
@@ -58,7 +58,7 @@ impl Replay {
         let before = self.copied;
         self.lines += 1;
         if !self.is_over {
-            self.look_at(line);
+            self.note(line);
         }
         self.copied > before
     }
@@ -68,7 +68,7 @@ impl Replay {
         self.copied == self.lines
     }
 
-    fn look_at(&mut self, line: &[u8]) {
+    fn note(&mut self, line: &[u8]) {
         let Some(record) = record::<&RawValue>(line) else { return };
         let [ordinal, kind, payload] = members(Some(record), ["ordinal", "type", "payload"]);
         if let Some((start, at)) = self.start.zip(ordinal.and_then(|at| at.get().parse::<u64>().ok())) {

@@ -225,7 +225,7 @@ impl Resuming for Gemini {
     }
 
     fn opens_first(&self, copy: &SessionCopy, other: &SessionCopy) -> Option<bool> {
-        // Of the files with one id, the client keeps the one with the newest `lastUpdated` (0.61.0 and 5411f113:
+        // If several files have one id, the client keeps the one with the newest `lastUpdated` (0.61.0 and 5411f113:
         // sessionUtils.ts, getSessionFiles).
         let updated = |copy: &SessionCopy| Some(copy.active_at.as_ref().filter(|at| at.source == "transcript")?.value);
         let (own, others) = (updated(copy)?, updated(other)?);

@@ -20,15 +20,15 @@ pub(super) fn columns(db: &Db) -> Result<[String; 2], QueryError> {
         "(WITH RECURSIVE chain(id, parent, cwd, steps) AS (\
          SELECT own.id, own.parent_session_id, nullif(own.cwd, ''), 0 FROM sessions own WHERE own.id = sessions.id \
          UNION ALL SELECT above.id, above.parent_session_id, nullif(above.cwd, ''), steps + 1 \
-         FROM chain JOIN sessions own ON own.id = chain.id JOIN sessions above ON above.id = chain.parent \
-         WHERE chain.cwd IS NULL AND steps < 100 AND above.end_reason = 'compression' AND {}) \
+         FROM chain JOIN sessions own ON own.id = chain.id \
+         JOIN sessions above ON above.id = chain.parent WHERE chain.cwd IS NULL AND steps < 100 AND above.end_reason = 'compression' AND {}) \
          SELECT cwd FROM chain WHERE cwd IS NOT NULL LIMIT 1)",
         continues("own")
     );
     let tip = format!(
         "CASE WHEN end_reason = 'compression' THEN (WITH RECURSIVE chain(id, steps) AS (\
-         SELECT sessions.id, 0 UNION ALL SELECT (SELECT child.id FROM sessions child \
-         WHERE child.parent_session_id = above.id AND {} \
+         SELECT sessions.id, 0 UNION ALL SELECT (SELECT child.id \
+         FROM sessions child WHERE child.parent_session_id = above.id AND {} \
          ORDER BY CASE WHEN child.end_reason = 'compression' THEN 0 WHEN child.ended_at IS NULL THEN 1 ELSE 2 END, \
          coalesce((SELECT max(timestamp) FROM messages WHERE session_id = child.id), child.started_at) DESC, \
          child.started_at DESC, child.id DESC LIMIT 1), steps + 1 \

@@ -275,9 +275,9 @@ impl<'a> WordSearch<'a> {
             }
             let text = self.texts.kept_text(copy);
             let first = WordTally::while_wanted(copy, text.as_deref(), sieve, self.wish(), &|| true);
-            return Ok((None, WordTally::of_copies(first, &session.copies, count)));
+            return Ok((None, WordTally::best_of(first, &session.copies, count)));
         };
-        let look = |copies: &[SessionCopy]| WordTally::of_copies(count(&copies[0]), copies, count);
+        let look = |copies: &[SessionCopy]| WordTally::best_of(count(&copies[0]), copies, count);
         let (state, mut tally) = super::in_archive(session, archive, holdings, self.env, look)?;
         tally.found.problem = tally.found.problem.map(|problem| super::unread(session, problem.reason));
         Ok((Some(state), tally))
@@ -300,7 +300,7 @@ impl<'a> WordSearch<'a> {
             let (state, tally) = &counted[*at];
             let names = tally.terms().map(|term| words.terms[term].text.clone()).collect();
             let rank = Some(ResultRank { score: *score, words: names });
-            let one = MatchingSession::of_session(&sessions[*at], tally.found.clone(), rank);
+            let one = MatchingSession::in_session(&sessions[*at], tally.found.clone(), rank);
             MatchingSession { state: *state, ..one }
         });
         let mut shown: Vec<MatchingSession<'_>> = shown.collect();

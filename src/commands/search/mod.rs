@@ -268,12 +268,12 @@ impl SearchRun<'_> {
     fn search_one<'s>(&self, session: &'s Session) -> Result<MatchingSession<'s>, Problem> {
         let Some((archive, holdings)) = self.archive else {
             let found = search::search_copies(&session.copies, |copy| self.search_copy(copy));
-            return Ok(MatchingSession::of_session(session, found, None));
+            return Ok(MatchingSession::in_session(session, found, None));
         };
         let look = |copies: &[SessionCopy]| search::search_copies(copies, |copy| self.search_copy(copy));
         let (state, mut found) = in_archive(session, archive, holdings, self.env, look)?;
         found.problem = found.problem.map(|problem| unread(session, problem.reason));
-        Ok(MatchingSession { state: Some(state), ..MatchingSession::of_session(session, found, None) })
+        Ok(MatchingSession { state: Some(state), ..MatchingSession::in_session(session, found, None) })
     }
 
     fn search_copy(&self, copy: &SessionCopy) -> SessionMatches {

@@ -43,7 +43,7 @@ pub(crate) struct MatchingSession<'a> {
 
 impl<'a> MatchingSession<'a> {
     /// Creates a match in a session, with the number by which `show` names the copy.
-    pub(crate) fn of_session(session: &'a Session, found: SessionMatches, rank: Option<ResultRank>) -> Self {
+    pub(crate) fn in_session(session: &'a Session, found: SessionMatches, rank: Option<ResultRank>) -> Self {
         let copy = found.copy.filter(|_| found.is_any()).map(|at| scan::number_of_copy(session, at));
         Self { session, state: None, found, copy, rank }
     }
