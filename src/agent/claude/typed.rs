@@ -61,21 +61,30 @@ pub(super) fn typed(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
             None => Some(text),
         };
     }
-    let start = text.trim_start();
-    let (name, arguments) = (between(start, "command-name").unwrap_or_default(), between(start, "command-args"));
-    let arguments = arguments.filter(|arguments| !arguments.is_empty());
-    let typed = if start.starts_with("<command-message>") {
+    let mut rest = text.trim_start();
+    // A text may begin with several reminders.
+    while let Some(reminder) = rest.strip_prefix("<system-reminder>") {
+        rest = reminder.split_once("</system-reminder>")?.1.trim_start();
+    }
+    let typed = if rest.starts_with("<command-message>") {
         // A command whose text is sent to the model.
-        (!name.is_empty()).then(|| [name, arguments.unwrap_or_default()].join(" ").trim_end().to_owned())
-    } else if start.starts_with("<command-name>") {
-        arguments.filter(|_| !SETTINGS.contains(&name)).map(|arguments| format!("{name} {arguments}"))
-    } else if let Some(command) = between(start, "bash-input").filter(|_| start.starts_with("<bash-input>")) {
-        (!command.is_empty()).then(|| format!("! {command}"))
+        let (name, arguments) = command(rest)?;
+        [name, arguments].join(" ").trim_end().to_owned()
+    } else if rest.starts_with("<command-name>") {
+        let (name, arguments) = command(rest)?;
+        (!arguments.is_empty() && !SETTINGS.contains(&name)).then(|| format!("{name} {arguments}"))?
+    } else if rest.starts_with("<bash-input>") {
+        format!("! {}", between(rest, "bash-input").filter(|command| !command.is_empty())?)
     } else {
-        let after = start.strip_prefix("<system-reminder>").and_then(|text| text.split_once("</system-reminder>"));
-        after.and_then(|(_, rest)| typed(Cow::Borrowed(rest.trim_start())).map(Cow::into_owned))
+        Some(rest).filter(|rest| !is_injected(rest, INJECTED))?.to_owned()
     };
-    typed.map(Cow::Owned)
+    Some(Cow::Owned(typed))
+}
+
+/// Returns the name and the arguments of a command; `None` without a name.
+fn command(text: &str) -> Option<(&str, &str)> {
+    let name = between(text, "command-name").filter(|name| !name.is_empty())?;
+    Some((name, between(text, "command-args").unwrap_or_default()))
 }
 
 /// Returns the text between a tag and its end.
@@ -113,6 +122,7 @@ mod tests {
             ("<system-reminder>a</system-reminder>\n\nwhy?", Some("why?")),
             ("<system-reminder>a</system-reminder>\n<system-reminder>b</system-reminder>", None),
             ("<system-reminder>a", None),
+            (&("<system-reminder></system-reminder>".repeat(100_000) + "why?"), Some("why?")),
             ("<teammate-message id=\"a\">go</teammate-message>", Some("go")),
             (" ", None),
         ] {
