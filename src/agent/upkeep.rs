@@ -113,11 +113,13 @@ impl Retention {
 
     /// Returns the time from which the agent deletes a copy, if known.
     pub(crate) fn expiry(&self, copy: &SessionCopy) -> Option<Timestamp> {
+        let active = copy.active_at.as_ref().filter(|_| self.is_by_record).map(|at| at.value);
+        let start = copy.modified_at.or(active)?;
         match &copy.obstacle {
             // Saved chats are apart from the sessions.
             _ if copy.kind == SessionKind::Saved => None,
-            Some(_) if self.takes_unopenable => copy.modified_at,
-            _ => copy.modified_at?.checked_add(self.period).ok(),
+            Some(_) if self.takes_unopenable => Some(start),
+            _ => start.checked_add(self.period).ok(),
         }
     }
 }

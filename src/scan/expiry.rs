@@ -36,7 +36,9 @@ impl<'e> Retentions<'e> {
     /// is missing: agents with a retention by file time set it while reading, except for directories.
     pub(crate) fn expiry(&mut self, copy: &mut SessionCopy) -> Option<Timestamp> {
         let retention = self.retention_of(&copy.place.store)?;
-        copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
+        if !retention.is_by_record {
+            copy.modified_at = copy.modified_at.or_else(|| modified_at(&copy.place.path));
+        }
         retention.expiry(copy)
     }
 

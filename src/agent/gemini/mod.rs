@@ -98,8 +98,6 @@ impl Engine for Gemini {
         } else {
             let last = copy.active_at.as_ref().map(|at| at.value).or(modified);
             copy.set_active_by_file(modified);
-            // Gemini CLI counts from here until it deletes the session.
-            copy.modified_at = last;
             let why = |age| format!("its last record was {age} ago, and Gemini CLI leaves no mark of who uses it");
             copy.judge_by_age(last, context.env.clock.now, why);
         }
