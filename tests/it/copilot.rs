@@ -330,6 +330,9 @@ fn list_ignores_other_files() {
     for other in [id(2), "notes".to_owned(), "../session-state".to_owned()] {
         world.rejoin(["show", &format!("copilot:{other}")]).code(5);
     }
+    // The directory is listed once, so a link that leads nowhere is one problem.
+    crate::fixtures::link(&state.join("gone"), &state.join("broken"));
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).stdout().matches("session-state/broken").count(), 1);
 }
 
 #[test]

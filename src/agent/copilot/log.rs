@@ -57,8 +57,18 @@ impl Log for Copilot {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
-        found.add_folders(store, &dir, None, only, is_uuid);
-        found.add_files(store, &dir, None, ".jsonl", only, is_uuid);
+        if only.is_some() {
+            found.add_folders(store, &dir, None, only, is_uuid);
+            found.add_files(store, &dir, None, ".jsonl", only, is_uuid);
+            return found;
+        }
+        for (entry, kind) in found.entries(&dir) {
+            let name = entry.file_name();
+            let id =
+                name.to_str().and_then(|name| if kind.is_dir() { Some(name) } else { name.strip_suffix(".jsonl") });
+            let id = id.filter(|id| is_uuid(id) && (kind.is_dir() || kind.is_file()));
+            found.places.extend(id.map(|id| Located::new(store, id, entry.path())));
+        }
         found
     }
 

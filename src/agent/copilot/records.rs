@@ -1,7 +1,7 @@
 //! The events of Copilot CLI, with only the fields that are used.
 //!
-//! Facts: measured on Copilot CLI 1.0.102; imports from the package of 1.0.40; sub-agents, sources and compaction from the event reference of
-//! github/copilot-sdk 03418125.
+//! Facts: measured on Copilot CLI 1.0.102; imports from the package of 1.0.40; sub-agents, sources and compaction from the
+//! event reference of github/copilot-sdk 03418125.
 
 use crate::agent::lines;
 use crate::agent::prelude::*;
