@@ -48,11 +48,13 @@ fn filed_there(session: &Session, dir: &Path) -> Option<usize> {
 fn rival(session: &Session, dir: &Path) -> Option<(usize, bool)> {
     let (copy, agent) = (session.copy(), agent::by_kind(session.agent)?);
     let command = agent.command(copy, None).ok()?;
-    let start = |copy: &SessionCopy| {
-        let (store, leads_back) = (&copy.place.store, agent::leads_back(&copy.place, dir));
+    let leads_back = agent::leads_back(&copy.place, dir);
+    let is_found_alike = |other: &SessionCopy| {
+        let (own, others) = (&copy.place.store, &other.place.store);
         // An agent that looks in the project of its directory does not mix up copies in several projects.
-        let project = copy.place.project.clone().filter(|_| leads_back.is_some());
-        (leads_back, project, store.set.clone(), store.unset.clone(), store.program.clone())
+        let is_alike = leads_back.is_none() || copy.place.project == other.place.project;
+        let has_same_start = own.set == others.set && own.unset == others.unset && own.program == others.program;
+        is_alike && has_same_start && agent::leads_back(&other.place, dir) == leads_back
     };
     let opens_first = |other: &SessionCopy| {
         let is_listed = |copy: &SessionCopy| !copy.health.contains(Health::Unlisted);
@@ -67,10 +69,11 @@ fn rival(session: &Session, dir: &Path) -> Option<(usize, bool)> {
     };
     let rivals = (1..session.copies.len()).filter_map(|at| {
         let other = &session.copies[at];
-        let is_found = other.obstacle.is_none() && start(other) == start(copy);
+        let is_found = other.obstacle.is_none() && is_found_alike(other);
         let fits = is_found && agent.command(other, None).is_ok_and(|other| other == command);
-        let is_certain = opens_first(other) == Some(false);
-        (fits && opens_first(other) != Some(true) && !is_identical(at)).then_some((at, is_certain))
+        let opens_first = opens_first(other);
+        let is_rival = fits && opens_first != Some(true) && !is_identical(at);
+        is_rival.then_some((at, opens_first == Some(false)))
     });
     rivals.max_by_key(|(at, is_certain)| (*is_certain, std::cmp::Reverse(*at)))
 }

@@ -21,7 +21,8 @@ pub(super) fn columns(db: &Db) -> Result<[String; 2], QueryError> {
          SELECT own.id, own.parent_session_id, nullif(own.cwd, ''), 0 FROM sessions own WHERE own.id = sessions.id \
          UNION ALL SELECT above.id, above.parent_session_id, nullif(above.cwd, ''), steps + 1 \
          FROM chain JOIN sessions own ON own.id = chain.id \
-         JOIN sessions above ON above.id = chain.parent WHERE chain.cwd IS NULL AND steps < 100 AND above.end_reason = 'compression' AND {}) \
+         JOIN sessions above ON above.id = chain.parent WHERE chain.cwd IS NULL AND steps < 100 \
+         AND above.end_reason = 'compression' AND {}) \
          SELECT cwd FROM chain WHERE cwd IS NOT NULL LIMIT 1)",
         continues("own")
     );
