@@ -149,7 +149,7 @@ impl StepContext<'_> {
                 }
             }
             StepRecord::Write { kept, stamp: Some(_), sha256, .. } if is_after => {
-                self.clear_aside(&step_dir, kept, sha256).map_err(&fail)?;
+                self.clear_aside(&step_dir, kept, sha256, false)?;
                 self.write_back(&step_dir, kept, sha256)?;
             }
             StepRecord::Write { kept, sha256, .. } if is_after => {
@@ -161,7 +161,7 @@ impl StepContext<'_> {
                 }
             }
             StepRecord::Write { kept, sha256, .. } => {
-                self.clear_aside(&step_dir, kept, sha256).map_err(&fail)?;
+                self.clear_aside(&step_dir, kept, sha256, true)?;
                 self.remove_temporary(&step_dir, kept).map_err(&fail)?;
                 tree::remove(self.disk, self.place_in_trash(kept)).map_err(&fail)?;
             }
@@ -264,21 +264,28 @@ impl StepContext<'_> {
     }
 
     /// Without an exchange, one file is named `gone` for a moment: renames it back, or removes it if it is not needed.
-    fn clear_aside(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str) -> io::Result<()> {
+    ///
+    /// If the entry in the trash `is_removed` next, an old file with that name stays unless it is back in its place:
+    /// another program may have created a file there.
+    fn clear_aside(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str, is_removed: bool) -> Result<(), StepError> {
+        let (path, fail) = (step_dir.name_in_dir(), failed("cannot restore", step_dir.path));
         let name = self.temporary(kept, "gone");
         let gone = step_dir.next_to(&name);
-        if !self.exists(gone)? {
+        if !self.exists(gone).map_err(&fail)? {
             return Ok(());
         }
-        if !self.exists(step_dir.name_in_dir())? {
-            self.disk.rename_to_free(gone, step_dir.name_in_dir())?;
-            return self.disk.sync(&step_dir.dir);
+        if !self.exists(path).map_err(&fail)? {
+            self.disk.rename_to_free(gone, path).map_err(&fail)?;
+            return self.disk.sync(&step_dir.dir).map_err(&fail);
         }
-        self.disk.sync(&step_dir.dir)?;
-        if self.is_made(gone, kept, sha256)? {
-            return self.disk.unlink(gone);
+        self.disk.sync(&step_dir.dir).map_err(&fail)?;
+        if self.is_made(gone, kept, sha256).map_err(&fail)? {
+            return self.disk.unlink(gone).map_err(&fail);
         }
-        self.remove_copied(gone, [self.place_in_trash(kept), step_dir.name_in_dir()], step_dir.path).map(drop)
+        if is_removed && !tree::is_same(self.disk, gone, path).map_err(&fail)? {
+            return Err(in_the_way(step_dir.path));
+        }
+        self.remove_copied(gone, [self.place_in_trash(kept), path], step_dir.path).map(drop).map_err(fail)
     }
 
     /// Checks whether anything shows that a step was begun.

@@ -22,8 +22,10 @@ use std::time::Instant;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::disk::memory::BrokenRule;
-use setup::StartDisk;
+use crate::disk::memory::{BrokenRule, Memory};
+use play::play;
+use schedule::{ACTS, EventTime, OtherAct, ScheduledEvent};
+use setup::{Past, StartDisk};
 use walk::{Failure, ScheduleCounts, ScheduleWalk};
 
 /// Number of schedules to try by default.
@@ -47,6 +49,33 @@ fn no_schedule_of_faults_loses_anything() {
     println!("{} schedules in {} s: {all:?}", all.schedules(), began.elapsed().as_secs());
     assert!(failed.is_none(), "{}", failed.unwrap_or_default());
     assert!(all.schedules() >= requested * 9 / 10, "only {} schedules", all.schedules());
+}
+
+#[test]
+fn recovery_keeps_old_file_when_agent_creates_another() {
+    // Only without an exchange of files is the path free for a moment.
+    let starts = StartDisk::small();
+    let start = starts.iter().find(|start| start.name == "Run of items [1], Plain").expect("a start");
+    let walk = ScheduleWalk::new(start);
+    let played =
+        |stage, memory: &Memory, events: &[EventTime]| play(start, (memory, Past::default()), stage, events, false);
+    let calls = played(0, &start.memory, &[]).calls.len() as u64;
+    let append = ACTS.iter().position(|act| *act == OtherAct::AppendInfo).expect("an action");
+    let mut free = 0;
+    for death in (1..=calls).map(|at| (0, at, ScheduledEvent::Die)) {
+        let died = played(0, &start.memory, &[death]).memory;
+        if died.actor().read("/home/store/info.json").is_some() {
+            continue;
+        }
+        free += 1;
+        for call in 1..=played(1, &died, &[]).calls.len() as u64 {
+            let schedule = [death, (1, call, ScheduledEvent::Act(append))];
+            if let Err(failure) = walk.replay(&schedule) {
+                panic!("{} with {schedule:?}", failure.why);
+            }
+        }
+    }
+    assert!(free > 0, "the path is never free");
 }
 
 #[test]
