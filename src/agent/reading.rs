@@ -100,6 +100,11 @@ pub(crate) trait Reading: Listed + Sync {
         self.transcript(place).map_or_else(|| self.engine_of(place).written(place), |path| vec![path])
     }
 
+    /// Returns the line-wise files that a resume of a copy reads.
+    fn resumed_files(&self, place: &Located) -> Vec<PathBuf> {
+        self.transcript(place).into_iter().collect()
+    }
+
     /// Returns the files of a copy in which each record is conversation or silent; not all of them need to exist.
     fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
         let mut files = self.written(place);

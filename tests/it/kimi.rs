@@ -450,3 +450,22 @@ fn list_distinguishes_torn_line_and_bad_line() {
     assert!(session.health.contains(&"bad-lines".to_owned()), "{:?}", session.health);
     assert_eq!((session.prompts, session.replies), (Some(1), Some(1)));
 }
+
+#[test]
+fn doctor_repairs_lines_of_the_context() {
+    let world = World::new();
+    let path = world.add(Kimi::session(id(1)).turn("x", "y").turn("z", "w"));
+    let context = path.join("context.jsonl");
+    let sound = std::fs::read_to_string(&context).expect("a context");
+    let lines: Vec<&str> = sound.lines().collect();
+    let half = &lines[1][..lines[1].len() / 2];
+    put(&context, format!("{}\n{}\n{half}{}\n", lines[0], lines[1], lines[2..].join("\n")));
+    let report = world.rejoin(["doctor", "--check", "bad-lines"]).code(4).stdout();
+    assert!(report.contains("line 3 is not a record") && report.contains("context.jsonl"), "{report}");
+    world.rejoin(["doctor", "--fix", "--check", "bad-lines", "--yes"]).code(0);
+    let repaired = std::fs::read_to_string(&context).expect("a context");
+    assert_eq!(repaired, format!("{}\n{}\n{half}\n{}\n", lines[0], lines[1], lines[2..].join("\n")));
+    put(&context, format!("{sound}{half}"));
+    let report = world.rejoin(["doctor", "--check", "torn-transcript"]).code(4).stdout();
+    assert!(report.contains("was cut off") && report.contains("context.jsonl"), "{report}");
+}

@@ -92,6 +92,11 @@ impl Reading for Kimi {
         vec![Self::log(place), KimiFiles::in_session_dir(place).context]
     }
 
+    fn resumed_files(&self, place: &Located) -> Vec<PathBuf> {
+        // The model is sent the context; the log is only displayed.
+        self.written(place).into_iter().filter(|path| is_file(path)).collect()
+    }
+
     fn is_silent(&self, record: &[u8]) -> bool {
         has_any(record, &SILENT) || records::is_command_record(record)
     }

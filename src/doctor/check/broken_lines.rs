@@ -1,5 +1,7 @@
 //! Checks the lines of transcripts: a last line that was cut off, and lines that are not records.
 
+use std::path::Path;
+
 use crate::agent;
 use crate::agent::upkeep::{BadLine, HalfLine};
 use crate::doctor::check::{Finding, Repair, name, selector};
@@ -9,7 +11,7 @@ use crate::format::text::count;
 use crate::session::{Liveness, Session};
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
-pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding> {
+pub(super) fn torn(session: &Session, path: &Path, lines: &TranscriptLines) -> Option<Finding> {
     if session.copy().liveness != Liveness::Idle {
         return None;
     }
@@ -50,25 +52,24 @@ pub(super) fn torn(session: &Session, lines: &TranscriptLines) -> Option<Finding
             "a record without a newline",
         ),
     };
-    let finding =
-        transcript(session, Code::TornTranscript, severity, evidence).measured(measured, "a newline at the end");
-    let path = agent.and_then(|agent| agent.transcript(&session.copy().place));
+    let finding = Finding::new(Code::TornTranscript, severity, evidence)
+        .session(session)
+        .path(path)
+        .measured(measured, "a newline at the end");
     let needs_newline = agent.is_some_and(|agent| agent.about().needs_newline());
-    Some(match (half_line, path) {
-        (_, Some(path)) if lines.last == LastLine::Nul => finding.repaired_by(Repair::CutLine { path }),
-        (HalfLine::PassedOver, Some(path)) if needs_newline && lines.last == LastLine::WithoutNewline => {
+    let path = path.to_owned();
+    Some(match (half_line, lines.last) {
+        (_, LastLine::Nul) | (HalfLine::Failing, LastLine::CutOff) => finding.repaired_by(Repair::CutLine { path }),
+        (HalfLine::PassedOver, LastLine::WithoutNewline) if needs_newline => {
             finding.repaired_by(Repair::EndLine { path })
         }
-        (HalfLine::PassedOver, _) | (_, None) => finding.resumed(session),
-        (HalfLine::Failing, Some(path)) if lines.last == LastLine::CutOff => {
-            finding.repaired_by(Repair::CutLine { path })
-        }
-        (_, Some(path)) => finding.repaired_by(Repair::EndLine { path }),
+        (HalfLine::PassedOver, _) => finding.resumed(session),
+        (HalfLine::Failing | HalfLine::WrittenOn, _) => finding.repaired_by(Repair::EndLine { path }),
     })
 }
 
 /// Reports lines that are not records.
-pub(super) fn bad_lines(session: &Session, lines: &TranscriptLines) -> Option<Finding> {
+pub(super) fn bad_lines(session: &Session, path: &Path, lines: &TranscriptLines) -> Option<Finding> {
     if lines.bad_count == 0 {
         return None;
     }
@@ -93,22 +94,16 @@ pub(super) fn bad_lines(session: &Session, lines: &TranscriptLines) -> Option<Fi
             evidence.push_str(&format!(" {} {repair}.", count(number, noun)));
         }
     }
-    let finding =
-        transcript(session, Code::BadLines, Severity::Warning, evidence).measured(measured, "one record per line");
-    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(&session.copy().place));
+    let finding = Finding::new(Code::BadLines, Severity::Warning, evidence)
+        .session(session)
+        .path(path)
+        .measured(measured, "one record per line");
     let is_repaired = !edits.is_empty() && session.copy().liveness == Liveness::Idle;
-    Some(match path.filter(|_| is_repaired) {
-        Some(path) => finding.repaired_by(Repair::EditLines { path }),
-        None => finding
-            .remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read"),
+    Some(if is_repaired {
+        finding.repaired_by(Repair::EditLines { path: path.to_owned() })
+    } else {
+        finding.remedy(format!("rejoin show {} --transcript", selector(session)), "shows every record that can be read")
     })
-}
-
-/// Begins a finding about the file of a conversation.
-pub(super) fn transcript(session: &Session, code: Code, severity: Severity, evidence: String) -> Finding {
-    let place = &session.copy().place;
-    let path = agent::by_kind(session.agent).and_then(|agent| agent.transcript(place));
-    Finding::new(code, severity, evidence).session(session).path(path.as_deref().unwrap_or(&place.path))
 }
 
 fn numbers(lines: &[LineNumber], count: u64) -> String {

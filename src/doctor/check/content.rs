@@ -42,9 +42,9 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
             findings.extend(broken_chain(session, off_branch));
             findings.extend(other_branches(session, off_branch));
         }
-        if let Some(lines) = survey.lines.get(&at) {
-            findings.extend(broken_lines::torn(session, lines));
-            findings.extend(broken_lines::bad_lines(session, lines));
+        for (path, lines) in survey.lines.get(&at).into_iter().flatten() {
+            findings.extend(broken_lines::torn(session, path, lines));
+            findings.extend(broken_lines::bad_lines(session, path, lines));
         }
     }
     findings.extend(unlisted(survey));
@@ -327,15 +327,18 @@ fn broken_chain(session: &Session, off_branch: &OffBranch) -> Option<Finding> {
         name(session),
         count(total, "message")
     );
-    let finding = broken_lines::transcript(session, Code::BrokenChain, Severity::Warning, evidence)
+    let copy = session.copy();
+    let agent = agent::by_kind(session.agent);
+    let path = agent.and_then(|agent| agent.transcript(&copy.place));
+    let finding = Finding::new(Code::BrokenChain, Severity::Warning, evidence)
+        .session(session)
+        .path(path.as_deref().unwrap_or(&copy.place.path))
         .measured(format!("{cut_off} of {total} messages cut off"), "one chain of records");
     let selector = selector(session);
-    let copy = session.copy();
-    let agent = agent::by_kind(session.agent).filter(|agent| agent.about().parent_at.is_some());
-    let path = agent.and_then(|agent| agent.transcript(&copy.place)).filter(|_| copy.liveness == Liveness::Idle);
+    let is_repaired = copy.liveness == Liveness::Idle && agent.is_some_and(|agent| agent.about().parent_at.is_some());
     let finding = match path {
-        Some(path) => finding.repaired_by(Repair::JoinChain { path }),
-        None => finding,
+        Some(path) if is_repaired => finding.repaired_by(Repair::JoinChain { path }),
+        _ => finding,
     };
     Some(finding.remedy(format!("rejoin show {selector} --all-branches"), "prints every message"))
 }

@@ -87,8 +87,9 @@ pub(crate) struct Survey {
     pub expires_within: SignedDuration,
     /// Facts about extra copies, by the index of their session in the scan; the chosen copy is left out.
     pub copies: BTreeMap<usize, Vec<CopyFacts>>,
-    /// Problems in the lines of transcripts, by the index of their session in the scan; valid transcripts are left out.
-    pub lines: BTreeMap<usize, TranscriptLines>,
+    /// Problems in the lines of files that a resume reads, by the index of their session in the scan; valid files are left
+    /// out.
+    pub lines: BTreeMap<usize, Vec<(PathBuf, TranscriptLines)>>,
     /// The messages that a resume does not show, by the index of their session in the scan.
     pub off_branch: BTreeMap<usize, OffBranch>,
     /// The stuck conversations, by the index of their session in the scan.
@@ -123,10 +124,11 @@ pub(crate) struct Survey {
     pub interrupted: Vec<InterruptedRun>,
 }
 
-/// The facts from the lines of one session's transcript.
+/// The facts from the lines of one file of a session.
 struct TranscriptFacts {
     /// The index of the session in the scan.
     at: usize,
+    path: PathBuf,
     lines: Result<TranscriptLines, Problem>,
     off_branch: Option<OffBranch>,
     stuck: Option<Stuck>,
@@ -288,27 +290,33 @@ impl Survey {
         watcher.turn_to("Reading lines");
         watcher.begin(self.scan.sessions.len());
         let look = |(at, session): (usize, &Session)| {
+            let copy = session.copy();
             let agent = agent::by_kind(session.agent)?;
-            let path = agent.transcript(&session.copy().place).filter(|path| lines::is_line_wise(path))?;
-            let is_subagent = session.copy().kind == SessionKind::Subagent;
-            let seen = seen.get(path.as_os_str()).cloned();
-            let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
-            let off_branch =
-                lines.as_ref().ok().filter(|lines| lines.may_branch).and_then(|_| OffBranch::read_copy(session.copy()));
-            let stuck = lines.as_ref().ok().filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(session.copy()));
-            let lines = lines.map_err(|error| Problem { reason: error.reason(), path });
-            Some(TranscriptFacts { at, lines, off_branch, stuck })
+            let mut files = agent.resumed_files(&copy.place);
+            files.retain(|path| lines::is_line_wise(path));
+            let look_at = |path: PathBuf| {
+                let seen = seen.get(path.as_os_str()).cloned();
+                let is_subagent = copy.kind == SessionKind::Subagent;
+                let lines = seen.map_or_else(|| lines::look(&path, agent, is_subagent, deep), Ok);
+                let found = lines.as_ref().ok();
+                let off_branch = found.filter(|lines| lines.may_branch).and_then(|_| OffBranch::read_copy(copy));
+                let stuck = found.filter(|lines| lines.may_be_stuck).and_then(|_| stuck::of(copy));
+                let lines = lines.map_err(|error| Problem { reason: error.reason(), path: path.clone() });
+                TranscriptFacts { at, path, lines, off_branch, stuck }
+            };
+            Some(files.into_iter().map(look_at).collect::<Vec<_>>())
         };
         let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<TranscriptFacts> = sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().collect();
-        for TranscriptFacts { at, lines, off_branch, stuck } in looked {
+        let looked: Vec<TranscriptFacts> =
+            sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().flatten_iter().collect();
+        for TranscriptFacts { at, path, lines, off_branch, stuck } in looked {
             self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
             match lines {
                 Ok(lines) => {
                     self.read_at_both_ends += usize::from(!lines.is_whole);
                     if !lines.is_sound() {
-                        self.lines.insert(at, lines);
+                        self.lines.entry(at).or_default().push((path, lines));
                     }
                 }
                 Err(problem) => self.scan.problems.push(problem),
