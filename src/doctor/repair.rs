@@ -2,8 +2,7 @@
 
 mod join;
 
-use std::collections::BTreeSet;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent::upkeep::{StrayLog, is_object};
@@ -36,14 +35,14 @@ pub(crate) struct Repairs {
 /// Plans the repair of every finding that has a lossless one.
 pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
     let mut repairs = Repairs { change: Change::new("doctor --fix", Vec::new()), failed: Vec::new() };
-    let (copies, mut taken) = (Copies::from_findings(findings, survey), Taken::default());
+    let mut taken = Taken::default();
     let mut ordered: Vec<(&Finding, &Repair)> =
         findings.iter().filter_map(|finding| Some((finding, finding.repair.as_ref()?))).collect();
     // A fold changes the log, so the session counts as recently used. Plan repairs that need it unchanged first.
     ordered.sort_by_key(|(_, repair)| matches!(repair, Repair::Fold { .. }));
     for (finding, repair) in ordered {
         let about = about(finding);
-        match of_repair(finding, repair, survey, &copies) {
+        match of_repair(finding, repair, survey) {
             Ok(item) if taken.overlaps(&item) => {}
             Ok(item) => {
                 taken.add(&item);
@@ -61,13 +60,16 @@ struct Taken {
     paths: HashSet<PathBuf>,
     /// The directories above these paths.
     above: HashSet<PathBuf>,
+    /// The copies whose records change, so that they are not as planned for a later item.
+    edited: HashSet<PathBuf>,
 }
 
 impl Taken {
-    /// Returns whether an item would change a path that another item changes; the next run plans it.
+    /// Returns whether an item would change a path or a copy that another item changes; the next run plans it.
     fn overlaps(&self, item: &ChangeItem) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
+            || item.seen.iter().any(|seen| self.edited.contains(&*seen.place.path))
     }
 
     fn add(&mut self, item: &ChangeItem) {
@@ -75,23 +77,9 @@ impl Taken {
             self.above.extend(path.ancestors().skip(1).map(Path::to_path_buf));
             self.paths.insert(path.to_path_buf());
         }
-    }
-}
-
-/// The copies of the sessions to repair, by id and path, each with its number.
-struct Copies<'s>(HashMap<(&'s str, &'s Path), (usize, &'s SessionCopy)>);
-
-impl<'s> Copies<'s> {
-    fn from_findings(findings: &[Finding], survey: &'s Survey) -> Self {
-        let repaired = findings.iter().filter(|finding| finding.repair.is_some());
-        let named: HashSet<_> = repaired.filter_map(|finding| finding.sessions.first()).collect();
-        let sessions = named.into_iter().filter_map(|(agent, id)| survey.session(*agent, id));
-        let copies = sessions.flat_map(|session| session.copies.iter().enumerate());
-        Self(copies.map(|(number, copy)| ((&*copy.place.id, &*copy.place.path), (number, copy))).collect())
-    }
-
-    fn copy_at_path(&self, session: &Session, path: &Path) -> Option<(usize, &'s SessionCopy)> {
-        self.0.get(&(session.id(), path)).copied()
+        if item.steps.iter().any(|step| matches!(step, Step::Write { contents: Contents::Edited { .. }, .. })) {
+            self.edited.extend(item.seen.iter().map(|seen| seen.place.path.to_path_buf()));
+        }
     }
 }
 
@@ -106,10 +94,15 @@ fn about(finding: &Finding) -> ItemSubject {
     }
 }
 
-fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey, copies: &Copies<'_>) -> Result<ChangeItem, String> {
+fn of_repair(finding: &Finding, repair: &Repair, survey: &Survey) -> Result<ChangeItem, String> {
     let session = finding.sessions.first().and_then(|(agent, id)| survey.session(*agent, id));
-    let copy_at = |path: &PathBuf| copies.copy_at_path(session?, path);
-    let seen = finding.paths.iter().filter_map(copy_at);
+    let copies = || session.into_iter().flat_map(|session| session.copies.iter().enumerate());
+    let copy_at = |path: &PathBuf| copies().find(|(_, copy)| *copy.place.path == **path);
+    let reads = |copy: &SessionCopy, path: &PathBuf| {
+        agent::by_kind(copy.place.agent()).is_some_and(|agent| agent.resumed_files(&copy.place).contains(path))
+    };
+    let reader_of = |path: &PathBuf| copies().find(|(_, copy)| reads(copy, path));
+    let seen = finding.paths.iter().filter_map(|path| copy_at(path).or_else(|| reader_of(path)));
     let mut item = ChangeItem {
         seen: seen.map(|(_, copy)| PlannedCopy::from_copy(copy)).collect(),
         ..ChangeItem::new(about(finding), finding.code.name(), finding.measured.as_str(), Vec::new())

@@ -573,21 +573,6 @@ fn continue_session(project: &Path, n: u32) {
     writeln!(file, "{record}").expect("a record");
 }
 
-/// Runs a cleanup, and interferes after its plan is made: a lock that is held until then makes it wait.
-fn cleaned_up_meanwhile(world: &World, format: &str, interfere: impl FnOnce()) -> std::process::Output {
-    let state = world.home().join(".local/state/rejoin");
-    std::fs::create_dir_all(&state).expect("a directory");
-    let holder = std::fs::File::create(state.join("lock")).expect("a lock");
-    rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
-    let mut command = world.from(world.root()).command(env!("CARGO_BIN_EXE_rejoin"));
-    command.args(["cleanup", "--yes", "--lock-timeout", "60s", format]).stdout(std::process::Stdio::piped());
-    let running = command.spawn().expect("a run");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    interfere();
-    drop(holder);
-    running.wait_with_output().expect("an end")
-}
-
 #[test]
 fn cleanup_keeps_a_session_continued_after_its_scan() {
     for (what, expected) in
@@ -595,7 +580,7 @@ fn cleanup_keeps_a_session_continued_after_its_scan() {
     {
         let world = world();
         let project = world.home().join(".claude/projects").join(claude_slug(APP));
-        let output = cleaned_up_meanwhile(&world, "--json", || match what {
+        let output = world.interfered(&["cleanup", "--yes", "--json"], || match what {
             "append" => continue_session(&project, 1),
             "start" => put(&world.home().join(".claude/sessions/1.json"), registration(1).to_string()),
             _ => put(&project.join(id(1)).join("tool-results/new.txt"), "a result"),
@@ -614,7 +599,8 @@ fn cleanup_keeps_a_session_continued_after_its_scan() {
 fn cleanup_reports_run_that_skips_every_session() {
     let world = world();
     let project = world.home().join(".claude/projects").join(claude_slug(APP));
-    let output = cleaned_up_meanwhile(&world, "--quiet", || (1..=3).for_each(|n| continue_session(&project, n)));
+    let output =
+        world.interfered(&["cleanup", "--yes", "--quiet"], || (1..=3).for_each(|n| continue_session(&project, n)));
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(stdout.matches("skipped  claude ").count(), 3, "{stdout}");
     assert!(stdout.ends_with("\nrejoin cleanup: 0 sessions removed, 3 skipped.\n"), "{stdout}");

@@ -469,3 +469,22 @@ fn doctor_repairs_lines_of_the_context() {
     let report = world.rejoin(["doctor", "--check", "torn-transcript"]).code(4).stdout();
     assert!(report.contains("was cut off") && report.contains("context.jsonl"), "{report}");
 }
+
+#[test]
+fn doctor_leaves_a_session_used_after_its_plan() {
+    let world = World::new();
+    let path = world.add(Kimi::session(id(1)).turn("x", "y").turn("z", "w"));
+    let context = path.join("context.jsonl");
+    let sound = std::fs::read_to_string(&context).expect("a context");
+    let (first, rest) = sound.split_once('\n').expect("two records");
+    let broken = format!("{}{first}\n{rest}", &rest[..9]);
+    put(&context, &broken);
+    let output = world.interfered(&["doctor", "--fix", "--check", "bad-lines", "--yes"], || {
+        let wire = std::fs::read_to_string(path.join("wire.jsonl")).expect("a log");
+        let last = wire.lines().last().expect("a record");
+        put(&path.join("wire.jsonl"), format!("{wire}{last}\n"));
+    });
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("it was used in the meantime"), "{stdout}");
+    assert_eq!(std::fs::read_to_string(&context).expect("a context"), broken);
+}

@@ -268,6 +268,21 @@ impl World {
         paths
     }
 
+    /// Runs a change, and interferes after its plan is made: a lock that is held until then makes it wait.
+    pub(crate) fn interfered(&self, args: &[&str], interfere: impl FnOnce()) -> Output {
+        let state = self.home().join(".local/state/rejoin");
+        std::fs::create_dir_all(&state).expect("a directory");
+        let holder = File::create(state.join("lock")).expect("a lock");
+        rustix::fs::flock(&holder, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
+        let mut command = self.from(self.root()).command(env!("CARGO_BIN_EXE_rejoin"));
+        command.args(args).args(["--lock-timeout", "60s"]).stdout(Stdio::piped());
+        let running = command.spawn().expect("a run");
+        std::thread::sleep(Duration::from_millis(1500));
+        interfere();
+        drop(holder);
+        running.wait_with_output().expect("an end")
+    }
+
     /// Returns the recorded start of the agent, and removes the record.
     pub(crate) fn launched(&self) -> Option<Launch> {
         let record = self.path.join("launched");
