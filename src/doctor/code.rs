@@ -26,152 +26,87 @@ impl Severity {
     }
 }
 
-/// The kinds of findings. Those that are also in a session's `health` have the same name there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum Code {
-    DuplicateSession,
-    SharedId,
-    AmbiguousPrefix,
-    MisfiledSession,
-    MissingDirectory,
-    LinkedDirectory,
-    UnknownDirectory,
-    SlugCollision,
-    SessionInfoMissing,
-    SessionInfoInvalid,
-    SessionInfoMismatch,
-    EmptySession,
-    UnknownFormat,
-    TornTranscript,
-    BadLines,
-    BrokenChain,
-    OtherBranches,
-    StuckSession,
-    OrphanBelongings,
-    DanglingPointer,
-    StaleCwdRecord,
-    SignatureInvalid,
-    Unsigned,
-    UnsupportedVersion,
-    MissingFields,
-    Oversize,
-    InvalidContent,
-    CannotOpen,
-    Unlisted,
-    ArchiveMismatch,
-    Planted,
-    FutureTime,
-    LeftoverTemp,
-    UnreadFile,
-    GoneSession,
-    LargeSession,
-    LargeOutput,
-    ExpiresSoon,
-    Unreadable,
-    InterruptedRun,
+/// Declares the kinds of findings: the possible severities, the worst first, and the meaning. Without one, it is that of the
+/// session's problem of the same name.
+macro_rules! finding_codes {
+    (meaning $code:ident) => { Health::$code.meaning() };
+    (meaning $code:ident $meaning:literal) => { $meaning };
+    ($($code:ident [$($severity:ident)+] $($meaning:literal)?;)+) => {
+        /// The kinds of findings. Those that are also in a session's `health` have the same name there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr, strum::VariantArray)]
+        #[strum(serialize_all = "kebab-case")]
+        pub(crate) enum Code {
+            $($code,)+
+        }
+
+        impl Code {
+            /// Returns its possible severities, the worst first.
+            pub(crate) fn severities(self) -> &'static [Severity] {
+                match self {
+                    $(Self::$code => &[$(Severity::$severity),+],)+
+                }
+            }
+
+            /// Returns its meaning, as a sentence without a period.
+            pub(crate) fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$code => finding_codes!(meaning $code $($meaning)?),)+
+                }
+            }
+        }
+    };
+}
+
+finding_codes! {
+    DuplicateSession [Error Warning Note];
+    SharedId [Warning] "several agents have a session with the same id";
+    AmbiguousPrefix [Warning] "the short id that the agent prints matches several sessions";
+    MisfiledSession [Warning];
+    MissingDirectory [Warning];
+    LinkedDirectory [Warning] "its launch directory leads to another one, where its agent does not find it";
+    UnknownDirectory [Warning];
+    SlugCollision [Note] "one project on disk holds sessions of several directories";
+    SessionInfoMissing [Note];
+    SessionInfoInvalid [Warning];
+    SessionInfoMismatch [Warning];
+    EmptySession [Note];
+    UnknownFormat [Warning];
+    TornTranscript [Warning Note];
+    BadLines [Warning];
+    BrokenChain [Warning] "a record names a parent that is missing, so a resume loses the messages before it";
+    OtherBranches [Warning Note] "its agent's resume shows one of its branches, and not the messages on others";
+    StuckSession [Warning] "its last replies are API errors that a retry does not fix";
+    OrphanBelongings [Warning Note] "files of a session are not next to its transcript";
+    DanglingPointer [Warning Note] "a file names a session but does not lead to it";
+    StaleCwdRecord [Note] "a record of a session's directory is no longer needed";
+    SignatureInvalid [Error];
+    Unsigned [Note];
+    UnsupportedVersion [Error];
+    MissingFields [Error];
+    Oversize [Error];
+    InvalidContent [Error];
+    CannotOpen [Error];
+    Unlisted [Warning Note];
+    ArchiveMismatch [Warning];
+    Planted [Warning];
+    FutureTime [Warning];
+    LeftoverTemp [Note] "a program that died left a file behind";
+    UnreadFile [Warning Note] "a file next to sessions may hold a conversation, and no session is read from it";
+    GoneSession [Note] "a list of its agent names sessions that have no files";
+    LargeSession [Note] "its transcript is so large that its agent may not open it";
+    LargeOutput [Note] "its background tasks left much output outside of its agent's store";
+    ExpiresSoon [Warning Note] "its agent deletes it soon";
+    Unreadable [Error] "it could not be read";
+    InterruptedRun [Error] "a run of rejoin did not finish";
 }
 
 impl Code {
     /// Every code, in the order of the answers.
     pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the code of a problem that is also in `health` of `list` and `show`.
-    pub(crate) fn from_health(health: Health) -> Self {
-        match health {
-            Health::DuplicateSession => Self::DuplicateSession,
-            Health::MisfiledSession => Self::MisfiledSession,
-            Health::MissingDirectory => Self::MissingDirectory,
-            Health::UnknownDirectory => Self::UnknownDirectory,
-            Health::SessionInfoMissing => Self::SessionInfoMissing,
-            Health::SessionInfoInvalid => Self::SessionInfoInvalid,
-            Health::SessionInfoMismatch => Self::SessionInfoMismatch,
-            Health::EmptySession => Self::EmptySession,
-            Health::UnknownFormat => Self::UnknownFormat,
-            Health::TornTranscript => Self::TornTranscript,
-            Health::BadLines => Self::BadLines,
-            Health::Unsigned => Self::Unsigned,
-            Health::SignatureInvalid => Self::SignatureInvalid,
-            Health::UnsupportedVersion => Self::UnsupportedVersion,
-            Health::MissingFields => Self::MissingFields,
-            Health::Oversize => Self::Oversize,
-            Health::InvalidContent => Self::InvalidContent,
-            Health::CannotOpen => Self::CannotOpen,
-            Health::Unlisted => Self::Unlisted,
-            Health::ArchiveMismatch => Self::ArchiveMismatch,
-            Health::Planted => Self::Planted,
-            Health::FutureTime => Self::FutureTime,
-        }
-    }
-
-    /// Returns its possible severities, the worst first, and its meaning.
-    const fn facts(self) -> (&'static [Severity], &'static str) {
-        use Severity::{Error, Note, Warning};
-        match self {
-            Self::DuplicateSession => (&[Error, Warning, Note], Health::DuplicateSession.meaning()),
-            Self::SharedId => (&[Warning], "several agents have a session with the same id"),
-            Self::AmbiguousPrefix => (&[Warning], "the short id that the agent prints matches several sessions"),
-            Self::MisfiledSession => (&[Warning], Health::MisfiledSession.meaning()),
-            Self::MissingDirectory => (&[Warning], Health::MissingDirectory.meaning()),
-            Self::LinkedDirectory => {
-                (&[Warning], "its launch directory leads to another one, where its agent does not find it")
-            }
-            Self::UnknownDirectory => (&[Warning], Health::UnknownDirectory.meaning()),
-            Self::SlugCollision => (&[Note], "one project on disk holds sessions of several directories"),
-            Self::SessionInfoMissing => (&[Note], Health::SessionInfoMissing.meaning()),
-            Self::SessionInfoInvalid => (&[Warning], Health::SessionInfoInvalid.meaning()),
-            Self::SessionInfoMismatch => (&[Warning], Health::SessionInfoMismatch.meaning()),
-            Self::EmptySession => (&[Note], Health::EmptySession.meaning()),
-            Self::UnknownFormat => (&[Warning], Health::UnknownFormat.meaning()),
-            Self::TornTranscript => (&[Warning, Note], Health::TornTranscript.meaning()),
-            Self::BadLines => (&[Warning], Health::BadLines.meaning()),
-            Self::BrokenChain => {
-                (&[Warning], "a record names a parent that is missing, so a resume loses the messages before it")
-            }
-            Self::OtherBranches => {
-                (&[Warning, Note], "its agent's resume shows one of its branches, and not the messages on others")
-            }
-            Self::StuckSession => (&[Warning], "its last replies are API errors that a retry does not fix"),
-            Self::OrphanBelongings => (&[Warning, Note], "files of a session are not next to its transcript"),
-            Self::DanglingPointer => (&[Warning, Note], "a file names a session but does not lead to it"),
-            Self::StaleCwdRecord => (&[Note], "a record of a session's directory is no longer needed"),
-            Self::SignatureInvalid => (&[Error], Health::SignatureInvalid.meaning()),
-            Self::Unsigned => (&[Note], Health::Unsigned.meaning()),
-            Self::UnsupportedVersion => (&[Error], Health::UnsupportedVersion.meaning()),
-            Self::MissingFields => (&[Error], Health::MissingFields.meaning()),
-            Self::Oversize => (&[Error], Health::Oversize.meaning()),
-            Self::InvalidContent => (&[Error], Health::InvalidContent.meaning()),
-            Self::CannotOpen => (&[Error], Health::CannotOpen.meaning()),
-            Self::Unlisted => (&[Warning, Note], Health::Unlisted.meaning()),
-            Self::ArchiveMismatch => (&[Warning], Health::ArchiveMismatch.meaning()),
-            Self::Planted => (&[Warning], Health::Planted.meaning()),
-            Self::FutureTime => (&[Warning], Health::FutureTime.meaning()),
-            Self::LeftoverTemp => (&[Note], "a program that died left a file behind"),
-            Self::UnreadFile => {
-                (&[Warning, Note], "a file next to sessions may hold a conversation, and no session is read from it")
-            }
-            Self::GoneSession => (&[Note], "a list of its agent names sessions that have no files"),
-            Self::LargeSession => (&[Note], "its transcript is so large that its agent may not open it"),
-            Self::LargeOutput => (&[Note], "its background tasks left much output outside of its agent's store"),
-            Self::ExpiresSoon => (&[Warning, Note], "its agent deletes it soon"),
-            Self::Unreadable => (&[Error], "it could not be read"),
-            Self::InterruptedRun => (&[Error], "a run of rejoin did not finish"),
-        }
-    }
-
     /// Returns the stable name.
     pub(crate) fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// Returns its possible severities, the worst first.
-    pub(crate) fn severities(self) -> &'static [Severity] {
-        self.facts().0
-    }
-
-    /// Returns its meaning, as a sentence without a period.
-    pub(crate) fn meaning(self) -> &'static str {
-        self.facts().1
     }
 }
 

@@ -2,120 +2,48 @@
 
 use super::Exit;
 
-/// The reason of a refusal. The name is part of the interface; docs/json.md explains each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "kebab-case")]
-pub(crate) enum RefusalCode {
-    Ambiguous,
-    AmbiguousCopy,
-    ArchiveDamaged,
-    ArchiveInStore,
-    BadClock,
-    BadConfig,
-    BadHome,
-    BadState,
-    BadZone,
-    CannotRun,
-    CannotSave,
-    Clock,
-    Declined,
-    DirectoryChanged,
-    Exists,
-    Failed,
-    Filtered,
-    HostFailed,
-    InTheWay,
-    Live,
-    Locked,
-    MissingDirectory,
-    MoreThanHalf,
-    NeedsTerminal,
-    NeedsYes,
-    NoAgent,
-    NoArchive,
-    NoDirectory,
-    NoHome,
-    NoRoom,
-    NoStore,
-    NoSuchRun,
-    NoSuchState,
-    NoWorktree,
-    #[strum(serialize = "not-a-directory")]
-    NotADirectory,
-    NotFound,
-    NotOfTheSession,
-    NotPinned,
-    NotPrintable,
-    NotRemovable,
-    NotRenamable,
-    NotResumable,
-    NotRewindable,
-    NothingPicked,
-    NothingSaid,
-    NothingToUndo,
-    OtherCopy,
-    OtherOwner,
-    OutputInStore,
-    PathNotText,
-    PlanChanged,
-    Planted,
-    ProgramNotFound,
-    Purged,
-    SettingsElsewhere,
-    SettingsNotUnderstood,
-    TooManyResumes,
-    UnansweredDirectory,
-    UnknownDirectory,
-    UnknownStore,
-    Unreadable,
-    UnreadableRun,
-    UnsafeConfig,
-    UntrustedDirectory,
-    UntrustedRepository,
-    Usage,
-    WholeAgent,
-    WouldNotEnd,
-    WouldStartAnew,
-    WrongProgram,
+/// Declares the reasons of a refusal, grouped by the usual exit code of a run that ends for them.
+macro_rules! refusal_codes {
+    ($($exit:ident: $($code:ident)+;)+) => {
+        /// The reason of a refusal. The name is part of the interface; docs/json.md explains each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+        #[strum(serialize_all = "kebab-case")]
+        pub(crate) enum RefusalCode {
+            $($($code,)+)+
+        }
+
+        impl RefusalCode {
+            /// Returns the usual exit code of a run that ends for this reason.
+            pub(super) fn exit(self) -> Exit {
+                match self {
+                    $($(Self::$code)|+ => Exit::$exit,)+
+                }
+            }
+        }
+    };
+}
+
+refusal_codes! {
+    Failure: ArchiveDamaged BadHome BadState CannotSave Declined Failed NoDirectory NoHome NoRoom NothingSaid
+        PathNotText Unreadable UnsafeConfig;
+    Usage: ArchiveInStore BadClock BadConfig BadZone NeedsYes OutputInStore Usage;
+    NotFound: Filtered NoArchive NoSuchRun NoSuchState NotFound NotPinned NothingToUndo;
+    Ambiguous: Ambiguous AmbiguousCopy;
+    Partial: HostFailed;
+    Refused: Clock DirectoryChanged Exists InTheWay Live Locked MissingDirectory MoreThanHalf NeedsTerminal
+        NoAgent NoStore NoWorktree NotADirectory NotOfTheSession NotPrintable NotRemovable NotRenamable
+        NotResumable NotRewindable OtherCopy OtherOwner PlanChanged Planted Purged SettingsElsewhere
+        SettingsNotUnderstood TooManyResumes UnansweredDirectory UnknownDirectory UnknownStore UnreadableRun
+        UntrustedDirectory UntrustedRepository WholeAgent WouldNotEnd WouldStartAnew WrongProgram;
+    CannotRun: CannotRun;
+    ProgramNotFound: ProgramNotFound;
+    Interrupted: NothingPicked;
 }
 
 impl RefusalCode {
     /// Returns the name in JSON, such as `not-found`.
     pub(crate) fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// Returns the usual exit code of a run that ends for this reason.
-    pub(super) fn exit(self) -> Exit {
-        match self {
-            Self::Usage | Self::BadConfig | Self::BadClock | Self::BadZone | Self::NeedsYes => Exit::Usage,
-            Self::ArchiveInStore | Self::OutputInStore => Exit::Usage,
-            Self::NotFound | Self::Filtered | Self::NotPinned | Self::NothingToUndo => Exit::NotFound,
-            Self::NoArchive | Self::NoSuchRun | Self::NoSuchState => Exit::NotFound,
-            Self::Ambiguous | Self::AmbiguousCopy => Exit::Ambiguous,
-            Self::HostFailed => Exit::Partial,
-            Self::CannotRun => Exit::CannotRun,
-            Self::ProgramNotFound => Exit::ProgramNotFound,
-            Self::NothingPicked => Exit::Interrupted,
-            Self::ArchiveDamaged | Self::BadHome | Self::BadState | Self::CannotSave | Self::Declined => Exit::Failure,
-            Self::Failed | Self::NoDirectory | Self::NoHome | Self::NoRoom | Self::NothingSaid => Exit::Failure,
-            Self::PathNotText | Self::Unreadable | Self::UnsafeConfig => Exit::Failure,
-            Self::Clock | Self::DirectoryChanged | Self::Exists | Self::InTheWay | Self::Live => Exit::Refused,
-            Self::Locked | Self::MissingDirectory | Self::MoreThanHalf | Self::NeedsTerminal => Exit::Refused,
-            Self::NoAgent | Self::NoStore | Self::NoWorktree | Self::NotADirectory => Exit::Refused,
-            Self::NotOfTheSession | Self::NotPrintable | Self::NotRemovable | Self::NotRenamable => Exit::Refused,
-            Self::NotResumable
-            | Self::NotRewindable
-            | Self::OtherCopy
-            | Self::OtherOwner
-            | Self::PlanChanged
-            | Self::Planted => Exit::Refused,
-            Self::Purged | Self::SettingsElsewhere | Self::SettingsNotUnderstood => Exit::Refused,
-            Self::TooManyResumes | Self::UnansweredDirectory | Self::UnknownDirectory => Exit::Refused,
-            Self::UnknownStore | Self::UnreadableRun | Self::UntrustedDirectory => Exit::Refused,
-            Self::UntrustedRepository | Self::WholeAgent | Self::WouldNotEnd | Self::WouldStartAnew => Exit::Refused,
-            Self::WrongProgram => Exit::Refused,
-        }
     }
 }
 

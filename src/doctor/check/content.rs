@@ -18,12 +18,12 @@ const MOST_LINES: usize = 20;
 const MOST_OF_ERROR: usize = 200;
 
 /// The reasons why agents refuse to load a session, with the expected state.
-const REFUSED: [(Health, &str); 5] = [
-    (Health::SignatureInvalid, "a signature that matches the content and this machine"),
-    (Health::UnsupportedVersion, "a version that this machine's agent knows"),
-    (Health::MissingFields, "every field that the agent requires"),
-    (Health::Oversize, "a size that the agent loads"),
-    (Health::InvalidContent, "content in the agent's format"),
+const REFUSED: [(Health, Code, &str); 5] = [
+    (Health::SignatureInvalid, Code::SignatureInvalid, "a signature that matches the content and this machine"),
+    (Health::UnsupportedVersion, Code::UnsupportedVersion, "a version that this machine's agent knows"),
+    (Health::MissingFields, Code::MissingFields, "every field that the agent requires"),
+    (Health::Oversize, Code::Oversize, "a size that the agent loads"),
+    (Health::InvalidContent, Code::InvalidContent, "content in the agent's format"),
 ];
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -144,8 +144,8 @@ fn unknown_format(session: &Session) -> Option<Finding> {
 
 fn refused(session: &Session) -> Vec<Finding> {
     let copy = session.copy();
-    let own = REFUSED.iter().filter(|(health, _)| copy.health.contains(*health));
-    own.map(|(health, expected)| {
+    let own = REFUSED.iter().filter(|(health, ..)| copy.health.contains(*health));
+    own.map(|(health, code, expected)| {
         // Quote a message of the agent first, if there is one.
         let detail = match health {
             Health::SignatureInvalid => copy.notes.last(),
@@ -157,8 +157,7 @@ fn refused(session: &Session) -> Vec<Finding> {
             Health::Oversize => format!("{} bytes", copy.size_bytes),
             _ => health.code().replace('-', " "),
         };
-        let finding = Finding::about(session, Code::from_health(*health), Severity::Error, evidence)
-            .measured(measured, *expected);
+        let finding = Finding::about(session, *code, Severity::Error, evidence).measured(measured, *expected);
         match health {
             // The transcript can be read, but not loaded.
             Health::SignatureInvalid => {

@@ -16,9 +16,9 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
         let health = &session.copy().health;
         let has = |problem: Health| health.contains(problem);
         if has(Health::SessionInfoMissing) {
-            Some(unusable(session, Health::SessionInfoMissing, Severity::Note))
+            Some(unusable(session, Code::SessionInfoMissing, Severity::Note))
         } else if has(Health::SessionInfoInvalid) {
-            Some(unusable(session, Health::SessionInfoInvalid, Severity::Warning))
+            Some(unusable(session, Code::SessionInfoInvalid, Severity::Warning))
         } else if has(Health::SessionInfoMismatch) {
             Some(mismatch(session, survey))
         } else {
@@ -29,14 +29,14 @@ pub(super) fn check(survey: &Survey) -> Vec<Finding> {
 }
 
 /// Reports a file that is missing or unusable, and whether the evidence suffices to write it.
-fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
+fn unusable(session: &Session, code: Code, severity: Severity) -> Finding {
     let copy = session.copy();
     let plan = backfill::plan(session, None);
-    let (measured, why) = match health {
-        Health::SessionInfoMissing => ("no file".to_owned(), format!("{} has no {FILE_NAME}", name(session))),
+    let (measured, why) = match code {
+        Code::SessionInfoMissing => ("no file".to_owned(), format!("{} has no {FILE_NAME}", name(session))),
         _ => {
             let why = copy.notes.iter().find_map(|note| note.strip_prefix(FILE_NAME)?.split_once(": "));
-            let why = why.map_or(health.meaning(), |(_, why)| why);
+            let why = why.map_or(code.meaning(), |(_, why)| why);
             (why.to_owned(), format!("The {FILE_NAME} of {} cannot be used, because {why}", name(session)))
         }
     };
@@ -47,8 +47,7 @@ fn unusable(session: &Session, health: Health, severity: Severity) -> Finding {
     let evidence = format!(
         "{why}. A server that resumes it from elsewhere may create a second directory with the same id. {outlook}."
     );
-    let finding = Finding::about(session, Code::from_health(health), severity, evidence)
-        .measured(measured, "working_dir and created_at");
+    let finding = Finding::about(session, code, severity, evidence).measured(measured, "working_dir and created_at");
     match (write, &plan.action) {
         (true, _) => finding.repaired_by(Repair::Backfill {
             agent: session.agent,
