@@ -75,6 +75,28 @@ pub(crate) struct Options {
 }
 
 impl Resume {
+    fn new(
+        agent: AgentKind,
+        session: Option<Session>,
+        plan: LaunchPlan,
+        dir_source: &'static str,
+        request: &LaunchRequest,
+    ) -> Self {
+        Self {
+            agent,
+            session,
+            plan,
+            dir_source,
+            worktree: None,
+            backfill: None,
+            warnings: Vec::new(),
+            identity: None,
+            is_unsure: false,
+            briefed: None,
+            has_arguments: !request.args.is_empty(),
+        }
+    }
+
     /// Plans the resume of a session with a chosen copy.
     pub(crate) fn of_session(
         mut session: Session,
@@ -121,20 +143,7 @@ impl Resume {
         warnings.extend(agent.warning(session.copy(), env));
         warnings.extend(own_change_of_dir(&session, &plan, env));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
-        let agent = session.agent;
-        Ok(Self {
-            agent,
-            session: Some(session),
-            plan,
-            dir_source,
-            worktree: None,
-            backfill,
-            warnings,
-            identity: None,
-            is_unsure: false,
-            briefed: None,
-            has_arguments: !request.args.is_empty(),
-        })
+        Ok(Self { backfill, warnings, ..Self::new(session.agent, Some(session), plan, dir_source, request) })
     }
 
     /// Plans a new session of another agent in the directory of a session. [`Resume::set_first_prompt`] adds its first prompt.
@@ -158,19 +167,8 @@ impl Resume {
             plan.dir = Some(env.resolve(dir));
             dir_source = "option";
         }
-        Ok(Self {
-            agent: session.agent,
-            session: Some(session),
-            plan,
-            dir_source,
-            worktree: None,
-            backfill: None,
-            warnings: Vec::new(),
-            identity: None,
-            is_unsure: false,
-            briefed: Some(Briefed { agent: other, file: None, noted: String::new() }),
-            has_arguments: !request.args.is_empty(),
-        })
+        let briefed = Some(Briefed { agent: other, file: None, noted: String::new() });
+        Ok(Self { briefed, ..Self::new(session.agent, Some(session), plan, dir_source, request) })
     }
 
     /// Adds the first prompt of a new session, and the prompt for the log of launches.
@@ -195,20 +193,8 @@ impl Resume {
         };
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
         let plan = writer.start_new(dir, request, env);
-        let warnings = Vec::new();
-        Ok(Self {
-            agent,
-            session: None,
-            plan,
-            dir_source: if options.dir.is_some() { "option" } else { "pointer" },
-            worktree: None,
-            backfill: None,
-            warnings,
-            identity: None,
-            is_unsure: false,
-            briefed: None,
-            has_arguments: !request.args.is_empty(),
-        })
+        let dir_source = if options.dir.is_some() { "option" } else { "pointer" };
+        Ok(Self::new(agent, None, plan, dir_source, request))
     }
 
     /// Runs every check and returns all refusals; the first one is to be reported.
