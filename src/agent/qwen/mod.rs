@@ -167,7 +167,7 @@ fn walk(store: &Arc<Store>) -> Found {
     })
 }
 
-/// Measured on 1.18.33: OpenCode never answers if the directory in its database is missing.
+/// Finds the places of a session by its id, without a walk of the store.
 fn find_session(store: &Arc<Store>, id: &str) -> Found {
     Found::in_projects(&store.root.join("projects"), |dir, project, found| {
         for chats in [dir.join("chats"), archive(dir)] {

@@ -102,7 +102,7 @@ pub(crate) struct RunJson<'a> {
     pub left: usize,
     /// Number of items that are done in part and could not be restored.
     pub stuck: usize,
-    /// The sub-agents of the session, the oldest first.
+    /// Set if `undo` can still restore something.
     pub undoable: bool,
 }
 

@@ -56,9 +56,9 @@ pub enum LoadError {
     /// A task is invalid.
     #[error("JidoCode refuses it: todo {}: {reason} (invalid_todo)", .index + 1)]
     InvalidTodo {
-        /// The index of the message, counted from 0.
+        /// The index of the task, counted from 0.
         index: usize,
-        /// The problem with the message.
+        /// The problem with the task.
         reason: Reason,
     },
     /// `created_at` or `updated_at` is not a time.

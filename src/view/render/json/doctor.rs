@@ -69,8 +69,7 @@ pub(crate) struct FindingJson<'a> {
 /// A session's name.
 #[derive(Debug, Serialize)]
 pub(crate) struct SessionIdJson<'a> {
-    /// Returns the words in the messages of copies that are similar to a word that none of them has, the most similar
-    /// first. Forms of one word are counted together.
+    /// The agent of the session.
     pub agent: AgentKind,
     /// The full id.
     pub id: &'a str,
