@@ -56,8 +56,8 @@ pub(super) fn check_branch(copy: &SessionCopy, branch: BranchFilter) -> anyhow::
     }
     let branches = if count == 1 { "1 branch".to_owned() } else { format!("{count} branches") };
     let message = format!("there is no branch {number}; the conversation has {branches}");
-    let name = format!("{}:{}", copy.place.agent(), copy.place.id);
-    let hint = format!("`rejoin show {} --branches` lists them", shell::word(&name));
+    let name = shell::selector(copy.place.agent(), &copy.place.id);
+    let hint = format!("`rejoin show {name} --branches` lists them");
     Err(Refusal::new(RefusalCode::NotFound, message).hint(hint).into())
 }
 

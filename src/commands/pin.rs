@@ -6,6 +6,7 @@ use crate::change::pins::Pins;
 use crate::cli::{ChoiceArgs, FilterArgs, FormatArgs, ListArgs, PinArgs, PlaceArgs};
 use crate::commands::find;
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::shell;
 use crate::scan::{self, ScanScope};
 use crate::session::fields::Field;
 use crate::session::select::{self, Filter, NameCandidate, Selector};
@@ -65,7 +66,8 @@ pub(super) fn list(
     if !filter.is_narrow() {
         let is_there = |key: &(AgentKind, &str)| there.iter().any(|session| (session.agent, session.id()) == *key);
         for (agent, id) in own.iter().filter(|key| !is_there(key)) {
-            let forget = label.forget.map(|verb| format!("; `rejoin {verb} {agent}:{id}` forgets it"));
+            let selector = shell::selector(agent, id);
+            let forget = label.forget.map(|verb| format!("; `rejoin {verb} {selector}` forgets it"));
             ui.print_note(&format!("{agent}:{id} is {}, but gone{}.", label.mark, forget.unwrap_or_default()));
         }
     }

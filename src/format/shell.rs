@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 
 use crate::format::shown;
@@ -39,6 +39,11 @@ pub(crate) fn word(word: &str) -> Cow<'_, str> {
         rest = after;
     }
     Cow::Owned(pieces)
+}
+
+/// Returns the selector that matches just this session, quoted.
+pub(crate) fn selector(agent: impl fmt::Display, id: &str) -> String {
+    word(&format!("{agent}:{id}")).into_owned()
 }
 
 /// Quotes a word for a line that the user copies from a terminal. `None` if no spelling is both harmless in a terminal

@@ -19,7 +19,7 @@ use crate::system::{names, reach};
 
 /// Returns the selector that matches just this session, quoted for a shell.
 pub(crate) fn name(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
+    shell::selector(session.agent, session.id())
 }
 
 /// Returns the command that resumes this session, and the copy that the user named.

@@ -243,7 +243,7 @@ impl Resuming for Gemini {
 
 /// Returns the selector that matches just this session, quoted for a shell.
 fn selector(copy: &SessionCopy) -> String {
-    shell::word(&format!("{}:{}", AgentKind::Gemini, copy.place.id)).into_owned()
+    shell::selector(AgentKind::Gemini, &copy.place.id)
 }
 
 /// Finds the sessions in a directory of chats whose stem `is_wanted` accepts.

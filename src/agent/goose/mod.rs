@@ -144,7 +144,7 @@ impl Resuming for Goose {
     }
 
     fn help_unlisted(&self, copy: &SessionCopy) -> Option<(String, &'static str)> {
-        let name = shell::word(&format!("{}:{}", AgentKind::Goose, copy.place.id)).into_owned();
+        let name = shell::selector(AgentKind::Goose, &copy.place.id);
         Some((format!("rejoin export {name}"), "writes the conversation as a page, to continue in a new session"))
     }
 }

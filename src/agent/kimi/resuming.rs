@@ -100,7 +100,7 @@ pub(super) fn imports_in_words(copy: &SessionCopy, env: &Env) -> Option<String> 
 }
 
 fn resume_import(import: &Located) -> String {
-    format!("rejoin resume {}", shell::word(&format!("{}:{}", AgentKind::KimiCode, import.id)))
+    format!("rejoin resume {}", shell::selector(AgentKind::KimiCode, &import.id))
 }
 
 /// Returns the message that the files of the installed program do not show its package.

@@ -106,7 +106,7 @@ pub(super) fn help(copy: &SessionCopy) -> Option<(String, &'static str)> {
     if is_unknown(copy) {
         return Some((with_version_1(copy, "--session")?, "continues it in OpenCode 1"));
     }
-    let name = shell::word(&format!("{}:{}", copy.place.agent(), copy.place.id)).into_owned();
+    let name = shell::selector(copy.place.agent(), &copy.place.id);
     Some((format!("rejoin show {name} --transcript"), "shows the messages of both, those of version 1 last"))
 }
 

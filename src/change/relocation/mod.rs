@@ -17,6 +17,7 @@ use crate::agent::{self, Agent, Unable};
 use crate::change::acts::TakenPaths;
 use crate::change::hindrance::left_alone;
 use crate::change::plan::change::{Change, ChangeItem, ItemSubject, PlannedCopy, Step, Unplanned, short_title};
+use crate::format::shell;
 use crate::scan::relocated::Relocated;
 use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
@@ -167,7 +168,7 @@ fn moving_session<'s>(session: &'s Session, wish: MoveOptions<'_>) -> Result<Opt
             to.display()
         ));
     }
-    let selector = || format!("{}:{}", session.agent, session.id());
+    let selector = || shell::selector(session.agent, session.id());
     let Some(first) = copies.first() else { return Ok(None) };
     if first.copy.launch_dir.as_ref().is_some_and(|dir| dir.source == FROM_PROJECT) {
         let why = "it does not record a directory itself";

@@ -39,7 +39,7 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
     if going.len() == session.copies.len() {
         let (agent, id) = (session.agent, session.id());
         let message = format!("{agent} session {id} has no other copy, so this one stays");
-        let name = shell::word(&format!("{agent}:{id}")).into_owned();
+        let name = shell::selector(agent, id);
         let refusal = Refusal::new(RefusalCode::NotRemovable, message);
         return Err(refusal.hint(format!("remove the whole session with `rejoin delete {name}`")).into());
     }

@@ -287,7 +287,7 @@ impl SessionBackend {
 
     /// Returns the command that resumes a session with these choices.
     fn line(session: &Session, how: &How) -> String {
-        let mut line = format!("rejoin resume {}", name(session));
+        let mut line = format!("rejoin resume {}", checks::name(session));
         if let Some(copy) = how.copy {
             line.push_str(&format!(" --copy {copy}"));
         }
@@ -320,13 +320,9 @@ pub(crate) fn options_with(options: &Options, how: &How) -> Options {
     }
 }
 
-fn name(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
-}
-
 fn show_it(session: &Session) -> Ready {
     Ready {
-        line: format!("rejoin show {}", name(session)),
+        line: format!("rejoin show {}", checks::name(session)),
         why: "shows everything that is known about it, in a pager".to_owned(),
         how: None,
     }

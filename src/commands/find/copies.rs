@@ -120,7 +120,7 @@ pub(crate) fn with_a_chosen_copy(
     let id = session.id();
     let message = format!("{agent} session {id} has {} copies, and {}", copies.len(), choice.why);
     let refusal = Refusal::new(RefusalCode::AmbiguousCopy, message);
-    let name = shell::word(&format!("{agent}:{id}")).into_owned();
+    let name = shell::selector(agent, id);
     // The agent may open another copy than the named one.
     let opened = (0..copies.len()).find(|at| opens(&session, *at)).map(|at| at + 1);
     let look = format!("look at one with `rejoin show {name} --copy 1`");

@@ -150,8 +150,7 @@ fn choose_a_copy(
     env: &Env,
     ui: &mut Ui,
 ) -> anyhow::Result<Session> {
-    let name = format!("{}:{}", session.agent, session.id());
-    let name = shell::word(&name);
+    let name = shell::selector(session.agent, session.id());
     let copies = candidates(&session, false, env);
     let ready = copies.iter().filter_map(|one| {
         let line = format!("rejoin {verb} {name} --copy {}", one.copy?);

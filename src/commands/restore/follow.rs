@@ -54,7 +54,7 @@ impl Follow {
         let found = scan::locate(env, &[agent]);
         if let Some(there) = found.places.iter().find(|place| place.id == *id && place.parent_id.is_none()) {
             let message = format!("{agent} session {id} already exists: {}", there.path.display());
-            let name = shell::word(&format!("{agent}:{id}")).into_owned();
+            let name = shell::selector(agent, id);
             let dirs = [&from, &to].map(|dir| dir.to_string_lossy());
             let [from, to] = dirs.each_ref().map(|dir| shell::word(dir));
             return Err(Refusal::new(RefusalCode::InTheWay, message).hint(format!(

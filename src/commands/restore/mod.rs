@@ -202,7 +202,7 @@ fn in_the_way(manifest: &Manifest, taken: &[String]) -> Refusal {
     let (agent, id) = (manifest.agent, &manifest.id);
     let message = format!("{agent} session {id} was not restored, because files are in the way: {}", taken.join("; "));
     Refusal::new(RefusalCode::InTheWay, message)
-        .hint(format!("see what is there with `rejoin show {}`", shell::word(&format!("{agent}:{id}"))))
+        .hint(format!("see what is there with `rejoin show {}`", shell::selector(agent, id)))
 }
 
 /// Describes the files that were left out because the agent would run them, with the command that restores them.

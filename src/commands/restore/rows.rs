@@ -66,7 +66,7 @@ pub(super) fn run(
     super::check(manifest, archive, env)?;
     if let Some(place) = first.standing(env) {
         if !first.is_same(&place) {
-            let name = shell::word(&format!("{}:{}", manifest.agent, manifest.id)).into_owned();
+            let name = shell::selector(manifest.agent, &manifest.id);
             let message = format!(
                 "{} session {} was not restored, because {} holds it with other rows",
                 manifest.agent,

@@ -288,7 +288,7 @@ fn name(session: &Session) -> String {
 
 /// Returns the selector that matches just this session, quoted for a shell.
 fn selector(session: &Session) -> String {
-    shell::word(&format!("{}:{}", session.agent, session.id())).into_owned()
+    shell::selector(session.agent, session.id())
 }
 
 /// Returns a path, quoted for a shell.

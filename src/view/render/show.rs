@@ -78,7 +78,7 @@ pub(crate) fn session(
     page.fact("active", session, Field::Active)?;
     page.line("size", &text::size(copy.size_bytes))?;
     if session.rewound_as.is_none() && agent::about(session.agent).can_slim(copy) {
-        let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
+        let name = shell::selector(session.agent, session.id());
         let command = in_home(&format!("rejoin rewind {name} --slim"), &env.invocation.elsewhere).into_owned();
         page.line("", &format!("`{command}` makes a session without images and long results"))?;
     }
@@ -88,7 +88,7 @@ pub(crate) fn session(
             &format!("{prompts} {}, {replies} {}", plural("prompt", prompts), plural("reply", replies)),
         )?;
     } else if copy.transcript_bytes > LONG_TO_COUNT {
-        let name = shell::word(&format!("{}:{}", session.agent, session.id())).into_owned();
+        let name = shell::selector(session.agent, session.id());
         let counts = format!("rejoin show --counts {name}");
         let counts = in_home(&counts, &env.invocation.elsewhere);
         page.line("messages", &format!("not counted, because that takes long; `{counts}` counts them"))?;
@@ -118,8 +118,8 @@ pub(crate) fn session(
         } else {
             format!("{} deletes it from {} on", session.agent, env.clock.local_time(at))
         };
-        let name = format!("{}:{}", session.agent, session.id());
-        let archive = format!("rejoin archive {}", shell::word(&name));
+        let name = shell::selector(session.agent, session.id());
+        let archive = format!("rejoin archive {name}");
         page.warning("expires", &format!("{when}; `{}` keeps it", in_home(&archive, &env.invocation.elsewhere)))?;
     }
     for pointer in &session.pointers {
@@ -140,8 +140,8 @@ pub(crate) fn session(
         Ok(plan) => {
             let elsewhere = &env.invocation.elsewhere;
             // The shell of the other host may not find the agent's program; rejoin searches for it.
-            let name = format!("{}:{}", session.agent, session.id());
-            let ours = in_home(&format!("rejoin resume {}", shell::word(&name)), elsewhere).into_owned();
+            let name = shell::selector(session.agent, session.id());
+            let ours = in_home(&format!("rejoin resume {name}"), elsewhere).into_owned();
             let through_us = elsewhere.host.is_some().then(|| ours.clone());
             match through_us.or_else(|| plan.shell_line(env)) {
                 Some(line) if text::unbroken(&line) == line => page.line("resume", &line)?,
@@ -155,7 +155,7 @@ pub(crate) fn session(
             page.warning("resume", &format!("refused: {}", refusal.message))?;
             let hint = refusal.hint.as_deref().unwrap_or_default();
             // Such a hint names this command first, so it is left out.
-            let own = format!("`rejoin show {}`", shell::word(&format!("{}:{}", session.agent, session.id())));
+            let own = format!("`rejoin show {}`", shell::selector(session.agent, session.id()));
             let rest = hint.split_once("; ").filter(|(first, _)| first.ends_with(&own));
             let hint = all_in_home(rest.map_or(hint, |(_, rest)| rest), &env.invocation.elsewhere);
             let hint = text::printable(&hint);

@@ -90,7 +90,7 @@ impl LeftRow {
 
     /// Returns the selector of the session for a shell.
     fn selector(&self) -> String {
-        shell::word(&format!("{}:{}", self.agent, self.id)).into_owned()
+        shell::selector(self.agent, &self.id)
     }
 
     fn label(&self) -> String {

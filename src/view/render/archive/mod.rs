@@ -134,8 +134,8 @@ impl Answer for VerifyAnswer {
         let hurt: BTreeSet<_> = self.faults.iter().flat_map(|fault| &fault.hurt).map(|at| (at.agent, &at.id)).collect();
         let option = Archive::option(&self.archive, env);
         for (agent, id) in hurt {
-            let name = format!("{agent}:{id}");
-            let command = format!("rejoin archive --full {}{option}", shell::word(&name));
+            let name = shell::selector(agent, id);
+            let command = format!("rejoin archive --full {name}{option}");
             let command = in_home(&command, &env.invocation.elsewhere);
             writeln!(out, "{faint}`{command}` repairs what that session still has.{faint:#}")?;
         }

@@ -137,9 +137,9 @@ pub(crate) fn show_text(
     // Without --state, `restore` takes the newest.
     let is_newest = shown.states.last().is_none_or(|newest| is_that(&newest.manifest));
     let state = if is_newest { String::new() } else { format!(" --state {}", shown.archive.state_name(shown.state)) };
-    let selector = format!("{}:{}", session.agent, session.id());
+    let selector = shell::selector(session.agent, session.id());
     let dir = Archive::option(shown.archive.root(), env);
-    let command = format!("rejoin restore {}{state}{dir}", shell::word(&selector));
+    let command = format!("rejoin restore {selector}{state}{dir}");
     line("restore", &in_home(&command, &env.invocation.elsewhere))
 }
 
