@@ -2,7 +2,7 @@
 
 mod join;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::agent::upkeep::{StrayLog, is_object};
@@ -44,8 +44,8 @@ pub(crate) fn of_findings(findings: &[Finding], survey: &Survey) -> Repairs {
         let about = about(finding);
         match of_repair(finding, repair, survey) {
             Ok(item) if taken.overlaps(&item) => {}
-            Ok(item) => {
-                taken.add(&item);
+            Ok(mut item) => {
+                taken.add(&mut item, repairs.change.items.len());
                 repairs.change.items.push(item);
             }
             Err(reason) => repairs.failed.push(Unplanned { about: about.to_string(), reason }),
@@ -60,25 +60,28 @@ struct Taken {
     paths: HashSet<PathBuf>,
     /// The directories above these paths.
     above: HashSet<PathBuf>,
-    /// The copies whose records change, so that they are not as planned for a later item.
-    edited: HashSet<PathBuf>,
+    /// The copies whose records change, each with the number of the item.
+    edited: HashMap<PathBuf, usize>,
 }
 
 impl Taken {
-    /// Returns whether an item would change a path or a copy that another item changes; the next run plans it.
+    /// Returns whether an item would change a path that another item changes; the next run plans it.
     fn overlaps(&self, item: &ChangeItem) -> bool {
         let is_taken = |path: &Path| self.above.contains(path) || path.ancestors().any(|it| self.paths.contains(it));
         item.steps.iter().any(|step| is_taken(step.path()))
-            || item.seen.iter().any(|seen| self.edited.contains(&*seen.place.path))
     }
 
-    fn add(&mut self, item: &ChangeItem) {
+    /// Adds the item of this number. After another item has edited records of a copy, the copy is not as it was planned,
+    /// so this one follows it without another check.
+    fn add(&mut self, item: &mut ChangeItem, number: usize) {
+        item.after = item.seen.iter().find_map(|seen| self.edited.get(&*seen.place.path).copied());
+        item.seen.retain(|seen| !self.edited.contains_key(&*seen.place.path));
         for path in item.steps.iter().map(Step::path) {
             self.above.extend(path.ancestors().skip(1).map(Path::to_path_buf));
             self.paths.insert(path.to_path_buf());
         }
         if item.steps.iter().any(|step| matches!(step, Step::Write { contents: Contents::Edited { .. }, .. })) {
-            self.edited.extend(item.seen.iter().map(|seen| seen.place.path.to_path_buf()));
+            self.edited.extend(item.seen.iter().map(|seen| (seen.place.path.to_path_buf(), number)));
         }
     }
 }
