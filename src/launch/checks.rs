@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agent;
 use crate::agent::upkeep::{BadLine, HalfLine};
 use crate::error::{Refusal, RefusalCode};
-use crate::format::jsonl::Jsonl;
+use crate::format::jsonl::{Jsonl, is_line_wise};
 use crate::format::{command_line, shell};
 use crate::launch::log::{self, Launch, TooMany};
 use crate::scan::LONG_TO_COUNT;
@@ -104,6 +104,20 @@ pub(crate) fn check_lines(session: &Session) -> Result<(), Refusal> {
     let message = format!("{} session {} cannot be resumed without a loss: {problem}", session.agent, session.id());
     Err(Refusal::new(RefusalCode::NotResumable, message)
         .hint(format!("run `rejoin doctor --fix --check {check}` first")))
+}
+
+/// Returns a warning if no line of a transcript is a record.
+pub(crate) fn check_records(session: &Session) -> Option<String> {
+    let path = agent::by_kind(session.agent)?.transcript(&session.copy().place).filter(|path| is_line_wise(path))?;
+    let is_record = agent::about(session.agent).link;
+    let (mut has_line, mut has_record) = (false, false);
+    let see = |line: &[u8]| {
+        (has_line, has_record) = (true, is_record(line).is_some());
+        has_record
+    };
+    Jsonl::open(&path).and_then(|mut file| file.lines_forward(see)).ok()?;
+    let why = || format!("no line of {} is a record, so {} may find no conversation", path.display(), session.agent);
+    (has_line && !has_record).then(why)
 }
 
 /// The last line of a transcript without a newline.

@@ -140,6 +140,7 @@ impl Resume {
         let health = session.copy().health.iter();
         let health = health.filter(|health| health.warns_before_resume() && !is_refused_for(health));
         warnings.extend(health.map(|health| format!("{}: {}", session.id(), health.meaning())));
+        warnings.extend(checks::check_records(&session));
         warnings.extend(agent.warning(session.copy(), env));
         warnings.extend(own_change_of_dir(&session, &plan, env));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));

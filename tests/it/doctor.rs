@@ -972,3 +972,18 @@ fn doctor_reports_no_false_error_for_real_data() {
         }
     }
 }
+
+#[test]
+fn doctor_and_resume_name_transcript_without_records() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12345\n";
+    for text in [pointer, "{\"type\":\"user\"}\r{\"type\":\"assistant\"}\r", "\u{1f}\u{8b}"] {
+        let world = World::new();
+        let path = world.add(Claude::session(id(1)).in_dir("/usr/bin").turn("x", "y"));
+        put(&path, text);
+        let report = world.rejoin(["doctor", "--check", "bad-lines", "--check", "torn-transcript"]).code(4).stdout();
+        assert!(report.contains("No line of the transcript of claude session"), "{report}");
+        assert!(!report.contains("torn-transcript"), "{report}");
+        let warning = world.rejoin(["resume", &id(1), "--print"]).stderr();
+        assert!(warning.contains("is a record, so claude may find no conversation"), "{warning}");
+    }
+}

@@ -12,11 +12,11 @@ use crate::session::{Liveness, Session};
 
 /// Reports a last line without a newline, unless a running agent may still be writing it.
 pub(super) fn torn(session: &Session, path: &Path, lines: &TranscriptLines) -> Option<Finding> {
-    if session.copy().liveness != Liveness::Idle {
-        return None;
-    }
     let agent = agent::by_kind(session.agent);
     let half_line = agent.map_or(HalfLine::PassedOver, |agent| agent.about().half_line);
+    if session.copy().liveness != Liveness::Idle || (lines.has_nothing() && half_line != HalfLine::Failing) {
+        return None;
+    }
     let (effect, severity_of_nul) = match half_line {
         HalfLine::Failing => {
             (", but its agent fails on every session of this store while that line is there", Severity::Warning)
@@ -70,6 +70,14 @@ pub(super) fn torn(session: &Session, path: &Path, lines: &TranscriptLines) -> O
 
 /// Reports lines that are not records.
 pub(super) fn bad_lines(session: &Session, path: &Path, lines: &TranscriptLines) -> Option<Finding> {
+    if lines.has_nothing() {
+        let evidence = format!(
+            "No line of the transcript of {} is a record, so its agent may find no conversation.",
+            name(session)
+        );
+        let finding = Finding::new(Code::BadLines, Severity::Warning, evidence).session(session).path(path);
+        return Some(finding.measured("no line is a record", "one record per line"));
+    }
     if lines.bad_count == 0 {
         return None;
     }

@@ -16,7 +16,7 @@ use crate::agent::{Agent, Inspector, by_kind};
 use crate::doctor::survey::line_repairs::{LineRepairs, PlacedLine, RepairFinder};
 use crate::error::PathError;
 use crate::format::edit::Edit;
-use crate::format::jsonl::{Jsonl, in_utf8, without_mark, without_nul};
+use crate::format::jsonl::{Jsonl, in_utf8, is_line_wise, without_mark, without_nul};
 
 /// Transcripts up to this many bytes are always read whole.
 pub(crate) const READ_WHOLE: u64 = 8 * 1024 * 1024;
@@ -47,6 +47,8 @@ pub(crate) struct TranscriptLines {
     pub may_be_stuck: bool,
     /// If set, some records may be on other branches than the last one.
     pub may_branch: bool,
+    /// Set if at least one line is a record, of those that were read.
+    pub has_records: bool,
     /// The edits that make records of lines that are not.
     pub repairs: LineRepairs,
     /// The end of the last line.
@@ -75,9 +77,14 @@ impl TranscriptLines {
         self.bad_count == 0 && self.last == LastLine::Ended
     }
 
+    /// Returns whether nothing of a file can be read, or made readable.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.is_whole && !self.has_records && self.repairs.edits.is_empty()
+    }
+
     /// Adds NUL bytes in place of the last line: a bad line, unless there is a record before them.
-    fn add_nul_at_end(&mut self, number: u64, has_records: bool) {
-        if has_records {
+    fn add_nul_at_end(&mut self, number: u64) {
+        if self.has_records {
             self.last = LastLine::Nul;
         } else {
             self.add_bad(LineNumber::FromStart(number));
@@ -90,13 +97,6 @@ impl TranscriptLines {
             self.bad.push(number);
         }
     }
-}
-
-/// Returns whether a transcript has one record per line, and is not compressed or a single document.
-pub(super) fn is_line_wise(path: &Path) -> bool {
-    let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
-    is_jsonl(path)
-        || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
 }
 
 /// The results for small transcripts that the scan had open anyway, by their paths as bytes, which compare faster.
@@ -151,7 +151,7 @@ pub(super) fn look(
         }
         if ends_in_nul && chain.found.last == LastLine::Ended {
             // The reader leaves out lines that have only NUL bytes.
-            chain.found.add_nul_at_end(number + 1, chain.has_records);
+            chain.found.add_nul_at_end(number + 1);
         }
         return Ok(chain.finish());
     }
@@ -201,7 +201,9 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
     file.lines_forward(|line| {
         number += 1;
         seen += line.len();
-        if (about.link)(line).is_none() {
+        let is_record = (about.link)(line).is_some();
+        found.has_records |= is_record;
+        if !is_record {
             found.add_bad(LineNumber::FromStart(number));
         }
         seen >= END
@@ -213,7 +215,9 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
         seen += line.len();
         found.may_be_stuck |= has_mark(about.api_error, line);
         found.may_branch |= has_mark(about.rewind_mark, line);
-        match ((about.link)(line).is_some(), is_ended) {
+        let is_record = (about.link)(line).is_some();
+        found.has_records |= is_record;
+        match (is_record, is_ended) {
             (true, true) => {}
             (true, false) => found.last = LastLine::WithoutNewline,
             (false, false) => found.last = LastLine::CutOff,
@@ -222,7 +226,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
         seen >= END
     })?;
     if ends_in_nul && found.last == LastLine::Ended {
-        found.add_nul_at_end(first_lines + 1, first_lines > found.bad_count);
+        found.add_nul_at_end(first_lines + 1);
     }
     Ok(found)
 }
@@ -232,8 +236,6 @@ struct Chain {
     /// Returns the links of a record.
     link: fn(&[u8]) -> Option<Link<'_>>,
     hasher: RandomState,
-    /// Set after the first record. Records of some agents have no ids.
-    has_records: bool,
     /// The ids of its records, in their order.
     known: Vec<u64>,
     /// Ids of records that are named as the end of a branch and are not the last ones before.
@@ -249,7 +251,6 @@ impl Chain {
         Self {
             link: agent.about().link,
             hasher: RandomState::default(),
-            has_records: false,
             known: Vec::new(),
             leaves: Vec::new(),
             may_begin_elsewhere: is_subagent,
@@ -264,7 +265,7 @@ impl Chain {
         let Some(link) = (self.link)(line.bytes).filter(|_| is_as_it_is || !self.refuses_bytes) else {
             let is_nul = without_nul(line.bytes).is_empty() && !is_ended;
             if is_nul {
-                self.found.add_nul_at_end(number, self.has_records);
+                self.found.add_nul_at_end(number);
             } else if is_ended {
                 self.found.add_bad(LineNumber::FromStart(number));
             } else {
@@ -275,7 +276,7 @@ impl Chain {
             }
             return;
         };
-        self.has_records = true;
+        self.found.has_records = true;
         if self.repairs.see_record(line) {
             self.found.add_bad(LineNumber::FromStart(number));
         }

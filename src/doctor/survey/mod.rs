@@ -27,6 +27,7 @@ use crate::archive::coverage::archived_sessions;
 use crate::change::rewinds::Rewinds;
 use crate::doctor::code::Code;
 use crate::format::command_line;
+use crate::format::jsonl::is_line_wise;
 use crate::scan::aliases::drop_repeated;
 use crate::scan::deleted;
 use crate::scan::expiry::{Retentions, is_own};
@@ -293,7 +294,7 @@ impl Survey {
             let copy = session.copy();
             let agent = agent::by_kind(session.agent)?;
             let mut files = agent.resumed_files(&copy.place);
-            files.retain(|path| lines::is_line_wise(path));
+            files.retain(|path| is_line_wise(path));
             let look_at = |path: PathBuf| {
                 let seen = seen.get(path.as_os_str()).cloned();
                 let is_subagent = copy.kind == SessionKind::Subagent;

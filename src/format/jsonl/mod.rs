@@ -97,6 +97,13 @@ fn readable(line: &[u8], is_first: bool) -> Cow<'_, [u8]> {
     in_utf8(without_nul(without_mark(line, is_first)))
 }
 
+/// Returns whether a file has one record per line, and is not compressed or a single document.
+pub(crate) fn is_line_wise(path: &Path) -> bool {
+    let is_jsonl = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
+    is_jsonl(path)
+        || (path.extension().is_some_and(|extension| extension == "backup") && is_jsonl(&path.with_extension("")))
+}
+
 /// Returns whether a file is compressed, by its name.
 pub(crate) fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes())
