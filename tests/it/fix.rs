@@ -263,6 +263,8 @@ fn confirmation_shows_both_copies_and_the_loss() {
     }
     assert_same(&before, &stores(&world), "after a no");
 
+    let dry = world.rejoin(["delete", &id, "--copy", "1", "--dry-run"]).code(0).stderr();
+    assert!(dry.contains("only there: 4 messages, from \"went right\" to \"gone on\""), "{dry}");
     let (status, screen) = run(&["delete", &id, "--copy", "1"], &[("Remove copy 1? [y/N] ", "y\r")]);
     assert_eq!(status, Some(0), "{screen}");
     assert!(screen.contains("removed  a copy of claude"), "{screen}");

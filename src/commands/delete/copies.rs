@@ -47,8 +47,17 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
         let message = format!("a copy of {} session {} cannot be removed: {unable}", session.agent, session.id());
         Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotRemovable, message) }
     })?;
-    if !yes && !how.dry_run && how.apply.is_none() {
-        ask_before_copies(&session, &going, env, ui)?;
+    if !yes && how.apply.is_none() {
+        let about = lost_with(&session, &going, env)?;
+        if how.dry_run && args.format.is_table() {
+            about.iter().for_each(|line| ui.print_note(line));
+        } else if !how.dry_run && !about.is_empty() {
+            let question = match going.first().filter(|_| going.len() == 1) {
+                Some(at) => format!("Remove copy {}?", at + 1),
+                None => format!("Remove {} copies?", going.len()),
+            };
+            commands::confirm_or_refuse(&about, &question, env, ui)?;
+        }
     }
     commands::change::carry_out(&change, how, args.format, env, ui)
 }
@@ -63,8 +72,8 @@ fn descriptions(session: &Session, env: &Env) -> HashMap<String, String> {
     copies.into_iter().filter_map(described).collect()
 }
 
-/// Asks before removing a copy with data that no remaining copy has.
-fn ask_before_copies(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: &mut Ui) -> anyhow::Result<()> {
+/// Describes the copies that stay and those that go; empty if the kept ones have all data of the others.
+fn lost_with(session: &Session, going: &BTreeSet<usize>, env: &Env) -> anyhow::Result<Vec<String>> {
     let at = |is_going: bool| {
         let copies = session.copies.iter().enumerate().filter(move |(at, _)| going.contains(at) == is_going);
         copies.map(|(_, copy)| copy).collect::<Vec<_>>()
@@ -76,7 +85,7 @@ fn ask_before_copies(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: 
             && file_only_in(copy, kept).is_none()
     };
     if others.iter().all(|copy| kept.iter().any(|kept| contains(kept, copy))) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let described = descriptions(session, env);
     let name = |copy: &SessionCopy| described.get(&*copy.place.path.to_string_lossy()).cloned().unwrap_or_default();
@@ -87,14 +96,7 @@ fn ask_before_copies(session: &Session, going: &BTreeSet<usize>, env: &Env, ui: 
         about.push(format!("        {}", only_there(missing(kept, copy).map_err(|error| error.to_string()))));
         about.extend(file_only_in(copy, kept).map(|path| format!("        only there: {}", env.tilde(&path))));
     }
-    let question = match others.as_slice() {
-        [one] => {
-            let name = name(one);
-            format!("Remove {}?", name.split(':').next().unwrap_or_default())
-        }
-        others => format!("Remove {} copies?", others.len()),
-    };
-    commands::confirm_or_refuse(&about, &question, env, ui)
+    Ok(about)
 }
 
 /// Describes the messages that only this copy has.
