@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Unable;
-use crate::session::{SessionCopy, SessionKind};
+use crate::session::{Health, SessionCopy, SessionKind};
 
 /// The command line that starts an agent's program for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +80,19 @@ impl NewSession {
 pub(super) fn refuse_subagent(copy: &SessionCopy) -> Result<(), Unable> {
     let why = "it is a sub-agent's session; resume its parent session";
     if copy.kind == SessionKind::Subagent { Err(why.into()) } else { Ok(()) }
+}
+
+/// Refuses a prompt, for an agent that takes none with a session to resume.
+pub(super) fn refuse_prompt(prompt: Option<&str>, why: &str) -> Result<(), Unable> {
+    if prompt.is_some() { Err(why.into()) } else { Ok(()) }
+}
+
+/// Refuses a session with invalid content, with the first note on it.
+pub(super) fn refuse_invalid(copy: &SessionCopy) -> Result<(), Unable> {
+    if copy.health.contains(Health::InvalidContent) {
+        return Err(copy.notes.first().map_or(Health::InvalidContent.meaning(), String::as_str).into());
+    }
+    Ok(())
 }
 
 /// Returns a prompt as the last argument, in a form that the program cannot parse as an option.

@@ -10,7 +10,7 @@ pub(super) use serde::Deserialize;
 pub(super) use serde_json::value::RawValue;
 
 pub(super) use super::about::About;
-pub(super) use super::command::{Command, NewSession, refuse_subagent};
+pub(super) use super::command::{Command, NewSession, refuse_invalid, refuse_prompt, refuse_subagent};
 pub(super) use super::context::{ReadContext, StoreNotes, decide_launch_dir};
 pub(super) use super::engine::Engine;
 pub(super) use super::found::Found;

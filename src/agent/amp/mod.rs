@@ -24,9 +24,7 @@ impl Reading for Amp {
 
 impl Resuming for Amp {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if prompt.is_some() {
-            return Err("it is not known how Amp answers one prompt in a thread; resume it without --prompt".into());
-        }
+        refuse_prompt(prompt, "it is not known how Amp answers one prompt in a thread; resume it without --prompt")?;
         Ok(Command::new(&["amp", "threads", "continue", &copy.place.id], Vec::new()))
     }
 

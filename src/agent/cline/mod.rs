@@ -73,10 +73,10 @@ impl Resuming for Cline {
             return tasks::command(&CLINE, copy, prompt);
         }
         refuse_subagent(copy)?;
-        if prompt.is_some() {
-            let why = "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it";
-            return Err(why.into());
-        }
+        refuse_prompt(
+            prompt,
+            "Cline CLI resumes in a terminal only and ignores a prompt there; resume it without --prompt, and type it",
+        )?;
         Ok(Command::new(&["cline", "--id", &copy.place.id], Vec::new()))
     }
 

@@ -112,9 +112,7 @@ pub(in crate::agent) fn command(
     prompt: Option<&str>,
 ) -> Result<Command, Unable> {
     let Extension { name, panel, .. } = extension;
-    if prompt.is_some() {
-        return Err(format!("{name} answers prompts in the editor only; resume the task without --prompt").into());
-    }
+    refuse_prompt(prompt, &format!("{name} answers prompts in the editor only; resume the task without --prompt"))?;
     let mut names = EDITORS.into_iter().chain(SERVERS);
     let editor = names.find(|(folder, _)| copy.place.store.root.components().any(|part| part.as_os_str() == *folder));
     let why =

@@ -50,9 +50,7 @@ impl Reading for Continue {
 
 impl Resuming for Continue {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().map_or("its file is damaged", String::as_str).into());
-        }
+        refuse_invalid(copy)?;
         // `-p` takes no value; the text is a separate argument.
         let mut last = as_last_argument(prompt);
         last.splice(..0, prompt.map(|_| "-p".to_owned()));

@@ -105,11 +105,10 @@ impl Reading for Devin {
 
 impl Resuming for Devin {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if prompt.is_some() {
-            return Err(
-                "it is not known how Devin CLI answers one prompt in a session; resume it without --prompt".into()
-            );
-        }
+        refuse_prompt(
+            prompt,
+            "it is not known how Devin CLI answers one prompt in a session; resume it without --prompt",
+        )?;
         Ok(Command::new(&["devin", "--resume", &copy.place.id], Vec::new()))
     }
 }

@@ -82,9 +82,7 @@ pub(super) fn each(file: impl Read, see: &mut dyn FnMut(DocumentField<'_>) -> Co
 
 /// Returns the program to start, and the text to type: no option accepts a tag.
 pub(super) fn command(place: &Located, prompt: Option<&str>) -> Result<Command, Unable> {
-    if prompt.is_some() {
-        return Err("Gemini CLI opens a saved chat only by a command that is typed; resume it without --prompt".into());
-    }
+    refuse_prompt(prompt, "Gemini CLI opens a saved chat only by a command that is typed; resume it without --prompt")?;
     let tag = tag(place);
     if tag.chars().any(char::is_control) || tag.trim() != tag {
         return Err("the tag that it was saved under cannot be typed".into());

@@ -109,9 +109,7 @@ impl Resuming for Jido {
         if let Some(refused) = REFUSED.iter().find(|refused| copy.health.contains(**refused)) {
             return Err(copy.notes.first().map_or(refused.meaning(), String::as_str).into());
         }
-        if prompt.is_some() {
-            return Err("JidoCode cannot take a prompt without a terminal".into());
-        }
+        refuse_prompt(prompt, "JidoCode cannot take a prompt without a terminal")?;
         // JidoCode accepts no id on its command line; its own command resumes.
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { then_type, ..Command::new(&["jido_code"], Vec::new()) })

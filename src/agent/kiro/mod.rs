@@ -48,11 +48,10 @@ impl Resuming for Kiro {
             let why = "it is not known how Kiro CLI resumes a session of 2.20 and later by its id";
             return Err(Unable::from(why).hint("start `kiro-cli` in its directory, and type /chat there"));
         }
-        if prompt.is_some() {
-            return Err(
-                "it is not known how Kiro CLI answers one prompt in a session; resume it without --prompt".into()
-            );
-        }
+        refuse_prompt(
+            prompt,
+            "it is not known how Kiro CLI answers one prompt in a session; resume it without --prompt",
+        )?;
         Ok(Command::new(&["kiro-cli", "chat", "--resume-id", &copy.place.id], Vec::new()))
     }
 }

@@ -43,9 +43,7 @@ impl Reading for Nanocoder {
 
 impl Resuming for Nanocoder {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if prompt.is_some() {
-            return Err("Nanocoder answers no prompt in a session that it resumes; resume it without --prompt".into());
-        }
+        refuse_prompt(prompt, "Nanocoder answers no prompt in a session that it resumes; resume it without --prompt")?;
         let then_type = Some(format!("/resume {}", copy.place.id));
         Ok(Command { argv: vec!["nanocoder".to_owned()], last: Vec::new(), unset: Vec::new(), then_type })
     }

@@ -87,9 +87,7 @@ impl Resuming for Omp {
         if copy.kind == SessionKind::Archived {
             return Err("`omp gc` has closed it, and `omp --resume` does not find closed sessions".into());
         }
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
+        refuse_invalid(copy)?;
         // The program also accepts a prefix of an id, so always pass the whole id.
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }

@@ -57,9 +57,7 @@ impl Reading for Pi {
 
 impl Resuming for Pi {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
+        refuse_invalid(copy)?;
         // A prefix of an id may match another session: ids start with the time, and Pi uses the first match.
         if !is_word(&copy.place.id) {
             return Err("its id could be taken for an option".into());

@@ -52,9 +52,7 @@ impl Resuming for Prime {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
         // Prime Agent finds a session by its id only in the directory of sessions.
         refuse_subagent(copy)?;
-        if copy.health.contains(Health::InvalidContent) {
-            return Err(copy.notes.first().cloned().unwrap_or_default().into());
-        }
+        refuse_invalid(copy)?;
         Ok(Command::new(&["prime-agent", "--resume", &copy.place.id], prompt_words(prompt)))
     }
 }

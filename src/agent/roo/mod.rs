@@ -100,11 +100,10 @@ impl Resuming for Roo {
         if !is_of_command_line(copy) {
             return tasks::command(&ROO, copy, prompt);
         }
-        if prompt.is_some() {
-            return Err(
-                "Roo Code takes no prompt with a task to resume; resume it without --prompt, and type it".into()
-            );
-        }
+        refuse_prompt(
+            prompt,
+            "Roo Code takes no prompt with a task to resume; resume it without --prompt, and type it",
+        )?;
         if !is_uuid(&copy.place.id) {
             return Err("Roo Code resumes a task by a UUID only, and its id is not one".into());
         }
