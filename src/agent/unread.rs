@@ -82,11 +82,16 @@ const CHATS: &[&str] = &[
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
 /// Every known agent that rejoin does not read. None of them was measured.
-pub(crate) static UNREAD: [UnreadAgent; 5] = [
+pub(crate) static UNREAD: [UnreadAgent; 6] = [
     UnreadAgent {
         name: "Kiro CLI",
         places: &[store_path(Data, "kiro-cli/data.sqlite3"), store_path(ApplicationSupport, "kiro-cli/data.sqlite3")],
         instead: "`kiro-cli chat --list-sessions` in the directory, then `kiro-cli chat --resume-id ID`",
+    },
+    UnreadAgent {
+        name: "Codex before 0.2",
+        places: &[StorePath { base: Home, path: ".codex/sessions", with: &["rollout-*.json"] }],
+        instead: "`npx @openai/codex@0.1.2505172129 --view FILE`, which shows one session",
     },
     UnreadAgent {
         name: "Copilot CLI before 0.0.342",
@@ -143,15 +148,19 @@ impl StorePath {
     }
 }
 
-/// Returns whether a directory has a path, in which `*` matches any name.
+/// Returns whether a directory has a path, in which `*` matches any name, or a part of the last one.
 fn has_path(dir: &Path, path: &str) -> bool {
-    match path.split_once("*/") {
-        None if path == "*" => reach::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()),
+    let entries = |dir: &Path| reach::read_dir(dir).into_iter().flatten().flatten();
+    if let Some((before, after)) = path.split_once("*/") {
+        return entries(&dir.join(before)).any(|entry| has_path(&entry.path(), after));
+    }
+    match path.split_once('*') {
+        Some((start, end)) => entries(dir).any(|entry| {
+            let name = entry.file_name();
+            let rest = name.as_encoded_bytes().strip_prefix(start.as_bytes());
+            rest.is_some_and(|rest| rest.ends_with(end.as_bytes()))
+        }),
         None => reach::exists(&dir.join(path)) == Some(true),
-        Some((before, after)) => {
-            let entries = reach::read_dir(&dir.join(before)).into_iter().flatten().flatten();
-            entries.into_iter().any(|entry| has_path(&entry.path(), after))
-        }
     }
 }
 

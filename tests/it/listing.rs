@@ -349,8 +349,9 @@ fn agents_shows_existing_and_missing_stores() {
 }
 
 /// One path of sessions of each agent that rejoin does not read.
-const NOT_READ: [(&str, &str); 5] = [
+const NOT_READ: [(&str, &str); 6] = [
     ("Kiro CLI", ".local/share/kiro-cli/data.sqlite3"),
+    ("Codex before 0.2", ".codex/sessions/rollout-2025-05-07-a1a1a1a1-0000-4000-8000-000000000001.json"),
     ("Copilot CLI before 0.0.342", ".copilot/history-session-state/session_1_1760090400000.json"),
     ("Copilot Chat", ".config/Code/User/workspaceStorage/0a1b/chatSessions"),
     ("Zed", ".local/share/zed/threads/threads.db"),
@@ -379,7 +380,7 @@ fn agents_names_the_unread_stores() {
         assert!(store.instead.matches('`').count() >= 2 && Path::new(&store.root.path).is_dir(), "{store:?}");
     }
     let table = world.on_terminal(200, ["agents", "--color", "never"]).code(0).stdout();
-    assert!(table.contains("Found, not read: Kiro CLI (~/.local/share/kiro-cli/data.sqlite3), Copilot"), "{table}");
+    assert!(table.contains("Found, not read: Kiro CLI (~/.local/share/kiro-cli/data.sqlite3), Codex before"), "{table}");
     let asked: AgentList = world.rejoin(["agents", "--agent", "claude", "--json"]).code(0).json();
     assert!(asked.not_read.is_empty(), "{:?}", asked.not_read);
 }
