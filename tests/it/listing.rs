@@ -380,7 +380,10 @@ fn agents_names_the_unread_stores() {
         assert!(store.instead.matches('`').count() >= 2 && Path::new(&store.root.path).is_dir(), "{store:?}");
     }
     let table = world.on_terminal(200, ["agents", "--color", "never"]).code(0).stdout();
-    assert!(table.contains("Found, not read: Kiro CLI (~/.local/share/kiro-cli/data.sqlite3), Codex before"), "{table}");
+    assert!(
+        table.contains("Found, not read: Kiro CLI (~/.local/share/kiro-cli/data.sqlite3), Codex before"),
+        "{table}"
+    );
     let asked: AgentList = world.rejoin(["agents", "--agent", "claude", "--json"]).code(0).json();
     assert!(asked.not_read.is_empty(), "{:?}", asked.not_read);
 }

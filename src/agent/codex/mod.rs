@@ -248,7 +248,10 @@ impl Resuming for Codex {
             return Err(format!("it is closed; run `codex unarchive {id}` first").into());
         }
         if copy.health.contains(Health::MissingFields) {
-            return Err("it lacks the first record, and Codex needs that to load a session".into());
+            let why = "its first record is not `session_meta`, which Codex needs to load a session";
+            let hint =
+                format!("keep it with `rejoin export {} -o conversation.md`", shell::selector(AgentKind::Codex, id));
+            return Err(Unable::from(why).hint(hint));
         }
         if prompt.is_some() && joins(copy) {
             let why = "Codex's background process has it open, and only a terminal session can join it";
