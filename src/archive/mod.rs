@@ -10,11 +10,13 @@ mod inventory;
 pub(crate) mod machine;
 mod machine_dir;
 pub(crate) mod manifest;
+mod occupancy;
 pub(crate) mod restore;
 pub(crate) mod rows;
 pub(crate) mod store;
 pub(crate) mod sync;
 pub(crate) mod unpacked;
+pub(crate) mod untrusted;
 pub(crate) mod verify;
 pub(crate) mod write;
 

@@ -3,24 +3,24 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent;
 use crate::agent::amplifier::session_info;
-use crate::agent::{self, Agent};
 use crate::archive::code::is_code;
-use crate::archive::coverage::file_digest;
 use crate::archive::manifest::{EntryContent, EntryRole, ManifestEntry};
+use crate::archive::occupancy::{Occupancy, occupancy_of};
 use crate::archive::sync::state::LocalLayout;
-use crate::archive::unpacked::{UnpackedSession, unpack};
+use crate::archive::unpacked::unpack;
 use crate::archive::{Archive, MachineDir, Manifest};
 use crate::change::apply::run;
 use crate::change::apply::state_dir;
 use crate::change::outcome::ChangeOutcome;
 use crate::change::plan::change::{Change, ChangeItem, ItemSubject, PlannedCopy, Step};
-use crate::error::{PathError, Refusal, RefusalCode};
+use crate::error::PathError;
+use crate::format::text::count;
+use crate::session::SessionKind;
 use crate::session::evidence::FROM_PROJECT;
-use crate::session::{SessionKind, Store};
 use crate::system::disk::{self, Access, Disk, For, NameInDir, SYSTEM};
 use crate::system::env::Env;
 use crate::system::stamp;
@@ -124,7 +124,7 @@ impl<'a> Restore<'a> {
         for entry in entries {
             let Some((root, target)) = layout.root(entry).zip(layout.path(entry)) else { continue };
             if !self.with_code && is_code(manifest.agent, &manifest.copies, entry.store, &entry.path) {
-                let is_there = matches!(entry.node, EntryContent::Dir) || standing(root, &target, entry).is_same();
+                let is_there = matches!(entry.node, EntryContent::Dir) || occupancy_of(root, &target, entry).is_same();
                 code += usize::from(!is_there);
                 self.left_out.extend(Some(target).filter(|_| !is_there));
                 continue;
@@ -142,7 +142,7 @@ impl<'a> Restore<'a> {
                 parts.push(part);
                 continue;
             }
-            match standing(root, &target, entry) {
+            match occupancy_of(root, &target, entry) {
                 Occupancy::Free { missing } => {
                     if let Some((item, earlier)) = self.placed.get(&target) {
                         if entry.role == EntryRole::Companion || earlier.node == entry.node {
@@ -189,7 +189,7 @@ impl<'a> Restore<'a> {
             format!("state {}, archived at {}", manifest.number, self.env.clock.local_time(manifest.archived_at));
         if code > 0 {
             let title = agent::about(manifest.agent).title;
-            reason.push_str(&format!("; without {} that {title} would run", files(code)));
+            reason.push_str(&format!("; without {} that {title} would run", count(code, "file")));
         }
         if let Some(info) = self.info(manifest, layout, &steps).filter(|_| present.is_none()) {
             parts.retain(|part| part.target != info.target);
@@ -208,11 +208,6 @@ impl<'a> Restore<'a> {
         self.change.items.push(ChangeItem { seen, title, needs, ..ChangeItem::new(about, code, reason, steps) });
         Ok(true)
     }
-}
-
-/// Formats a number of files.
-pub(crate) fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 impl Restore<'_> {
@@ -256,134 +251,6 @@ pub(crate) struct Present<'r> {
     pub seen: PlannedCopy,
     /// The files that the archived state replaces. Other existing files are kept.
     pub replaced: &'r BTreeSet<PathBuf>,
-}
-
-/// Occupancy of an entry's target path.
-enum Occupancy {
-    /// The path does not exist; these parent directories are missing.
-    Free { missing: Vec<PathBuf> },
-    /// The same entry already exists.
-    Same,
-    /// A different entry exists, or a parent is not a directory.
-    Taken(String),
-}
-
-impl Occupancy {
-    fn is_same(&self) -> bool {
-        matches!(self, Self::Same)
-    }
-}
-
-fn standing(root: &Path, target: &Path, entry: &ManifestEntry) -> Occupancy {
-    let mut missing = Vec::new();
-    for dir in target.ancestors().skip(1) {
-        // The root itself may be reached through links; paths below the root may not.
-        let metadata = if dir.starts_with(root) && dir != root { dir.symlink_metadata() } else { dir.metadata() };
-        match metadata {
-            Ok(metadata) if metadata.is_dir() && dir == root => break,
-            Ok(metadata) if metadata.is_dir() && missing.is_empty() => {}
-            Ok(metadata) if metadata.is_dir() => {
-                if !dir.starts_with(root) {
-                    break;
-                }
-            }
-            Ok(_) => return Occupancy::Taken(format!("{} is not a directory", dir.display())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(dir.to_owned()),
-            Err(error) => {
-                return Occupancy::Taken(format!(
-                    "{} cannot be looked at: {}",
-                    dir.display(),
-                    crate::error::reason(&error)
-                ));
-            }
-        }
-    }
-    missing.reverse();
-    let metadata = match target.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Occupancy::Free { missing },
-        Err(error) => {
-            return Occupancy::Taken(format!(
-                "{} cannot be looked at: {}",
-                target.display(),
-                crate::error::reason(&error)
-            ));
-        }
-        Ok(metadata) => metadata,
-    };
-    let is_same = match &entry.node {
-        EntryContent::Rows { .. } => false,
-        EntryContent::Dir => metadata.is_dir(),
-        EntryContent::Link { target: to } => std::fs::read_link(target).is_ok_and(|now| now == *to),
-        EntryContent::File { size, sha256, .. } => {
-            metadata.is_file()
-                && metadata.len() == *size
-                && file_digest(target).is_ok_and(|(_, digest)| digest == *sha256)
-        }
-    };
-    if is_same {
-        return Occupancy::Same;
-    }
-    let what = match &entry.node {
-        EntryContent::File { size, .. } if metadata.is_file() && metadata.len() > *size => "exists and is longer",
-        _ => "exists and is different",
-    };
-    Occupancy::Taken(format!("{} {what}", target.display()))
-}
-
-/// Checks every chunk that a session needs; returns one line per fault.
-pub(crate) fn check(manifest: &Manifest, archive: &Archive) -> Vec<String> {
-    let mut names: Vec<&String> = manifest.files().flat_map(|(_, _, chunks)| chunks).collect();
-    names.sort_unstable();
-    names.dedup();
-    let dir = archive.dir_of(manifest);
-    names.iter().filter_map(|name| dir.content(name).err()).collect()
-}
-
-/// Refuses a session with an entry at a path that its agent uses for other data, such as its settings.
-///
-/// The manifest is not trusted: the agent itself lists the belongings of the session, unpacked in a private directory.
-pub(crate) fn check_places(
-    manifest: &Manifest,
-    archive: &Archive,
-    agent: &dyn Agent,
-    store: &Store,
-    env: &Env,
-) -> anyhow::Result<()> {
-    let refuse = |path: &Path| {
-        let message = format!("{} does not belong to {} session {}", path.display(), manifest.agent, manifest.id);
-        let hint = "its manifest is not one that rejoin wrote; restore an earlier state with --state N";
-        anyhow::Error::from(Refusal::new(RefusalCode::NotOfTheSession, message).hint(hint))
-    };
-    for at in 0..manifest.stores.len() {
-        let copies: Vec<&Path> =
-            manifest.copies.iter().filter(|copy| copy.store == at).map(|copy| copy.path.as_path()).collect();
-        // If the name does not contain the id, the agent reads the id from the copy.
-        let is_copy = |entry: &ManifestEntry| copies.iter().any(|copy| entry.path.starts_with(copy));
-        let unpacked = UnpackedSession::of_store(manifest, at, is_copy, archive, env)?;
-        let root = unpacked.root();
-        let store = Arc::new(Store { root: root.to_owned(), ..store.clone() });
-        let mut places = agent.locate(&store, None).places;
-        // The id of a project's file is its path, which differs in the unpacked store.
-        places.retain(|place| place.id == manifest.id || agent.about().keeps_in_projects);
-        if let Some(copy) = copies.iter().find(|copy| places.iter().all(|place| *place.path != root.join(copy))) {
-            return Err(refuse(copy));
-        }
-        let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-        for place in &places {
-            let belongings = agent.belongings(place).unwrap_or_default();
-            paths.extend(belongings.own.into_iter().chain(belongings.shared).chain(agent.companions(place)));
-        }
-        let is_its = |entry: &&ManifestEntry| {
-            let path = root.join(&entry.path);
-            let is_on_the_way =
-                matches!(entry.node, EntryContent::Dir) && paths.iter().any(|its| its.starts_with(&path));
-            is_on_the_way || path.ancestors().any(|above| paths.contains(above))
-        };
-        if let Some(entry) = manifest.entries.iter().filter(|entry| entry.store == at).find(|entry| !is_its(entry)) {
-            return Err(refuse(&entry.path));
-        }
-    }
-    Ok(())
 }
 
 impl Restore<'_> {

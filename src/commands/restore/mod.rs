@@ -6,13 +6,15 @@ use std::sync::Arc;
 use super::{find, relocate};
 use crate::agent::upkeep::Retention;
 use crate::agent::{self, Agent};
-use crate::archive::restore::{self, Restore};
+use crate::archive::restore::Restore;
 use crate::archive::store::Holdings;
 use crate::archive::sync::state::LocalLayout;
 use crate::archive::unpacked::damaged;
+use crate::archive::untrusted;
 use crate::archive::{Archive, Manifest};
 use crate::cli::RestoreArgs;
 use crate::error::{Exit, Refusal, RefusalCode};
+use crate::format::text::count;
 use crate::format::{command_line, shell};
 use crate::session::select::Filter;
 use crate::session::{SessionKind, Store};
@@ -65,14 +67,14 @@ pub(crate) fn run(args: &RestoreArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<
     let is_prolonged = retention.as_ref().is_some_and(|retention| !retention.is_by_record);
     let now = (is_prolonged && !args.keep_times).then(|| time_now(env));
     check(manifest, &archive, env)?;
-    restore::check_places(manifest, &archive, agent, &store, env)?;
+    untrusted::check_places(manifest, &archive, agent, &store, env)?;
     let is_left_out = roots.iter().any(Option::is_none);
     let is_missing =
         restore.add(manifest, &LocalLayout::below(roots), now, None).map_err(|taken| in_the_way(manifest, &taken))?;
     for made in made_by(manifest, &holdings) {
         let mut add = || -> anyhow::Result<bool> {
             check(made, &archive, env)?;
-            restore::check_places(made, &archive, agent, &store, env)?;
+            untrusted::check_places(made, &archive, agent, &store, env)?;
             let (roots, _) = self::roots(args.to_store.as_deref(), made, agent, env)?;
             Ok(restore.add(made, &LocalLayout::below(roots), now, None).map_err(|taken| in_the_way(made, &taken))?)
         };
@@ -137,7 +139,7 @@ pub(super) fn time_now(env: &Env) -> (i64, i64) {
 
 /// Refuses a session that is damaged in the archive.
 fn check(manifest: &Manifest, archive: &Archive, env: &Env) -> Result<(), Refusal> {
-    let damage = restore::check(manifest, archive);
+    let damage = untrusted::damaged_chunks(manifest, archive);
     if damage.is_empty() { Ok(()) } else { Err(damaged(manifest, &damage.join("; "), archive, env)) }
 }
 
@@ -212,7 +214,7 @@ fn without_code(agent: &dyn Agent, left_out: &[PathBuf], env: &Env) -> String {
         "{} would run {}, which anyone who can write to the archive can change, so they were left out: {}{}; if you trust them, \
          `{}`",
         agent.about().title,
-        restore::files(left_out.len()),
+        count(left_out.len(), "file"),
         named.join(", "),
         if left_out.len() > MAX_NAMED { ", …" } else { "" },
         command_line::again(env, &["--dry-run", "-n"], &["--trust"])

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use crate::agent::{self, Agent};
 use crate::archive::machine::MachineNotes;
-use crate::archive::restore::{self, Present, Restore};
+use crate::archive::restore::{Present, Restore};
 use crate::archive::store::Holdings;
 use crate::archive::sync::decide::ArchiveBefore;
 use crate::archive::sync::state::LocalLayout;
 use crate::archive::sync::{Brought, Decision, INCOMPLETE, REFUSED, SkipReason};
+use crate::archive::untrusted;
 use crate::archive::write::ArchiveReport;
 use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::change::plan::change::PlannedCopy;
@@ -167,11 +168,11 @@ impl<'a> SyncPlan<'a> {
         env: &Env,
     ) -> Result<(), SkipReason> {
         let manifest = &snapshot.manifest;
-        let damage = restore::check(manifest, archive);
+        let damage = untrusted::damaged_chunks(manifest, archive);
         if !damage.is_empty() {
             return Err(SkipReason::new(INCOMPLETE, damage.join("; ")));
         }
-        restore::check_places(manifest, archive, agent, store, env)
+        untrusted::check_places(manifest, archive, agent, store, env)
             .map_err(|error| SkipReason::new(REFUSED, format!("{error:#}")))?;
         let is_prolonged = agent.retention(store, env).is_some_and(|retention| !retention.is_by_record);
         let now = is_prolonged.then(|| time_now(env));
