@@ -143,9 +143,9 @@ impl StepContext<'_> {
             StepRecord::Trash { kept, stamp, .. } if is_after => self.put_back(&step_dir, kept, stamp)?,
             StepRecord::Trash { kept, stamp, .. } => {
                 // The original is in its place; an entry in the trash that is only a copy is removed.
-                let kept = self.place_in_trash(kept);
-                if self.exists(kept).map_err(&fail)? && !self.is_as(kept, stamp) {
-                    tree::remove(self.disk, kept).map_err(&fail)?;
+                let copy = self.place_in_trash(kept);
+                if self.exists(copy).map_err(&fail)? && !self.is_as(copy, stamp) {
+                    self.remove_from_trash(kept).map_err(&fail)?;
                 }
             }
             StepRecord::Write { kept, stamp: Some(_), sha256, .. } if is_after => {
@@ -198,7 +198,7 @@ impl StepContext<'_> {
             };
             self.disk.rename_to_free(step_dir.next_to(&gone), step_dir.name_in_dir()).map_err(taken)?;
             self.disk.sync(&step_dir.dir).map_err(&fail)?;
-            return tree::remove(self.disk, self.place_in_trash(kept)).map_err(&fail);
+            return self.remove_from_trash(kept).map_err(&fail);
         }
         let names = (&*self.temporary(kept, "partial"), &*format!("{kept}.gone"), &*format!("{kept}.rest"));
         self.move_to_free(self.place_in_trash(kept), step_dir.name_in_dir(), names, (step_dir.path, None), &mut |_| {
@@ -363,6 +363,16 @@ impl StepContext<'_> {
         self.disk.rename_to_free((dir, name), (dir, &rest))?;
         self.disk.sync(dir)?;
         tree::remove(self.disk, (dir, &rest))
+    }
+
+    /// Removes a copy from the trash. Renames it to `rest` first, because a part of it would no longer match the original.
+    fn remove_from_trash(&self, kept: &str) -> io::Result<()> {
+        let name = format!("{kept}.rest");
+        let rest = self.place_in_trash(&name);
+        tree::remove(self.disk, rest)?;
+        self.disk.rename_to_free(self.place_in_trash(kept), rest)?;
+        self.disk.sync(rest.0)?;
+        tree::remove(self.disk, rest)
     }
 
     /// Removes an entry that has a copy at one of these places; any other may be the only copy.

@@ -18,6 +18,7 @@ mod schedule;
 mod setup;
 mod walk;
 
+use std::path::Path;
 use std::time::Instant;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -25,7 +26,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::disk::memory::{BrokenRule, Memory};
 use play::play;
 use schedule::{ACTS, EventTime, OtherAct, ScheduledEvent};
-use setup::{Past, StartDisk};
+use setup::{Past, StartDisk, place};
 use walk::{Failure, ScheduleCounts, ScheduleWalk};
 
 /// Number of schedules to try by default.
@@ -51,31 +52,59 @@ fn no_schedule_of_faults_loses_anything() {
     assert!(all.schedules() >= requested * 9 / 10, "only {} schedules", all.schedules());
 }
 
-#[test]
-fn recovery_keeps_old_file_when_agent_creates_another() {
-    // Only without an exchange of files is the path free for a moment.
-    let starts = StartDisk::small();
-    let start = starts.iter().find(|start| start.name == "Run of items [1], Plain").expect("a start");
-    let walk = ScheduleWalk::new(start);
+/// Returns schedules in which the process dies at a call of a verb, and then an event happens at a call of the recovery; only for
+/// disks left by the death that pass the filter.
+fn schedules_after_death(
+    start: &StartDisk,
+    event: ScheduledEvent,
+    is_tried: impl Fn(&Memory) -> bool,
+) -> Vec<[EventTime; 2]> {
     let played =
         |stage, memory: &Memory, events: &[EventTime]| play(start, (memory, Past::default()), stage, events, false);
     let calls = played(0, &start.memory, &[]).calls.len() as u64;
-    let append = ACTS.iter().position(|act| *act == OtherAct::AppendInfo).expect("an action");
-    let mut free = 0;
-    for death in (1..=calls).map(|at| (0, at, ScheduledEvent::Die)) {
+    let deaths = (1..=calls).map(|at| (0, at, ScheduledEvent::Die)).filter_map(|death| {
         let died = played(0, &start.memory, &[death]).memory;
-        if died.actor().read("/home/store/info.json").is_some() {
-            continue;
-        }
-        free += 1;
-        for call in 1..=played(1, &died, &[]).calls.len() as u64 {
-            let schedule = [death, (1, call, ScheduledEvent::Act(append))];
-            if let Err(failure) = walk.replay(&schedule) {
-                panic!("{} with {schedule:?}", failure.why);
-            }
+        is_tried(&died).then(|| (death, played(1, &died, &[]).calls.len() as u64))
+    });
+    let schedules: Vec<_> =
+        deaths.flat_map(|(death, calls)| (1..=calls).map(move |call| [death, (1, call, event)])).collect();
+    assert!(!schedules.is_empty(), "no disk is as wanted");
+    schedules
+}
+
+fn start_named(name: &str) -> StartDisk {
+    StartDisk::small().into_iter().find(|start| start.name == name).expect("a start")
+}
+
+#[test]
+fn recovery_keeps_old_file_when_agent_creates_another() {
+    let start = start_named("Run of items [1], Plain");
+    let append = ACTS.iter().position(|act| *act == OtherAct::AppendInfo).expect("an action");
+    // Only without an exchange of files is the path free for a moment.
+    let is_free = |died: &Memory| died.actor().read("/home/store/info.json").is_none();
+    for schedule in schedules_after_death(&start, ScheduledEvent::Act(append), is_free) {
+        if let Err(failure) = ScheduleWalk::new(&start).replay(&schedule) {
+            panic!("{} with {schedule:?}", failure.why);
         }
     }
-    assert!(free > 0, "the path is never free");
+}
+
+#[test]
+fn second_death_during_undo_leaves_nothing_stuck() {
+    let start = start_named("Undo of items [0], Apart");
+    // An undo across file systems copies: for a moment, the session is in both places.
+    let is_in_both = |died: &Memory| {
+        let files = died.actor().files();
+        let has = |path: &str| files.contains_key(Path::new(path));
+        has("/home/store/a/deep") && has("/home/state/trash/20260301-120000/0-0/deep")
+    };
+    for schedule in schedules_after_death(&start, ScheduledEvent::Die, is_in_both) {
+        let [first, second] = schedule;
+        let died = play(&start, (&start.memory, Past::default()), 0, &[first], false).memory;
+        let died = play(&start, (&died, Past::default()), 1, &[second], false).memory;
+        let messages = place(&died).undo_all();
+        assert!(messages.iter().all(|line| !line.contains("exists again")), "{messages:?} with {schedule:?}");
+    }
 }
 
 #[test]
