@@ -103,12 +103,28 @@ pub(crate) struct Retention {
     pub is_by_record: bool,
     /// Set if the agent also deletes each session that it cannot open, whatever its age is.
     pub takes_unopenable: bool,
+    /// The directory in which the agent has to be started for this rule, if not in any.
+    pub only_in: Option<PathBuf>,
 }
 
 impl Retention {
     /// Creates the rule for a default period from the last change of a file.
     pub(crate) fn new(period: SignedDuration, setting: (PathBuf, &'static str)) -> Self {
-        Self { period, setting, is_set: false, refused: None, is_by_record: false, takes_unopenable: false }
+        Self {
+            period,
+            setting,
+            is_set: false,
+            refused: None,
+            is_by_record: false,
+            takes_unopenable: false,
+            only_in: None,
+        }
+    }
+
+    /// Returns the start at which the agent deletes sessions that are due: `when it next starts`.
+    pub(crate) fn next_start(&self) -> String {
+        let start = |dir: &PathBuf| format!("when it is next started in {}", dir.display());
+        self.only_in.as_ref().map_or_else(|| "when it next starts".to_owned(), start)
     }
 
     /// Returns the time from which the agent deletes a copy, if known.

@@ -689,6 +689,34 @@ fn doctor_groups_upcoming_deletions_by_day() {
 }
 
 #[test]
+fn doctor_names_project_whose_settings_delete_sessions_of_all() {
+    let world = World::new();
+    put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 36500}"#);
+    world.add(sound(&world));
+    let scratch = world.dir("scratch");
+    assert!(found(&world, "expires-soon").is_empty());
+    put(&scratch.join(".claude/settings.json"), r#"{"cleanupPeriodDays": 7}"#);
+    assert!(found(&world, "expires-soon").is_empty(), "the client was never started there");
+    put(
+        &world.home().join(".claude.json"),
+        json!({"projects": {"/gone": {}, scratch.to_string_lossy(): {}}}).to_string(),
+    );
+    let finding = found(&world, "expires-soon").remove(0);
+    let told = format!(
+        "claude deletes 1 session when it is next started in {}: it keeps a session for 7 days",
+        scratch.display()
+    );
+    assert!(finding.evidence.starts_with(&told), "{}", finding.evidence);
+    let archived = world.rejoin(["archive", "--expiring", "7", "--dry-run"]).code(0).stdout();
+    assert!(archived.contains(&id(1)[..8]), "{archived}");
+    // Local settings replace those of the repository.
+    put(&scratch.join(".claude/settings.local.json"), r#"{"cleanupPeriodDays": 36500}"#);
+    assert!(found(&world, "expires-soon").is_empty());
+    put(&scratch.join(".claude/settings.local.json"), r#"{"cleanupPeriodDays": 0}"#);
+    assert!(found(&world, "expires-soon").is_empty(), "no version is known to accept it");
+}
+
+#[test]
 fn doctor_reports_invalid_retention_period() {
     let world = World::new();
     world.add(sound(&world));

@@ -17,7 +17,7 @@ use crate::session::mapping::Mapping;
 use crate::system::names;
 
 /// Maximum size of the client's settings and data per directory: megabytes if there are thousands of directories.
-const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
+pub(super) const MAX_GLOBAL: u64 = 64 * 1024 * 1024;
 /// Maximum size of a CAT record, which contains one path.
 const MAX_RECORD: u64 = 64 * 1024;
 
@@ -90,10 +90,15 @@ fn memory(store: &Store, gone: &DirMove) -> Option<(PathBuf, PathBuf)> {
     (gone.is_whole && !is_there(&new)).then_some((new, old))
 }
 
+/// Returns the client's global file, which has an entry for each directory in which it was started.
+pub(super) fn global_file(store: &Store, env: &Env) -> PathBuf {
+    if store.set.is_empty() { env.home.join(".claude.json") } else { store.root.join(".claude.json") }
+}
+
 /// Returns the edits of the client's data about directories: trust and costs in its global file, and the directory of
 /// each prompt.
 pub(super) fn references(store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
-    let global = if store.set.is_empty() { env.home.join(".claude.json") } else { store.root.join(".claude.json") };
+    let global = global_file(store, env);
     let history = store.root.join("history.jsonl");
     let edits = |path: &PathBuf, find: fn(&str, &Mapping) -> Vec<Edit>| {
         let text = small(path, MAX_GLOBAL).ok()??;

@@ -1,12 +1,14 @@
 //! Facts about Claude Code for `doctor`: directories whose transcript is gone, registrations that a kill left, its own
 //! deletion by age, and the chain of records.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 
 use jiff::SignedDuration;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::relocation::{MAX_GLOBAL, global_file};
 use super::{Claude, each_registration, liveness};
 use crate::agent::ids::is_uuid;
 use crate::agent::log_places::uuids_in;
@@ -132,20 +134,55 @@ struct Settings {
 }
 
 pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
-    let own = store.root.join("settings.json");
     let managed = (!env.foreign_home).then(|| PathBuf::from(MANAGED_SETTINGS));
-    for path in managed.into_iter().chain([own.clone()]) {
-        let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).ok()? else { continue };
-        // The client deletes nothing while its settings are unreadable (documented).
-        let settings: Settings = serde_json::from_slice(&bytes).ok()?;
-        if let Some(value) = settings.days {
-            return Some(match whole_days(&value) {
-                Some(days) => Retention { is_set: true, ..after(days, path) },
-                None => Retention { is_set: true, refused: Some(value.to_string()), ..after(0, path) },
-            });
-        }
+    if let Some(managed) = managed.map_or(Ok(None), set_period).ok()? {
+        return Some(managed);
     }
-    Some(after(DEFAULT_DAYS, own))
+    let own = store.root.join("settings.json");
+    let usual = match set_period(own.clone()).ok()? {
+        Some(set) if set.refused.is_some() => return Some(set),
+        Some(set) => set,
+        None => after(DEFAULT_DAYS, own),
+    };
+    // The settings of a project replace those of the user. Ten minutes after a start there, the client deletes the sessions of
+    // every project by them (measured on 2.1.332; anthropics/claude-code 90148).
+    let of_project = |dir: PathBuf| {
+        let files = ["settings.local.json", "settings.json"].map(|name| dir.join(".claude").join(name));
+        let set = files
+            .into_iter()
+            .filter(|file| reach::exists(file) == Some(true))
+            .find_map(|file| set_period(file).ok()?);
+        Some(Retention { only_in: Some(dir), ..set.filter(|set| set.refused.is_none())? })
+    };
+    let projects = started_in(store, env).into_iter().filter(|dir| dir.join(".claude") != store.root);
+    let shorter = projects.filter_map(of_project).filter(|set| set.period < usual.period);
+    Some(shorter.min_by_key(|set| set.period).unwrap_or(usual))
+}
+
+/// Reads the period in a settings file; `None` if it sets none. Fails if the file cannot be read: the client then deletes
+/// nothing (documented).
+fn set_period(path: PathBuf) -> Result<Option<Retention>, ()> {
+    let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).map_err(drop)? else { return Ok(None) };
+    let settings: Settings = serde_json::from_slice(&bytes).map_err(drop)?;
+    Ok(settings.days.map(|value| match whole_days(&value) {
+        Some(days) => Retention { is_set: true, ..after(days, path) },
+        None => Retention { is_set: true, refused: Some(value.to_string()), ..after(0, path) },
+    }))
+}
+
+/// Returns the directories in which the client of a store was started: those in its global file.
+fn started_in(store: &Store, env: &Env) -> Vec<PathBuf> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Global {
+        projects: BTreeMap<PathBuf, IgnoredAny>,
+    }
+    if env.foreign_home {
+        return Vec::new();
+    }
+    let bytes = fsio::read_if_present(&global_file(store, env), MAX_GLOBAL).ok().flatten();
+    let global: Option<Global> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    global.map(|global| global.projects.into_keys().collect()).unwrap_or_default()
 }
 
 /// Parses a number of days that all versions accept. Versions before 2.1.89 keep nothing at 0, later ones accept no

@@ -243,6 +243,6 @@ fn print_notes(
     let expiry = manifest.copy_modified().and_then(|at| at.checked_add(retention.period).ok());
     if expiry.is_some_and(|at| at <= env.clock.now) {
         let will = if retention.refused.is_some() { "may" } else { "will" };
-        ui.warn(&format!("{agent} {will} delete it again when it next starts."));
+        ui.warn(&format!("{agent} {will} delete it again {}.", retention.next_start()));
     }
 }

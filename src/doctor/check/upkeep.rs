@@ -84,9 +84,10 @@ fn expiry_finding(
     let since = if retention.is_by_record { "since its last record" } else { "since its file was last changed" };
     let setting =
         if retention.is_set { format!("{key} in {}", file.display()) } else { format!("its default for {key}") };
-    let when = match &day {
-        Some(day) => format!("when it starts on {day} or later"),
-        None => "when it next starts".to_owned(),
+    let when = match (&day, &retention.only_in) {
+        (Some(day), None) => format!("when it starts on {day} or later"),
+        (Some(day), Some(dir)) => format!("when it is started in {} on {day} or later", dir.display()),
+        (None, _) => retention.next_start(),
     };
     let sessions_in_words = count(sessions.len(), "session");
     let evidence = match &retention.refused {

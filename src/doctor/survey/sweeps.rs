@@ -35,17 +35,17 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
     }
     let line = |(count, retention): (usize, Retention)| {
         let (file, key) = &retention.setting;
-        let days = retention.period.as_hours() / 24;
+        let (days, next_start) = (retention.period.as_hours() / 24, retention.next_start());
         if let Some(value) = &retention.refused {
             return format!(
-                "{} may delete {count} of these sessions when it next starts, because \"{key}\" in {} is {value}; first set it \
+                "{} may delete {count} of these sessions {next_start}, because \"{key}\" in {} is {value}; first set it \
                  to a whole number of days",
                 agent.kind(),
                 file.display()
             );
         }
         format!(
-            "{} will delete {count} of these sessions when it next starts, because it keeps sessions for {days} days; \
+            "{} will delete {count} of these sessions {next_start}, because it keeps sessions for {days} days; \
              resume them soon, or first set \"{key}\" to more days in {}",
             agent.kind(),
             file.display()
