@@ -72,11 +72,18 @@ class Terminal:
             return CONTROLS.sub(" ", self.screen.decode(errors="replace"))
 
     def type(self, text):
-        """Types a text, and ends it with Enter. What comes all at once is taken for a paste, in which Enter is a new line."""
+        """Types a text, and ends it with Enter. What comes all at once is taken for a paste, in which Enter is a new line; a busy
+        program reads everything at once, so Enter comes after it has shown the text."""
+        began = size = len(self.screen)
         for letter in text:
             os.write(self.side, letter.encode())
             time.sleep(0.005)
-        time.sleep(0.5)
+        since = time.monotonic()
+        until = since + 5
+        while time.monotonic() < until and (size == began or time.monotonic() - since < 0.5):
+            if len(self.screen) != size:
+                size, since = len(self.screen), time.monotonic()
+            time.sleep(0.05)
         os.write(self.side, b"\r")
 
     def press(self, keys):
