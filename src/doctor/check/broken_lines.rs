@@ -70,7 +70,7 @@ pub(super) fn torn(session: &Session, path: &Path, lines: &TranscriptLines) -> O
 
 /// Reports lines that are not records.
 pub(super) fn bad_lines(session: &Session, path: &Path, lines: &TranscriptLines) -> Option<Finding> {
-    if lines.has_nothing() {
+    if lines.has_nothing() && session.copy().liveness == Liveness::Idle {
         let evidence = format!(
             "No line of the transcript of {} is a record, so its agent may find no conversation.",
             name(session)
