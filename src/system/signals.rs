@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Once, OnceLock};
+use std::sync::{Arc, LazyLock, Once, OnceLock, mpsc};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -90,10 +90,9 @@ pub(crate) fn before_interrupt(function: fn()) {
         if is_interrupt_ignored() {
             return;
         }
-        // The thread registers the handler; if it cannot be started, the interrupt has its default effect.
+        let (to_thread, deliveries) = mpsc::channel::<SignalDelivery<UnixStream, SignalOnly>>();
         let wait = move || {
-            let (read, write) = UnixStream::pair()?;
-            let mut delivery = SignalDelivery::with_pipe(read, write, SignalOnly, [SIGINT])?;
+            let Ok(mut delivery) = deliveries.recv() else { return Ok(()) };
             loop {
                 let mut fds = [PollFd::from_borrowed_fd(delivery.get_read().as_fd(), PollFlags::IN)];
                 let _ = poll(&mut fds, None);
@@ -105,7 +104,16 @@ pub(crate) fn before_interrupt(function: fn()) {
                 }
             }
         };
-        let _ = thread::Builder::new().name("interrupt".to_owned()).spawn(move || -> io::Result<()> { wait() });
+        // If the thread cannot be started, no handler is registered, and the interrupt has its default effect.
+        let thread = thread::Builder::new().name("interrupt".to_owned()).spawn(move || -> io::Result<()> { wait() });
+        let register = || {
+            let (read, write) = UnixStream::pair()?;
+            SignalDelivery::with_pipe(read, write, SignalOnly, [SIGINT])
+        };
+        // The handler exists when this function returns, even if the thread runs later.
+        if let (Ok(_), Ok(delivery)) = (thread, register()) {
+            let _ = to_thread.send(delivery);
+        }
     });
 }
 
