@@ -144,23 +144,23 @@ pub(super) fn retention(store: &Store, env: &Env) -> Option<Retention> {
         Some(set) => set,
         None => after(DEFAULT_DAYS, own),
     };
-    // The settings of a project replace those of the user. Ten minutes after a start there, the client deletes the sessions of
-    // every project by them (measured on 2.1.332; anthropics/claude-code 90148).
+    // The settings of a project replace those of the user. Ten minutes after a start there, the client deletes the
+    // sessions of every project by them (measured on 2.1.332; anthropics/claude-code 90148).
     let of_project = |dir: PathBuf| {
         let files = ["settings.local.json", "settings.json"].map(|name| dir.join(".claude").join(name));
         let set = files
             .into_iter()
             .filter(|file| reach::exists(file) == Some(true))
             .find_map(|file| set_period(file).ok()?);
-        Some(Retention { only_in: Some(dir), ..set.filter(|set| set.refused.is_none())? })
+        Some(Retention { only_in: Some(dir), ..set? })
     };
     let projects = started_in(store, env).into_iter().filter(|dir| dir.join(".claude") != store.root);
     let shorter = projects.filter_map(of_project).filter(|set| set.period < usual.period);
     Some(shorter.min_by_key(|set| set.period).unwrap_or(usual))
 }
 
-/// Reads the period in a settings file; `None` if it sets none. Fails if the file cannot be read: the client then deletes
-/// nothing (documented).
+/// Reads the period in a settings file; `None` if it sets none. Fails if the file cannot be read: the client then
+/// deletes nothing (documented).
 fn set_period(path: PathBuf) -> Result<Option<Retention>, ()> {
     let Some(bytes) = fsio::read_if_present(&path, MAX_SETTINGS).map_err(drop)? else { return Ok(None) };
     let settings: Settings = serde_json::from_slice(&bytes).map_err(drop)?;
