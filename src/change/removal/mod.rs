@@ -262,7 +262,9 @@ impl Summaries {
             let why = match used.max_by_key(|liveness| liveness_rank(liveness)) {
                 Some(Liveness::Live { pid }) => format!("it is in use by process {pid}"),
                 Some(Liveness::Maybe { why }) => format!("it may be in use: {why}"),
-                _ if pins.contains(agent, id) => format!("it is pinned; run `rejoin pin --remove {}` first", shell::selector(agent, id)),
+                _ if pins.contains(agent, id) => {
+                    format!("it is pinned; run `rejoin pin --remove {}` first", shell::selector(agent, id))
+                }
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
                 _ => self.dependent(*at, forks.get(&(agent, id))?).map(|fork| {

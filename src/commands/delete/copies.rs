@@ -47,17 +47,16 @@ pub(super) fn run(args: &DeleteArgs, filter: &Filter, env: &Env, ui: &mut Ui) ->
         let message = format!("a copy of {} session {} cannot be removed: {unable}", session.agent, session.id());
         Refusal { hint: unable.hint, ..Refusal::new(RefusalCode::NotRemovable, message) }
     })?;
-    if !yes && how.apply.is_none() {
-        let about = lost_with(&session, &going, env)?;
-        if how.dry_run && args.format.is_table() {
-            about.iter().for_each(|line| ui.print_note(line));
-        } else if !how.dry_run && !about.is_empty() {
-            let question = match going.first().filter(|_| going.len() == 1) {
-                Some(at) => format!("Remove copy {}?", at + 1),
-                None => format!("Remove {} copies?", going.len()),
-            };
-            commands::confirm_or_refuse(&about, &question, env, ui)?;
-        }
+    let is_asked = !yes && how.apply.is_none() && (!how.dry_run || args.format.is_table());
+    let about = if is_asked { lost_with(&session, &going, env)? } else { Vec::new() };
+    if how.dry_run {
+        about.iter().for_each(|line| ui.print_note(line));
+    } else if !about.is_empty() {
+        let question = match going.first().filter(|_| going.len() == 1) {
+            Some(at) => format!("Remove copy {}?", at + 1),
+            None => format!("Remove {} copies?", going.len()),
+        };
+        commands::confirm_or_refuse(&about, &question, env, ui)?;
     }
     commands::change::carry_out(&change, how, args.format, env, ui)
 }
