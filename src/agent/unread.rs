@@ -81,7 +81,7 @@ const CHATS: &[&str] = &[
 
 use Base::{ApplicationSupport, Config, Data, Home, Variable};
 
-/// Every known agent that rejoin does not read. None of them was measured.
+/// Every known agent that rejoin does not read; docs/agents.md says what was measured.
 pub(crate) static UNREAD: [UnreadAgent; 6] = [
     UnreadAgent {
         name: "Kiro CLI",

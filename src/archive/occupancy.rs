@@ -1,4 +1,4 @@
-//! What is at the target path of an archived entry.
+//! Decides whether the target path of an archived entry is free, taken, or already has the entry.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -265,8 +265,8 @@ impl StepContext<'_> {
 
     /// Without an exchange, one file is named `gone` for a moment: renames it back, or removes it if it is not needed.
     ///
-    /// If the entry in the trash `is_removed` next, an old file with that name stays unless it is back in its place:
-    /// another program may have created a file there.
+    /// If the entry in the trash `is_removed` next, an old file with that name is removed only if the file in its place
+    /// is the same: another program may have created one there.
     fn clear_aside(&self, step_dir: &StepDir<'_>, kept: &str, sha256: &str, is_removed: bool) -> Result<(), StepError> {
         let (path, fail) = (step_dir.name_in_dir(), failed("cannot restore", step_dir.path));
         let name = self.temporary(kept, "gone");

@@ -52,8 +52,8 @@ fn no_schedule_of_faults_loses_anything() {
     assert!(all.schedules() >= requested * 9 / 10, "only {} schedules", all.schedules());
 }
 
-/// Returns schedules in which the process dies at a call of a verb, and then an event happens at a call of the recovery; only for
-/// disks left by the death that pass the filter.
+/// Returns schedules in which the process dies at a call of a verb, and then an event happens at a call of the recovery;
+/// only for disks left by the death that pass the filter.
 fn schedules_after_death(
     start: &StartDisk,
     event: ScheduledEvent,
