@@ -1,6 +1,6 @@
 //! Merges several answers: the rows of all hosts in one order, with at most one row of each host in memory.
 
-/// Merged rows: always the first of the next rows of all sources; of equal ones, that of the first source.
+/// Merged rows: always the first of the next rows of all sources. If rows are equal, the first source is first.
 #[derive(Debug)]
 pub(crate) struct Merged<S, K, T> {
     sources: Vec<S>,

@@ -702,11 +702,11 @@ fn doctor_names_project_whose_settings_delete_sessions_of_all() {
         json!({"projects": {"/gone": {}, scratch.to_string_lossy(): {}}}).to_string(),
     );
     let finding = found(&world, "expires-soon").remove(0);
-    let told = format!(
+    let expected = format!(
         "claude deletes 1 session when it is next started in {}: it keeps a session for 7 days",
         scratch.display()
     );
-    assert!(finding.evidence.starts_with(&told), "{}", finding.evidence);
+    assert!(finding.evidence.starts_with(&expected), "{}", finding.evidence);
     let archived = world.rejoin(["archive", "--expiring", "7", "--dry-run"]).code(0).stdout();
     assert!(archived.contains(&id(1)[..8]), "{archived}");
     // Local settings replace those of the repository.
@@ -729,8 +729,8 @@ fn doctor_reports_invalid_retention_period() {
         assert_eq!(findings.len(), usize::from(refused), "{value}: {findings:?}");
         for finding in findings {
             assert_eq!(finding.measured, format!("cleanupPeriodDays is {value}"));
-            let told = "claude may delete 1 session when it next starts: cleanupPeriodDays in ";
-            assert!(finding.evidence.starts_with(told), "{}", finding.evidence);
+            let expected = "claude may delete 1 session when it next starts: cleanupPeriodDays in ";
+            assert!(finding.evidence.starts_with(expected), "{}", finding.evidence);
         }
     }
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 0}"#);
