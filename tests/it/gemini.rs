@@ -80,11 +80,10 @@ fn sessions_expire_after_30_days_unless_settings_keep_them() {
     let damaged = world.add(Gemini::session(id(4)).in_dir(&app).at("2026-02-25T10:00:00Z").turn("keep me", "Yes."));
     let text = std::fs::read_to_string(&damaged).expect("a log");
     put(&damaged, text.replacen("}\n", "\n", 1));
+    // Gemini CLI ignores comments.
     let expiring = |settings: Value| -> Vec<String> {
-        put(
-            &world.home().join(".gemini/settings.json"),
-            json!({"general": {"sessionRetention": settings}}).to_string(),
-        );
+        let settings = json!({"general": {"sessionRetention": settings}});
+        put(&world.home().join(".gemini/settings.json"), format!("/* kept */ {settings} // to the end"));
         let plan: Archive = world.rejoin(["archive", "--expiring", "7", "--dry-run", "--json"]).code(0).json();
         plan.items.into_iter().filter_map(|item| item.id).filter(|id| id.contains("-aaaa-")).collect()
     };

@@ -279,7 +279,9 @@ fn variables_and_settings_select_stores() {
         std::fs::rename(&path, target.join(path.file_name().expect("a name"))).expect("a move");
     };
     (1..).zip([&runtime, &home, &set, &world.home().join(".qwen")]).for_each(|(n, root)| lay(n, root));
-    put(&home.join("settings.json"), json!({"advanced": {"runtimeOutputDir": set}}).to_string());
+    // Qwen Code ignores comments.
+    let settings = json!({"advanced": {"runtimeOutputDir": set}});
+    put(&home.join("settings.json"), format!("// on the big disk\n{settings}"));
     let with = |args: &[&str]| world.with("QWEN_RUNTIME_DIR", &runtime).with("QWEN_HOME", &home).rejoin(args).code(0);
     assert_eq!(with(&["list", "--json"]).sessions().len(), 4);
     let plan = |n: u32| with(&["resume", &id(n), "--json"]).json::<ResumePlan>().resume;

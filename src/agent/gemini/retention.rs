@@ -6,9 +6,9 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::agent::prelude::*;
+use crate::agent::small_file;
 use crate::agent::upkeep::Retention;
 
-const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 const MAX_AGE: &str = "general.sessionRetention.maxAge";
 /// The default of `maxAge`.
 const DEFAULT: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -17,9 +17,8 @@ const LEAST: SignedDuration = SignedDuration::from_hours(24);
 
 /// Returns the rule of a program; `None` if it deletes nothing by age. The first file with a key decides it.
 pub(in crate::agent) fn of_settings(files: &[PathBuf], is_enabled_by_default: bool) -> Option<Retention> {
-    let read = |path| fsio::read_if_present(path, MAX_SETTINGS).ok().flatten();
-    let settings: Vec<(&PathBuf, Value)> =
-        files.iter().filter_map(|path| Some((path, serde_json::from_slice(&read(path)?).ok()?))).collect();
+    let read = |path: &PathBuf| serde_json::from_str(&small_file::settings_without_comments(path)?).ok();
+    let settings: Vec<(&PathBuf, Value)> = files.iter().filter_map(|path| Some((path, read(path)?))).collect();
     let find = |key| {
         let member = |settings: &Value| settings.pointer("/general/sessionRetention")?.get(key).cloned();
         settings.iter().find_map(|(path, settings)| Some((*path, member(settings)?)))

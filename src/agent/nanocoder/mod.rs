@@ -13,6 +13,7 @@ use super::ids::is_uuid;
 use super::installed::PackageRegistry;
 use crate::agent::document::{Documents, Sum, set_title};
 use crate::agent::prelude::*;
+use crate::agent::small_file;
 use crate::agent::upkeep::Retention;
 use records::DOCUMENT;
 
@@ -20,7 +21,6 @@ const PACKAGE: &str = "@nanocollective/nanocoder";
 /// The setting with the number of days for which it keeps sessions, and the default.
 const DAYS: &str = "nanocoder.sessions.retentionDays";
 const DEFAULT_DAYS: i64 = 30;
-const MAX_SETTINGS: u64 = 1024 * 1024;
 
 const DOCUMENTS: Documents = Documents { dir: Some("sessions"), is_id: is_uuid, document: DOCUMENT, fill };
 
@@ -97,8 +97,7 @@ fn retention(env: &Env) -> Retention {
     let dir = env.agent_variable("NANOCODER_CONFIG_DIR").map_or(usual, |dir| env.absolute(Path::new(dir)));
     let path = dir.join("nanocoder-preferences.json");
     // Nanocoder also ignores an unreadable file.
-    let bytes = fsio::read_if_present(&path, MAX_SETTINGS).ok().flatten().unwrap_or_default();
-    let settings: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let settings: Value = serde_json::from_str(&small_file::settings(&path).unwrap_or_default()).unwrap_or_default();
     let set = settings.pointer("/nanocoder/sessions/retentionDays").and_then(Value::as_f64);
     // Less than a day counts as a day. A fraction is truncated, so that no session is assumed to be kept longer than it
     // is.

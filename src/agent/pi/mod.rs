@@ -14,13 +14,13 @@ use super::as_last_argument;
 use super::lines::Lines;
 use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
+use crate::agent::small_file;
 use log::{Dialect, PiTree};
 use records::{id_of_file, is_slug_of, slug};
 
 /// The variable with a directory of sessions without projects.
 const SESSION_DIR: &str = "PI_CODING_AGENT_SESSION_DIR";
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
-const MAX_SETTINGS: u64 = 1024 * 1024;
 
 /// Implements [`Agent`](super::Agent) for Pi.
 pub(super) struct Pi;
@@ -100,8 +100,8 @@ pub(super) fn prompt_words(prompt: Option<&str>) -> Vec<String> {
 
 /// Returns the directory for all sessions in Pi's settings.
 fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
-    let bytes = fsio::read_if_present(&agent_dir.join("settings.json"), MAX_SETTINGS).ok()??;
-    let dir = text_in(serde_json::from_slice(&bytes).ok()?, "sessionDir");
+    let settings = small_file::settings(&agent_dir.join("settings.json"))?;
+    let dir = text_in(serde_json::from_str(&settings).ok()?, "sessionDir");
     // A relative path would mean another directory in each project.
     dir.filled().map(|dir| env.expand(Path::new(dir))).filter(|dir| dir.is_absolute())
 }

@@ -16,6 +16,7 @@ use super::lines::Lines;
 use super::{LiveRecord, as_prompt_option, claude};
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
+use crate::agent::small_file;
 use crate::agent::unknown_format::has_any;
 use crate::format::json::number;
 use crate::system::process::{self, StartTime};
@@ -23,7 +24,6 @@ use records::{QwenRegistration, Runtime, is_slug_of};
 
 /// Maximum size in bytes of a registration, or of a file next to a transcript; these have a few hundred bytes.
 const MAX_SMALL: u64 = 64 * 1024;
-const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 /// Subtypes of system records without conversation.
 const SILENT: [&str; 6] = [
     "ui_telemetry",
@@ -201,9 +201,8 @@ fn is_session_id(text: &str) -> bool {
 
 /// Returns the directory of conversations in the settings.
 fn runtime_of_settings(base: &Path, env: &Env) -> Option<PathBuf> {
-    let bytes = fsio::read_if_present(&base.join("settings.json"), MAX_SETTINGS).ok().flatten()?;
-    let settings = serde_json::from_slice(&bytes).ok()?;
-    let dir = text_in(member(settings, "advanced"), "runtimeOutputDir");
+    let settings = small_file::settings_without_comments(&base.join("settings.json"))?;
+    let dir = text_in(member(serde_json::from_str(&settings).ok()?, "advanced"), "runtimeOutputDir");
     // A path relative to each project is not a single directory.
     Some(env.expand(Path::new(dir.filled()?))).filter(|dir| dir.is_absolute())
 }
