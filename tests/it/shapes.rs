@@ -166,6 +166,25 @@ fn list_reads_the_records_of_a_claude_session() {
 }
 
 #[test]
+fn session_of_marks_alone_is_empty() {
+    let world = World::new();
+    let app = world.dir("app");
+    world.add(Claude::session(id(1)).in_dir(&app).turn("mend the trawl", "Done."));
+    // Each resume of a session of the web that fails leaves such a file.
+    let failed = |n| Claude::session(id(n)).in_dir(&app);
+    world.add(
+        failed(2).record("teleported-from", &json!({"messageCount": 0})).record("teleport-skipped-branch", &json!({})),
+    );
+    world.add(
+        failed(3).record("mode", &json!({"mode": "normal"})).record("bridge-session", &json!({"lastSequenceNum": 4})),
+    );
+    assert_eq!(world.rejoin(["list", "--json"]).code(0).sessions().len(), 1);
+    assert!(world.rejoin(["resume", "latest", "--print"]).code(0).stdout().contains(&id(1)));
+    let kept = world.rejoin(["cleanup", "--empty", "--any-age", "--dry-run", "--json"]).code(0).stdout();
+    assert!(kept.contains(&id(2)) && kept.contains(&id(3)) && !kept.contains(&id(1)), "{kept}");
+}
+
+#[test]
 fn strongest_then_last_title_wins() {
     let base = || Claude::session(id(1)).turn("x", "y");
     let summary = |session: Claude| session.record("summary", &json!({"summary": "Summed up"}));
@@ -204,6 +223,9 @@ fn summary_of_another_session_is_not_title() {
         let before = summary(Claude::session(id(1)), "Theirs", &leaf).turn("x", "y");
         assert_eq!(titles(before), both(None), "{leaf}");
     }
+    // The summary of a compaction is not a title.
+    let compacted = base().record("marble-origami-commit", &json!({"summary": "Compacted"}));
+    assert_eq!(titles(compacted), both(None));
     // The conversation may quote the record.
     let quoted = Claude::session(id(1)).turn(r#"what is "uuid":"abc"?"#, "A record.");
     assert_eq!(titles(summary(quoted, "Theirs", &json!("abc"))), both(None));

@@ -33,6 +33,10 @@ struct Summary {
 
 impl Summary {
     fn of(record: &ClaudeRecord<'_>) -> Option<Self> {
+        // Records of other types may have a summary that is not a title.
+        if !record.kind.is("summary") {
+            return None;
+        }
         let leaf = record.leaf_uuid.bytes().map(|_| record.leaf_uuid.filled().unwrap_or_default());
         Some(Self { text: record.summary.filled()?, leaf })
     }
