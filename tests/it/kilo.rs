@@ -104,21 +104,21 @@ fn resume_passes_channel_database_to_program() {
     let app = world.dir("app");
     let add =
         |n: u32, name: &str| world.add(OpenCode::of_kilo(opencode_id(n)).in_dir(&app).in_database(name).turn("a", "b"));
-    add(1, "kilo.db");
+    let usual = add(1, "kilo.db");
     let dev = add(2, "kilo-dev.db");
     let old = add(3, "opencode-old.db");
     add(4, "opencode-dev.db");
     let mut ids: Vec<String> = listed(&world).into_iter().map(|session| session.id).collect();
     ids.sort();
     assert_eq!(ids, [1, 2, 3].map(opencode_id));
-    for (n, path) in [(1, None), (2, dev.to_str()), (3, old.to_str())] {
+    for (n, path) in [(1, usual.to_str()), (2, dev.to_str()), (3, old.to_str())] {
         world.rejoin(["resume", &opencode_id(n), "--prompt", "x"]).code(0);
         assert_eq!(world.launched().expect("a launch").variable("KILO_DB"), path);
     }
     // The variable names another database, which must not replace the default one.
     let other = world.dir("other").join("mine.db");
     OpenCode::of_kilo(opencode_id(5)).in_dir(&app).turn("c", "d").insert(&open_opencode(&other));
-    for (n, path) in [(5, other.to_str()), (1, None)] {
+    for (n, path) in [(5, other.to_str()), (1, usual.to_str())] {
         world.with("KILO_DB", &other).rejoin(["resume", &opencode_id(n), "--prompt", "x"]).code(0);
         assert_eq!(world.launched().expect("a launch").variable("KILO_DB"), path);
     }

@@ -142,6 +142,15 @@ fn resume_passes_channel_database_to_program() {
     world.with("OPENCODE_DB", &other).rejoin(["resume", &opencode_id(2)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), other.to_str());
     world.with("OPENCODE_DB", &other).rejoin(["resume", &opencode_id(3)]).code(0);
+    let usual = opencode_db(&world.home());
+    assert_eq!(
+        world.launched().expect("a launch").variable("OPENCODE_DB"),
+        usual.to_str(),
+        "as the build may be another's"
+    );
+
+    std::fs::remove_file(path).expect("no other channel");
+    world.with("OPENCODE_DB", &other).rejoin(["resume", &opencode_id(3)]).code(0);
     assert_eq!(world.launched().expect("a launch").variable("OPENCODE_DB"), None);
 }
 

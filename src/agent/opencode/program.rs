@@ -68,14 +68,19 @@ impl OpenCodeProgram {
             database::locate(store, &store.root, &OpenCodeTables, only, &mut found);
             return found;
         }
-        database::locate(store, &self.usual(store), &OpenCodeTables, only, &mut found);
-        // Every other channel than the release has its database, which the program finds only if the variable names it.
-        for path in self.of_channels(store, &mut found) {
-            let mut named = Store::clone(store);
-            named.set.insert(self.variable.into(), path.clone().into_os_string());
+        let usual = self.usual(store);
+        let of_channels = self.of_channels(store, &mut found);
+        // Each channel's build opens its own database. With several of them, which build is installed is unknown.
+        let named = |path: &Path, is_default| {
+            let mut named = Store { is_default, ..Store::clone(store) };
+            named.set.insert(self.variable.into(), path.into());
             named.unset.retain(|name| *name != self.variable);
-            named.is_default = false;
-            database::locate(&Arc::new(named), &path, &OpenCodeTables, only, &mut found);
+            Arc::new(named)
+        };
+        let default = if of_channels.is_empty() { Arc::clone(store) } else { named(&usual, store.is_default) };
+        database::locate(&default, &usual, &OpenCodeTables, only, &mut found);
+        for path in of_channels {
+            database::locate(&named(&path, false), &path, &OpenCodeTables, only, &mut found);
         }
         found
     }
