@@ -10,8 +10,8 @@ use crate::system::reach;
 /// A store with links to sessions of another store, and that other store.
 pub(crate) type SharedRoots = (PathBuf, PathBuf);
 
-/// Keeps one path to each file or directory: the first without a link below its store, or else the first. Returns the
-/// stores that lost places to other stores.
+/// Keeps one path to each file or directory: the first without a link below its store, or else the first, which names the
+/// session that has the other. Returns the stores that lost places to other stores.
 pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
     let (mut ways, mut real_dirs) = (HashMap::new(), RealDirs::default());
     let mut of_file: HashMap<(AgentKind, &Path), Vec<(usize, bool)>> = HashMap::new();
@@ -23,7 +23,7 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
             of_file.entry((place.agent(), &way.real)).or_default().push((at, way.is_direct));
         }
     }
-    let (mut dropped, mut shared) = (vec![false; places.len()], BTreeSet::new());
+    let (mut dropped, mut shared, mut linked) = (vec![false; places.len()], BTreeSet::new(), Vec::new());
     for several in of_file.into_values().filter(|several| several.len() > 1) {
         let has_direct = several.iter().any(|(_, is_direct)| *is_direct);
         let (stay, mut go): (Vec<_>, Vec<_>) = several.into_iter().partition(|(_, is_direct)| *is_direct == has_direct);
@@ -32,11 +32,16 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
         go.extend(stay.iter().copied().filter(|(at, _)| !ids.insert(&*places[*at].id)));
         for (at, _) in go {
             dropped[at] = true;
+            let [link, file] = [at, stay[0].0].map(|at| places[at].parent_id.as_deref());
+            linked.extend(link.filter(|link| Some(*link) != file).map(|link| (stay[0].0, link.into())));
             let [goes, stays] = [at, stay[0].0].map(|at| &places[at].store.root);
             if goes != stays {
                 shared.insert((goes.clone(), stays.clone()));
             }
         }
+    }
+    for (at, by) in linked {
+        places[at].linked_by = Some(by);
     }
     let mut dropped = dropped.into_iter();
     places.retain(|_| !dropped.next().unwrap_or_default());

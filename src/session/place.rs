@@ -69,6 +69,8 @@ pub(crate) struct Located {
     pub parent_id: Option<String>,
     /// Set if its name or place shows that it is a sub-agent's session.
     pub is_subagent: bool,
+    /// Another session whose directory has a link to this sub-agent's transcript.
+    pub linked_by: Option<Box<str>>,
 }
 
 impl Located {
@@ -82,6 +84,7 @@ impl Located {
             side_dir: None,
             parent_id: None,
             is_subagent: false,
+            linked_by: None,
         }
     }
 

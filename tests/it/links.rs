@@ -243,6 +243,32 @@ fn list_shows_session_of_linked_transcript_once() {
 }
 
 #[test]
+fn session_with_linked_subagent_outlives_its_link() {
+    let world = World::new();
+    let app = world.dir("app");
+    let old = Claude::session(id(1)).in_dir(&app).at("2025-11-01T10:00:00Z").turn("count the nests", "Twelve.");
+    let old = world.add(old.subagent("agent-a1", "survey the heronry", "Twelve nests of avocets."));
+    let new = world.add(Claude::session(id(2)).in_dir(&app).turn("count the nests", "Twelve."));
+    // A session that continues another in the background links to the transcripts of the sub-agents that still run
+    // (anthropics/claude-code 79764).
+    let subagents = |log: &Path| log.with_extension("").join("subagents");
+    std::fs::create_dir_all(subagents(&new)).expect("a directory");
+    symlink(subagents(&old).join("agent-a1.jsonl"), subagents(&new).join("agent-a1.jsonl")).expect("a link");
+    age_tree(&world.home());
+
+    let refused = world.rejoin(["delete", &id(1), "--yes"]).code(7).stderr();
+    assert!(
+        refused.contains(&format!("claude session {} has a link to its files; remove that one first", id(2))),
+        "{refused}"
+    );
+    let kept = world.rejoin(["cleanup", "--older-than", "30d", "--dry-run"]).code(0).stdout();
+    assert!(kept.contains("1 parent of a kept session") && !kept.contains("would remove"), "{kept}");
+    assert!(world.rejoin(["search", "avocets", "--all"]).code(0).stdout().contains("agent-a1"));
+    world.rejoin(["delete", &id(1), &id(2), "--yes"]).code(0);
+    assert!(!old.exists() && !new.exists());
+}
+
+#[test]
 fn backfill_refuses_link() {
     let world = World::new();
     let session = world.add(Amplifier::session(id(1)).in_dir("/usr/bin").turn("a", "b"));

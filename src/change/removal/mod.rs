@@ -267,9 +267,17 @@ impl Summaries {
                 }
                 _ if unread.contains(id) => "one of its copies cannot be read".to_owned(),
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
-                _ => self.dependent(*at, forks.get(&(agent, id))?).map(|fork| {
-                    format!("{agent} session {fork} continues it and needs its files; remove that one first, or both at once")
-                })?,
+                _ => {
+                    let fork = forks.get(&(agent, id)).and_then(|forks| self.dependent(*at, forks));
+                    let link = self.copies(*at).iter().find_map(|copy| copy.place.linked_by.as_deref());
+                    let is_kept =
+                        |link: &&str| self.find_session(agent, link).into_iter().any(|at| !going.contains(&at));
+                    let (by, why) = match (fork, link.filter(is_kept)) {
+                        (Some(fork), _) => (fork, "continues it and needs its files"),
+                        (None, link) => (link?, "has a link to its files"),
+                    };
+                    format!("{agent} session {by} {why}; remove that one first, or both at once")
+                }
             };
             Some(format!("{agent} session {id} cannot be removed: {why}"))
         })
@@ -319,6 +327,7 @@ impl Summaries {
                 id,
                 kind: kind.unwrap_or(SessionKind::Empty),
                 parent_id,
+                linked_by: copies.iter().find_map(|copy| copy.place.linked_by.as_deref()),
                 project: copies[0].place.project.as_deref().or(copies[0].dir.as_deref()),
                 active_at: active_at.and(newest_at),
                 recorded_at: inspection.and_then(|inspection| inspection.recorded_at),

@@ -56,6 +56,8 @@ pub(crate) struct RetentionCandidate<'a> {
     pub kind: SessionKind,
     /// Id of the session from which this one was started or forked.
     pub parent_id: Option<&'a str>,
+    /// Id of another session with a link to its files.
+    pub linked_by: Option<&'a str>,
     /// The agent's name of the project, shared by its sessions.
     pub project: Option<&'a str>,
     /// Newest time inside any copy.
@@ -123,11 +125,12 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     let key = |at: usize| (candidates[at].agent, candidates[at].id);
     let mut by_id: Vec<usize> = (0..candidates.len()).collect();
     by_id.sort_by_key(|at| key(*at));
-    let parent = |at: usize| -> Option<usize> {
-        let requested = (candidates[at].agent, candidates[at].parent_id?);
-        let parent = by_id[by_id.partition_point(|at| key(*at) <= requested).checked_sub(1)?];
-        Some(parent).filter(|parent| key(*parent) == requested && *parent != at)
+    let find = |at: usize, id: Option<&str>| -> Option<usize> {
+        let requested = (candidates[at].agent, id?);
+        let found = by_id[by_id.partition_point(|at| key(*at) <= requested).checked_sub(1)?];
+        Some(found).filter(|found| key(*found) == requested && *found != at)
     };
+    let parent = |at: usize| find(at, candidates[at].parent_id);
     let roots = roots(candidates, parent);
     let mut families = families(candidates, &roots);
     for family in &mut families {
@@ -158,7 +161,9 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     rules::keep_last(&mut families, candidates, policy);
     rules::keep_by_rules(&mut families, candidates, policy);
     shrink(&mut families, candidates, policy);
-    keep_parents(&mut families, roots, parent);
+    let linked = (0..candidates.len()).filter_map(|at| Some((find(at, candidates[at].linked_by)?, at)));
+    let linked: Vec<_> = linked.collect();
+    keep_needed(&mut families, roots, parent, &linked);
     families
 }
 
@@ -249,8 +254,14 @@ fn shrink(families: &mut [Family], candidates: &[RetentionCandidate<'_>], policy
     }
 }
 
-/// Keeps the parents of kept forks, and their parents.
-fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usize) -> Option<usize>) {
+/// Keeps the parents of kept forks, and their parents, and the sessions to whose files kept sessions have links: `linked`
+/// has pairs of a session with a link and the owner of the file.
+fn keep_needed(
+    families: &mut [Family],
+    roots: Vec<usize>,
+    parent: impl Fn(usize) -> Option<usize>,
+    linked: &[(usize, usize)],
+) {
     // From here on, the map has the index of each session's family, not of its root.
     let mut family_of = roots;
     for (at, family) in families.iter().enumerate() {
@@ -259,10 +270,12 @@ fn keep_parents(families: &mut [Family], roots: Vec<usize>, parent: impl Fn(usiz
     let mut staying: Vec<usize> = (0..families.len()).filter(|at| !families[*at].is_removed()).collect();
     while let Some(at) = staying.pop() {
         for member in families[at].members.clone() {
-            let Some(above) = parent(member).map(|above| family_of[above]) else { continue };
-            if families[above].is_removed() {
-                families[above].verdict = FamilyVerdict::Stays(Keep::Parent);
-                staying.push(above);
+            let owners = linked.iter().filter(|(link, _)| *link == member).map(|(_, owner)| *owner);
+            for needed in parent(member).into_iter().chain(owners).map(|needed| family_of[needed]) {
+                if families[needed].is_removed() {
+                    families[needed].verdict = FamilyVerdict::Stays(Keep::Parent);
+                    staying.push(needed);
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ fn candidate(id: &str) -> RetentionCandidate<'_> {
         id,
         kind: SessionKind::Main,
         parent_id: None,
+        linked_by: None,
         project: Some("-p"),
         active_at: Some(before(1000)),
         recorded_at: Some(before(1000)),
@@ -96,6 +97,14 @@ fn kept_fork_keeps_its_parents_not_reverse() {
     let chain = [candidate("a"), fork("b", "a", 1000), fork("c", "b", 10)];
     let stays = FamilyVerdict::Stays(Keep::Parent);
     assert_eq!(verdicts(&chain, &policy()), [stays, stays, FamilyVerdict::Stays(Keep::Newer)]);
+    // A kept session has a link to the transcript of another session's sub-agent.
+    let kind = SessionKind::Subagent;
+    let subagent = RetentionCandidate { kind, parent_id: Some("a"), linked_by: Some("c"), ..candidate("agent-b") };
+    let newer = RetentionCandidate { active_at: Some(before(10)), ..candidate("c") };
+    let linked = [candidate("a"), subagent.clone(), newer];
+    assert_eq!(verdicts(&linked, &policy()), [stays, FamilyVerdict::Stays(Keep::Newer)]);
+    let both_old = [candidate("a"), subagent, candidate("c")];
+    assert_eq!(verdicts(&both_old, &policy()), [FamilyVerdict::Goes(Go::Old); 2]);
     let pinned = RetentionCandidate { is_pinned: true, ..candidate("a") };
     let expected = [FamilyVerdict::Stays(Keep::Pinned), FamilyVerdict::Goes(Go::Old)];
     assert_eq!(verdicts(&[pinned, fork("b", "a", 1000)], &policy()), expected);
@@ -229,6 +238,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<RetentionCandidate<'static>> {
         id: IDS[number],
         kind: any.kind,
         parent_id: any.parent.map(|parent| IDS[parent]),
+        linked_by: None,
         project: any.project.then_some("-p"),
         active_at: any.active.map(at),
         recorded_at: any.modified.map(at).filter(|_| number % 2 == 0),
