@@ -13,7 +13,7 @@ use super::texts::TextCache;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
-use crate::session::terms::stem;
+use crate::session::terms::{Term, stem};
 use crate::session::{Role, SessionCopy};
 
 /// Bonus for two swapped letters, a likelier typing error than another letter.
@@ -73,7 +73,7 @@ pub(crate) fn meant(
     let found: Vec<Vec<BTreeMap<String, f32>>> = copies.par_iter().map(of_copy).collect();
     for (at, Typed { term, word, .. }) in terms.iter().enumerate() {
         let near = nearest(word, found.iter().map(|near| &near[at]));
-        if let Some((text, with)) = best_of(near, *term, sieve.words.terms.len(), &tallies) {
+        if let Some((text, with)) = best_of(near, *term, &sieve.words.terms, &tallies) {
             tallies = with;
             used.push((*term, text));
         }
@@ -86,7 +86,7 @@ pub(crate) fn meant(
 fn best_of(
     near: Vec<SimilarWord>,
     term: usize,
-    words: usize,
+    words: &[Term],
     tallies: &[WordTally],
 ) -> Option<(String, Vec<WordTally>)> {
     let worth = |tallies: &[WordTally], near: &SimilarWord| {

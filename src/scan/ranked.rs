@@ -13,7 +13,7 @@ use super::sieve::Sieve;
 use super::texts::SessionText;
 use crate::agent::{self, Agent, Interest, Said};
 use crate::format::jsonl::{is_shortened, lacks_text};
-use crate::session::terms::{SearchWords, TermMatch};
+use crate::session::terms::{SearchWords, Term, TermMatch};
 use crate::session::{AgentKind, Message, Role, SessionCopy};
 
 /// Parameters of BM25: saturation of the count of a word, and weight of the length of a session.
@@ -280,14 +280,23 @@ pub(crate) fn rank(
     tallies: &[&WordTally],
     searched: usize,
     active: &[Option<Timestamp>],
-    terms: usize,
+    words: &[Term],
     now: Timestamp,
 ) -> Ranking {
+    let terms = words.len();
     let mut sessions_with = vec![0_u32; terms];
     tallies.iter().flat_map(|tally| tally.terms()).for_each(|term| sessions_with[term] += 1);
     let missing = (0..terms).filter(|term| sessions_with[*term] == 0).collect();
     let is_wanted = |tally: &&&WordTally| !tally.is_excluded;
-    let matched = tallies.iter().filter(is_wanted).map(|tally| tally.terms().count()).max().unwrap_or(0);
+    let most = |count: &dyn Fn(&WordTally) -> usize| {
+        tallies.iter().filter(is_wanted).map(|tally| count(tally)).max().unwrap_or(0)
+    };
+    let all = |tally: &WordTally| tally.terms().count();
+    let telling = |tally: &WordTally| tally.terms().filter(|term| !words[*term].is_function_word()).count();
+    // `cron` decides in "what did we do about cron", unless a session has all of these words.
+    let counts_all = most(&all) == terms || most(&telling) == 0;
+    let count = |tally: &WordTally| if counts_all { all(tally) } else { telling(tally) };
+    let matched = most(&count);
     let mut bytes: BTreeMap<Option<AgentKind>, (f64, f64)> = BTreeMap::new();
     for tally in tallies.iter().filter(|tally| tally.bytes > 0 && tally.terms().next().is_some()) {
         let (sum, count) = bytes.entry(tally.agent).or_default();
@@ -307,10 +316,8 @@ pub(crate) fn rank(
         let age = active.map_or(f64::INFINITY, |at| now.duration_since(at).as_secs_f64().max(0.0));
         by_term.sum::<f64>() * (1.0 + RECENCY * (-age / HALF_LIFE).exp2())
     };
-    let ranked = tallies
-        .iter()
-        .enumerate()
-        .filter(|(_, tally)| is_wanted(tally) && matched > 0 && tally.terms().count() == matched);
+    let ranked =
+        tallies.iter().enumerate().filter(|(_, tally)| is_wanted(tally) && matched > 0 && count(tally) == matched);
     let mut order: Vec<(usize, f64)> =
         ranked.map(|(at, tally)| (at, score(tally, active.get(at).copied().flatten()))).collect();
     order.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -381,14 +388,30 @@ mod tests {
     #[test]
     fn ranking_needs_most_of_the_words() {
         let tally = |counts: &[f32], bytes| WordTally { counts: counts.to_vec(), bytes, ..WordTally::default() };
+        let two = words(&["relay", "mails"]).terms;
         let tallies = [tally(&[1.0, 0.0], 10), tally(&[1.0, 1.0], 10), tally(&[3.0, 1.0], 10), tally(&[0.0, 0.0], 10)];
-        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], 2, Timestamp::UNIX_EPOCH);
+        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 4, &[None; 4], &two, Timestamp::UNIX_EPOCH);
         let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
         assert_eq!((order, ranking.matched, ranking.missing), (vec![2, 1], 2, Vec::new()));
-        let partial = rank(&[&tallies[0], &tallies[3]], 2, &[None; 2], 2, Timestamp::UNIX_EPOCH);
+        let partial = rank(&[&tallies[0], &tallies[3]], 2, &[None; 2], &two, Timestamp::UNIX_EPOCH);
         assert_eq!((partial.order.len(), partial.matched, partial.missing), (1, 1, vec![1]));
         let excluded = WordTally { is_excluded: true, ..tallies[1].clone() };
-        assert_eq!(rank(&[&excluded], 1, &[None], 2, Timestamp::UNIX_EPOCH).order, []);
+        assert_eq!(rank(&[&excluded], 1, &[None], &two, Timestamp::UNIX_EPOCH).order, []);
+    }
+
+    #[test]
+    fn function_words_decide_only_if_a_session_has_all_words() {
+        let question = words(&["what", "about", "cron"]).terms;
+        let order = |counts: &[[f32; 3]]| {
+            let tally = |counts: &[f32; 3]| WordTally { counts: counts.to_vec(), bytes: 10, ..WordTally::default() };
+            let tallies: Vec<_> = counts.iter().map(tally).collect();
+            let all = tallies.iter().collect::<Vec<_>>();
+            let ranking = rank(&all, counts.len(), &[], &question, Timestamp::UNIX_EPOCH);
+            ranking.order.into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        assert_eq!(order(&[[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), [1]);
+        assert_eq!(order(&[[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]), [0]);
+        assert_eq!(order(&[[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]), [0], "no session has another word");
     }
 
     #[test]
@@ -402,7 +425,8 @@ mod tests {
             tally(AgentKind::Codex, 0.0, 1000),
             tally(AgentKind::Goose, 1.05, 0),
         ];
-        let ranking = rank(&tallies.iter().collect::<Vec<_>>(), 5, &[None; 5], 1, Timestamp::UNIX_EPOCH);
+        let ranking =
+            rank(&tallies.iter().collect::<Vec<_>>(), 5, &[None; 5], &words(&["relay"]).terms, Timestamp::UNIX_EPOCH);
         let order: Vec<usize> = ranking.order.iter().map(|(at, _)| *at).collect();
         assert_eq!(order, [2, 4, 0], "the count decides, not the format of the transcript");
     }

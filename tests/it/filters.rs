@@ -158,6 +158,10 @@ fn answer_without_session_names_filter_and_nearest_one() {
         ("list quokka", "title, first prompt or directory. `rejoin search quokka` searches the messages.\n"),
         ("list --since yesterday", "No session was active since yesterday; the newest was active 2026-02-20.\n"),
         ("list since:2026-02-25", "No session was active since 2026-02-25; the newest was active 2026-02-20.\n"),
+        (
+            "list since:2026-02-25 until:2026-02-26",
+            "No session was active since 2026-02-25; the newest was active 2026-02-20.\n",
+        ),
         ("search mail --since yesterday", "No session was active since yesterday; the newest was active 2026-02-20.\n"),
         ("list --older-than 2y", "; the oldest was last active 2026-"),
     ] {

@@ -172,6 +172,9 @@ fn phrase_without_match_falls_back_to_its_words() {
         ("parse_reuslt", vec![id(1)], Some("parse result")),
         ("retry-bugdet", vec![id(1)], Some("retry budget")),
         ("no such text", vec![], None),
+        // Marks of punctuation, and a phrase of which no session has all words.
+        ("redirect?", vec![id(2)], Some("redirect")),
+        ("the xylophone of the redirect", vec![id(2)], Some("redirect")),
     ] {
         let answer = search(&world, &[typed]);
         let mut ids = ids(&answer);

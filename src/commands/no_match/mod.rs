@@ -126,7 +126,11 @@ fn out_of_time(filter: &Filter, query: &Query, sessions: &[Session], env: &Env) 
     let is_meant =
         |session: &&Session| without.matches(session) && without.shows_kind(session) && are_in(&words, session, env);
     let times = || sessions.iter().filter(is_meant).filter_map(|session| session.active_at());
-    let ago = |at| text::ago(Some(at), env.clock.now);
+    // An age of 24 to 48 hours is "yesterday", even if its day is the one before.
+    let ago = |at| match text::ago(Some(at), env.clock.now) {
+        day if day == "yesterday" => env.clock.local_time(at),
+        ago => ago,
+    };
     let newest = times().filter(|at| *at <= env.clock.now).max()?;
     if let Some(since) = since.filter(|since| newest < *since) {
         return Some(format!(

@@ -23,7 +23,7 @@ use crate::scan::texts::TextCache;
 use crate::scan::{self, ScanScope};
 use crate::session::matching::Query;
 use crate::session::select::{Filter, ShortIds, SortKey};
-use crate::session::terms::{self, Phrase, SearchWords};
+use crate::session::terms::{self, Phrase, SearchWords, Term};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::view::render::search as render;
@@ -82,7 +82,8 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     // A phrase or an identifier that no message has may have a wrong letter in one of its words.
     if let Some((parts, phrases)) = words.in_parts(&answer.ranking.missing) {
         let of_parts = best.search_words(&parts, ui);
-        if of_parts.has_all_of(&phrases) && of_parts.ranking.matched > answer.ranking.matched {
+        let is_nearer = answer.ranking.matched == 0 || of_parts.has_all_of(&phrases);
+        if is_nearer && of_parts.ranking.matched > answer.ranking.matched {
             answer = of_parts.with_phrases(&phrases);
         }
     }
@@ -127,12 +128,16 @@ impl SearchAnswer<'_> {
 
     /// Reports the phrases whose words were searched for, each with the words that were found, in place of these words.
     fn with_phrases(mut self, phrases: &[Phrase]) -> Self {
+        let missing: Vec<&str> = self.ranking.missing.iter().map(|term| &*self.words.terms[*term].text).collect();
         for Phrase { text, parts } in phrases {
-            let found = |part: &String| {
-                let at = self.replaced.iter().position(|replaced| replaced.typed == *part);
-                at.map_or_else(|| part.clone(), |at| self.replaced[at].used.clone())
+            let found = |part: &&String| {
+                let at = self.replaced.iter().position(|replaced| replaced.typed == **part);
+                at.map_or_else(|| (*part).clone(), |at| self.replaced[at].used.clone())
             };
-            let used = parts.iter().map(found).collect::<Vec<_>>().join(" ");
+            let is_whole = self.ranking.matched == self.words.terms.len();
+            let counts = |part: &&String| is_whole || !Term::new(part).is_function_word();
+            let parts = parts.iter().filter(|part| !missing.contains(&part.as_str())).filter(counts);
+            let used = parts.map(|part| found(&part)).collect::<Vec<_>>().join(" ");
             self.replaced.push(Replaced { typed: text.clone(), used });
         }
         let is_part = |typed: &String| phrases.iter().any(|phrase| phrase.parts.contains(typed));
@@ -221,7 +226,7 @@ impl<'a> WordSearch<'a> {
         let counted: Vec<(Option<u64>, WordTally)> = counted.into_iter().map(keep).collect();
         let active: Vec<_> = loaded.sessions.iter().map(Session::active_at).collect();
         let tallies: Vec<&WordTally> = counted.iter().map(|(_, tally)| tally).collect();
-        let mut ranking = rank(&tallies, loaded.searched, &active, words.terms.len(), self.env.clock.now);
+        let mut ranking = rank(&tallies, loaded.searched, &active, &words.terms, self.env.clock.now);
         if self.args.sort == SearchOrder::Active {
             ranking.order.sort_by_key(|(at, _)| *at);
         }

@@ -35,7 +35,7 @@ pub(crate) struct Query {
 }
 
 /// Names of filters, such as `agent` in `agent:claude`.
-const FILTERS: [&str; 7] = ["agent", "dir", "since", "before", "is", "tag", "title"];
+const FILTERS: [&str; 8] = ["agent", "dir", "since", "before", "until", "is", "tag", "title"];
 
 impl Query {
     /// Parses a text; `time` parses an age or a date.
@@ -204,7 +204,7 @@ impl Query {
 fn is_filter(text: &str, time: &impl Fn(&str) -> Result<Timestamp, String>) -> bool {
     let mut alone = Query::default();
     alone.add(text, time);
-    let is_time = |(name, _): (&str, &str)| ["since", "before"].contains(&name);
+    let is_time = |(name, _): (&str, &str)| ["since", "before", "until"].contains(&name);
     filter(text.strip_prefix(['-', '!']).unwrap_or(text))
         .is_some_and(|filter| alone.problem.is_none() || !text.contains(char::is_whitespace) || is_time(filter))
 }

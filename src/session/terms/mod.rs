@@ -22,6 +22,15 @@ const INSIDE: f32 = 0.25;
 /// Minimum length of a word that is searched inside other words.
 const SHORTEST_INSIDE: usize = 3;
 
+/// English words that a question is made of; they do not count if no session has all words.
+const FUNCTION_WORDS: [&str; 69] = [
+    "a", "about", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does",
+    "for", "from", "had", "has", "have", "he", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "no",
+    "not", "of", "on", "or", "our", "out", "she", "should", "so", "some", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which",
+    "who", "why", "will", "with", "would", "you", "your",
+];
+
 /// The words of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchWords {
@@ -104,7 +113,7 @@ impl SearchWords {
     }
 
     /// Returns the words with the parts of phrases and identifiers in place of those that are `missing`, and each of these
-    /// with its parts; `None` if none has several parts, or there would be too many.
+    /// with its parts, such as `mail` of `mail?`; `None` if none has parts, or there would be too many.
     pub(crate) fn in_parts(&self, missing: &[usize]) -> Option<(Self, Vec<Phrase>)> {
         let (mut texts, mut phrases) = (Vec::new(), Vec::new());
         for (number, term) in self.terms.iter().enumerate() {
@@ -112,7 +121,7 @@ impl SearchWords {
             let parts = tokens(&term.text).filter(|_| is_phrase);
             let parts: Vec<String> = parts.map(|range| term.text[range].to_owned()).collect();
             // A single letter would match everywhere.
-            if parts.len() > 1 && parts.iter().all(|part| part.len() > 1) {
+            if !parts.is_empty() && parts.iter().all(|part| part.len() > 1) {
                 texts.extend(parts.iter().cloned());
                 phrases.push(Phrase { text: term.text.clone(), parts });
             } else {
@@ -181,6 +190,11 @@ impl Term {
     /// Returns the word, folded; `None` for a phrase.
     pub(crate) fn word(&self) -> Option<&str> {
         matches!(self.kind, TermKind::Word { .. }).then_some(self.folded.as_str())
+    }
+
+    /// Returns whether the word says nothing about the subject of a sentence, such as `the` and `what`.
+    pub(crate) fn is_function_word(&self) -> bool {
+        self.word().is_some_and(|word| FUNCTION_WORDS.binary_search(&word).is_ok())
     }
 
     /// Returns the match in a word of a text; `token` is the folded word.

@@ -78,7 +78,7 @@ impl PickerSearch {
             }
         }
         let active: Vec<_> = sessions.iter().map(|session| session.active_at()).collect();
-        let terms = self.words.terms.len();
+        let terms = &self.words.terms;
         let ranking = rank(&tallies.iter().collect::<Vec<_>>(), tallies.len(), &active, terms, self.now);
         let ranked = ranking.order.iter();
         let all_messages: Vec<(ItemKey, BestMessage)> =
@@ -86,7 +86,7 @@ impl PickerSearch {
         let best: Vec<(ItemKey, BestMessage)> = all_messages.iter().take(MARKED).cloned().collect();
         let is_excluded = tallies.iter().zip(sessions).filter(|(tally, _)| tally.is_excluded());
         let excluded = is_excluded.map(|(_, session)| session.key()).collect();
-        let no_match = (ranking.matched != terms).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
+        let no_match = (ranking.matched != terms.len()).then(|| self.no_match(&sieve, &ranking, tallies, is_wanted));
         if !is_wanted() {
             return;
         }

@@ -345,7 +345,7 @@ fn words(hit: &Hit) -> [String; 3] {
 /// Returns the notes on a terminal about omitted parts of the answer.
 pub(crate) fn notes(search_for: SearchFor<'_>, matching: usize, summary: &SearchSummary<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    if matching == 0 && summary.searched > 0 {
+    if matching == 0 && summary.deleted.is_empty() && summary.searched > 0 {
         notes.push(format!("No match for {:?} in {}.", search_for.text(), text::count(summary.searched, "session")));
     }
     notes.extend(notes_on_words(matching, summary));
