@@ -1,6 +1,6 @@
 //! The context for reading a copy: the environment and the small files of its store.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,8 +113,9 @@ pub(crate) struct StoreNotes {
     pub locked: HashMap<String, Liveness>,
     /// Requested copies in a file that contains many sessions: by file, and in the order of their ids.
     pub copies: HashMap<PathBuf, Vec<SessionCopy>>,
-    /// The model providers that the agent's settings define; `None` if they are unknown.
-    pub providers: Option<HashSet<String>>,
+    /// The model providers that the agent's settings define, each with the profiles that alone define it; `None` if they
+    /// are unknown.
+    pub providers: Option<BTreeMap<String, Vec<String>>>,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
 }

@@ -18,7 +18,8 @@ use crate::world::World;
 /// A kind of damage to a session of an agent, the text of the obstacle, and whether `doctor --fix` repairs it.
 type Damage = (&'static str, fn(&World), &'static str, bool);
 
-const DAMAGES: [Damage; 7] = [
+const DAMAGES: [Damage; 8] = [
+    ("codex", lose_base, "the rollout that it continues", false),
     ("codex", lose_provider, "[model_providers.oldgate]", false),
     ("codex", lose_ordinals, "line 15, has no ordinal", true),
     ("copilot", grow, "more than 512 MiB", false),
@@ -78,6 +79,12 @@ fn config(world: &World, text: &str) {
 fn lose_provider(world: &World) {
     world.add(codex_with("oldgate"));
     config(world, "model_provider = \"newgate\"\n[model_providers.newgate]\nname = \"New\"\n");
+}
+
+/// Adds a fork without the thread that it continues.
+fn lose_base(world: &World) {
+    let base = json!({"thread_id": id(2), "end_ordinal_exclusive": 14, "end_byte_offset": 38811});
+    world.add(codex_with("openai").fork_of(&id(2)).meta("history_base", base));
 }
 
 /// Removes the ordinals of the last two records, so that the last numbers are those of their lines.
@@ -219,12 +226,10 @@ fn doctor_groups_sessions_by_missing_provider() {
 fn provider_from_unknown_config_does_not_block_resume() {
     let lost = "[model_providers.newgate]\nname = \"New\"\n";
     let table = "[model_providers.oldgate]\nname = \"Old\"\n";
-    let project = |world: &World| put(&world.dir("app").join(".codex/config.toml"), table);
     let profile = |world: &World| put(&world.home().join(".codex/work.config.toml"), table);
-    let cases: [Case<'_>; 6] = [
+    let cases: [Case<'_>; 5] = [
         ("oldgate", "", &|world| std::fs::remove_file(world.home().join(".codex/config.toml")).expect("a file")),
         ("oldgate", "model = \"x", &|_| ()),
-        ("oldgate", lost, &project),
         ("oldgate", lost, &profile),
         ("oldgate", table, &|_| ()),
         ("openai", lost, &|_| ()),
@@ -238,8 +243,23 @@ fn provider_from_unknown_config_does_not_block_resume() {
         assert!(!cannot_be_opened(&listed(&world)), "case {n}");
         world.rejoin(["resume", &id(1), "--print"]).code(0);
     }
+    // Codex has the provider of a profile only if it is started with that profile.
     let world = World::new();
-    lose_provider(&world);
+    world.add(codex_with("oldgate"));
+    config(&world, lost);
+    profile(&world);
+    let plan = |words: &[&str]| world.rejoin(words).code(0).json::<ResumePlan>().resume.argv;
+    assert_eq!(plan(&["resume", &id(1), "--json"]), ["codex", "-p", "work", "resume", &id(1)]);
+    assert_eq!(plan(&["resume", &id(1), "--prompt", "x", "--json"])[..4], ["codex", "-p", "work", "exec"]);
+    put(&world.home().join(".codex/home.config.toml"), table);
+    let refused = world.rejoin(["resume", &id(1), "--print"]).code(7).stderr();
+    assert!(refused.contains("only the profiles home, work have its model provider `oldgate`"), "{refused}");
+    // Codex takes no provider from the settings of a project.
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir(world.dir("app")).meta("model_provider", json!("oldgate")).turn("a", "b"));
+    config(&world, lost);
+    put(&world.dir("app").join(".codex/config.toml"), table);
+    assert!(cannot_be_opened(&listed(&world)));
     let words = ["resume", &id(1), "--print", "--", "-c", "model_providers.oldgate.name=\"x\""];
     world.rejoin(words).code(0);
 }

@@ -31,8 +31,9 @@ use crate::session::Problem;
 use crate::session::branches::{BranchFilter, Branches};
 use crate::session::repository::Repository;
 use crate::system::process::{self, Locks, Presence, StartTime};
+use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};
-use rollouts::{is_archived, is_segment, locate, packed_twin};
+use rollouts::{find, is_archived, is_segment, locate, packed_twin};
 use thread::Thread;
 
 /// Number of bytes at the end that are read in one call: most turns fit.
@@ -156,6 +157,10 @@ impl Engine for Codex {
         }
         let provider = ends.meta.as_ref().and_then(|meta| meta.provider.clone());
         let lacks_ordinal = ends.lacks_ordinal;
+        let missing = match (&thread, ends.meta.as_ref().and_then(|meta| meta.base.as_ref()?.as_ref().ok())) {
+            (Some(thread), _) => thread.missing.clone(),
+            (None, base) => base.map(|base| &base.thread_id).filter(|id| find(&copy.place, id).is_none()).cloned(),
+        };
         let (by_place, listed) = (is_archived(&path), context.notes.archived.get(&copy.place.id).copied());
         ends.fill(&mut copy, by_place || listed == Some(true));
         if let Some(listed) = listed.filter(|listed| *listed != by_place) {
@@ -189,7 +194,8 @@ impl Engine for Codex {
         }
         let of_provider = provider.zip(context.notes.providers.as_ref());
         let of_provider = of_provider.and_then(|(provider, known)| obstacles::of_provider(&copy, &provider, known));
-        if let Some(obstacle) = of_provider.or_else(|| lacks_ordinal.then(|| obstacles::of_ordinal(&path))) {
+        let of_ordinal = || lacks_ordinal.then(|| obstacles::of_ordinal(&path));
+        if let Some(obstacle) = missing.map(|id| obstacles::of_base(&id)).or(of_provider).or_else(of_ordinal) {
             copy.obstruct(obstacle);
         }
         Ok(copy)
@@ -259,11 +265,14 @@ impl Resuming for Codex {
         }
         // Without its flag, `exec` refuses to run outside a git repository; it accepts no directory.
         let words: &[&str] = match prompt {
-            Some(_) => &["codex", "exec", "--skip-git-repo-check", "resume"],
-            None => &["codex", "resume"],
+            Some(_) => &["exec", "--skip-git-repo-check", "resume"],
+            None => &["resume"],
         };
+        let profile = obstacles::profile(copy);
+        let profile = profile.as_deref().map(|name| ["-p", name]);
+        let start: Vec<&str> = ["codex"].into_iter().chain(profile.into_iter().flatten()).collect();
         // Always pass the full id: Codex silently starts a new session for an unknown one.
-        Ok(Command::new(&[words, &[id.as_str()]].concat(), as_last_argument(prompt)))
+        Ok(Command::new(&[&start, words, &[id.as_str()]].concat(), as_last_argument(prompt)))
     }
 
     fn mend(&self, copy: &SessionCopy) -> Result<Vec<Act>, Unable> {
@@ -273,13 +282,18 @@ impl Resuming for Codex {
 
 impl Moving for Codex {
     fn repository(&self, copy: &SessionCopy) -> Repository {
-        let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
-        start.ok().and_then(|ends| ends.meta).map(|meta| meta.repository).unwrap_or_default()
+        start_of(copy).map(|meta| meta.repository).unwrap_or_default()
     }
 
     fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
     }
+}
+
+/// Returns the first record of a thread.
+fn start_of(copy: &SessionCopy) -> Option<Meta> {
+    let start = Thread::of(&copy.place).and_then(|thread| read_start(&mut Jsonl::open(thread.root())?));
+    start.ok()?.meta
 }
 
 /// Returns the message of a line. In a rollout without events, prompts are taken from the messages to the model.

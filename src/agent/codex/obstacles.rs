@@ -1,9 +1,10 @@
 //! Reasons for which Codex refuses to continue a thread.
 //!
-//! Facts: measured on 0.171.0: a thread whose model provider config.toml lacks, also with `-c model_provider`, and a
-//! paginated rollout whose last record has no ordinal.
+//! Facts: measured on 0.171.0: a thread whose model provider config.toml lacks, also with `-c model_provider` or if the
+//! project's config.toml has it; a thread that continues a missing rollout; a paginated rollout whose last record has no
+//! ordinal.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use crate::agent::prelude::*;
 use crate::format::edit::Edit;
@@ -18,17 +19,26 @@ const BUILT_IN: [&str; 6] = ["openai", "amazon-bedrock", "lmstudio", "ollama", "
 /// The files of an administrator, which may add providers.
 const OF_SYSTEM: [&str; 2] = ["/etc/codex/config.toml", "/etc/codex/managed_config.toml"];
 
-/// Returns the providers that the settings of a store define; `None` without a config.toml, or if a file cannot be read.
-pub(super) fn providers(store: &Store) -> Option<HashSet<String>> {
-    let mut providers: HashSet<String> = BUILT_IN.map(str::to_owned).into();
-    providers.extend(defined(&store.root.join("config.toml"))??);
+/// Returns the providers that the settings of a store define, each with the profiles that alone define it; `None` without
+/// a config.toml, or if a file cannot be read.
+pub(super) fn providers(store: &Store) -> Option<BTreeMap<String, Vec<String>>> {
+    let mut always: Vec<String> = BUILT_IN.map(str::to_owned).into();
+    always.extend(defined(&store.root.join("config.toml"))??);
+    let mut of_profiles: BTreeMap<String, Vec<String>> = BTreeMap::new();
     // Profiles are in separate files.
     let files = Found::default().entries(&store.root).into_iter().map(|(entry, _)| entry.path());
     let files = files.filter(|path| path.to_string_lossy().ends_with("config.toml"));
     for path in files.chain(OF_SYSTEM.map(PathBuf::from)) {
-        providers.extend(defined(&path)?.unwrap_or_default());
+        let providers = defined(&path)?.unwrap_or_default();
+        match path.file_name()?.to_str()?.strip_suffix(".config.toml") {
+            Some(profile) => providers.into_iter().for_each(|provider| {
+                of_profiles.entry(provider).or_default().push(profile.to_owned());
+            }),
+            None => always.extend(providers),
+        }
     }
-    Some(providers)
+    of_profiles.extend(always.into_iter().map(|provider| (provider, Vec::new())));
+    Some(of_profiles)
 }
 
 /// Returns the providers in a file, if it exists; `None` if it cannot be read.
@@ -37,24 +47,48 @@ fn defined(path: &Path) -> Option<Option<Vec<String>>> {
     Some(Some(TomlSettings::read(std::str::from_utf8(&bytes).ok()?)?.keys("model_providers")))
 }
 
-/// Finds the obstacle in the settings; `provider` is that of the thread.
-pub(super) fn of_provider(copy: &SessionCopy, provider: &str, known: &HashSet<String>) -> Option<Obstacle> {
-    let dirs = copy.launch_dir.as_ref().map(|dir| dir.value.ancestors()).into_iter().flatten();
-    let is_defined = |dir: &Path| match defined(&dir.join(".codex/config.toml")) {
-        Some(providers) => providers.is_some_and(|providers| providers.iter().any(|known| known == provider)),
-        None => true,
+/// Returns the profile with which Codex has to be started to have the provider of a thread, if it needs one.
+pub(super) fn profile(copy: &SessionCopy) -> Option<String> {
+    let profiles = providers(&copy.place.store)?.remove(&super::start_of(copy)?.provider?)?;
+    <[String; 1]>::try_from(profiles).ok().map(|[profile]| profile)
+}
+
+/// Finds the obstacle in the settings; `provider` is that of the thread, and `known` has those of [`providers`].
+pub(super) fn of_provider(
+    copy: &SessionCopy,
+    provider: &str,
+    known: &BTreeMap<String, Vec<String>>,
+) -> Option<Obstacle> {
+    let store = &copy.place.store.root;
+    let (why, hint) = match known.get(provider).map(Vec::as_slice) {
+        Some([] | [_]) => return None,
+        Some(profiles) => {
+            let all = profiles.join(", ");
+            let why = format!(
+                "only the profiles {all} have its model provider `{provider}`, and it does not say which it had"
+            );
+            (why, format!("run `codex -p {} resume {}` in its directory", profiles[0], copy.place.id))
+        }
+        None => {
+            let config = store.join("config.toml");
+            let table = format!("[model_providers.{provider}]");
+            let why = format!(
+                "its model provider `{provider}` is not configured any more, and Codex refuses to continue it: {} has no \
+                 table {table}",
+                config.display()
+            );
+            (why, format!("restore the table {table} in {}", config.display()))
+        }
     };
-    if known.contains(provider) || dirs.into_iter().any(is_defined) {
-        return None;
-    }
-    let config = copy.place.store.root.join("config.toml");
-    let mut obstacle = Obstacle::new(format!(
-        "its model provider `{provider}` is not configured any more, and Codex refuses to continue it: {} has no table \
-         [model_providers.{provider}]",
-        config.display()
-    ));
-    obstacle.hint = Some(format!("restore the table [model_providers.{provider}] in {}", config.display()));
-    Some(obstacle)
+    Some(Obstacle { hint: Some(hint), ..Obstacle::new(why) })
+}
+
+/// Describes the obstacle of a thread that continues a missing rollout.
+pub(super) fn of_base(id: &str) -> Obstacle {
+    let why =
+        format!("the rollout that it continues, of {id}, is missing, and Codex refuses to continue it without that");
+    let hint = format!("bring the rollout of {id} back; `rejoin restore` looks into the archive and the trash");
+    Obstacle { hint: Some(hint), ..Obstacle::damage(why) }
 }
 
 /// Describes the obstacle of a paginated rollout whose last record has no ordinal.

@@ -26,6 +26,8 @@ pub(super) struct Thread {
     pub(super) parts: Vec<RolloutPart>,
     /// The reason if a part of the conversation is missing.
     pub(super) lacks: Option<String>,
+    /// The id of the rollout that the first known one continues, if that is missing.
+    pub(super) missing: Option<String>,
 }
 
 /// A line of a thread.
@@ -61,7 +63,7 @@ impl Thread {
     pub(super) fn chain(place: &Located) -> Result<Self, PathError> {
         let own = thread_id(&place.path);
         let mut parts = vec![RolloutPart { path: place.path.to_path_buf(), end: u64::MAX, is_foreign: false }];
-        let mut lacks = None;
+        let (mut lacks, mut missing) = (None, None);
         let mut start = start_of(&place.path)?;
         loop {
             let HistoryBase { thread_id: id, end_byte_offset: end } = match start.base {
@@ -79,6 +81,7 @@ impl Thread {
             };
             let Some(path) = find(place, &id) else {
                 lacks = Some(format!("the rollout that it continues, of {id}, is missing"));
+                missing = Some(id);
                 break;
             };
             if parts.iter().any(|part| part.path == path) {
@@ -95,7 +98,7 @@ impl Thread {
                 }
             }
         }
-        let mut thread = Self { parts, lacks };
+        let mut thread = Self { parts, lacks, missing };
         thread.sort();
         Ok(thread)
     }
