@@ -144,8 +144,10 @@ fn each_profile_is_a_separate_store() {
     assert!(refused.contains("the active profile is unknown"), "{refused}");
     std::fs::remove_dir(&active).expect("a directory");
     put(&active, "work\n");
-    let refused = world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(7).stderr();
-    assert!(refused.contains("the profile work is the active one"), "{refused}");
+    // Without the option, Hermes would start with the home of the profile, and an empty session.
+    world.rejoin(["resume", &hermes_id(1), "--prompt", "x"]).code(0);
+    let launched = world.launched().expect("a launch");
+    assert_eq!(launched.argv[..5], ["hermes", "-p", "default", "chat", "-Q"]);
     world.rejoin(["resume", &hermes_id(2), "--prompt", "x"]).code(0);
     assert_eq!(variable(&world), home_of_profile);
     // A variable that names the profile does not change the result, and no session is listed twice.
@@ -162,6 +164,10 @@ fn environment_variable_moves_the_store() {
     let plan = |id: &str| -> ResumePlan { world.with("HERMES_HOME", &root).rejoin(["resume", id, "--json"]).json() };
     assert_eq!(plan(&hermes_id(2)).resume.set.get("HERMES_HOME").map(String::as_str), root.to_str());
     assert_eq!(plan(&hermes_id(1)).resume.unset, ["HERMES_HOME"]);
+    // A profile is active in that root, which Hermes would use in place of it.
+    std::fs::create_dir_all(root.join("profiles/work")).expect("a profile");
+    put(&root.join("active_profile"), "work");
+    assert_eq!(plan(&hermes_id(2)).resume.argv, ["hermes", "-p", "default", "--resume", &hermes_id(2)]);
 }
 
 #[test]

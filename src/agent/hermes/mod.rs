@@ -141,20 +141,13 @@ impl Reading for Hermes {
 
 impl Resuming for Hermes {
     fn command(&self, copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
+        let has_other =
+            has_other_profile(&copy.place.store).map_err(|error| format!("the active profile is unknown: {error}"))?;
+        let profile: &[&str] = if has_other { &["-p", "default"] } else { &[] };
         // With `-z`, Hermes would ignore the id and start a new session.
-        let words: &[&str] = if prompt.is_some() { &["hermes", "chat", "-Q"] } else { &["hermes"] };
-        Ok(Command::new(&[words, &["--resume", &copy.place.id]].concat(), as_option(prompt, "-q", "--query")))
-    }
-
-    fn check_start(&self, copy: &SessionCopy, _dir: &Path) -> Result<(), Unable> {
-        match other_profile(&copy.place.store) {
-            Ok(None) => Ok(()),
-            Ok(Some(profile)) => Err(format!(
-                "the profile {profile} is the active one, which does not have this session, so Hermes would not find it"
-            )
-            .into()),
-            Err(error) => Err(format!("the active profile is unknown: {error}").into()),
-        }
+        let chat: &[&str] = if prompt.is_some() { &["chat", "-Q"] } else { &[] };
+        let words = [&["hermes"], profile, chat, &["--resume", &copy.place.id]].concat();
+        Ok(Command::new(&words, as_option(prompt, "-q", "--query")))
     }
 
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
@@ -189,14 +182,16 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     found
 }
 
-/// Returns the profile with which Hermes starts instead of the default home, if it is another.
-fn other_profile(store: &Store) -> Result<Option<String>, PathError> {
-    if store.set.contains_key(VARIABLE) {
-        return Ok(None);
+/// Returns whether Hermes would start with the home of an active profile instead of that of the store. It does so also if
+/// the variable names a root, but not if it names the home of a profile (hermes_cli/main.py of 0.19.0).
+fn has_other_profile(store: &Store) -> Result<bool, PathError> {
+    let is_profile = |home: &std::ffi::OsString| Path::new(home).parent().is_some_and(|dir| dir.ends_with("profiles"));
+    if store.set.get(VARIABLE).is_some_and(is_profile) {
+        return Ok(false);
     }
     let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME)?.unwrap_or_default();
     let name = String::from_utf8_lossy(&bytes).trim().to_owned();
     // Only a profile with its own home needs the variable.
     let is_name = !name.is_empty() && !name.contains(['/', '\0']) && !name.starts_with('.');
-    Ok((is_name && reach::is_dir(&store.root.join("profiles").join(&name)) == Some(true)).then_some(name))
+    Ok(is_name && name != "default" && reach::is_dir(&store.root.join("profiles").join(&name)) == Some(true))
 }
