@@ -61,6 +61,12 @@ pub(crate) fn leads_below(path: &Path, dir: &Path) -> bool {
     is_respelled(path, dir) || reach::canonicalize_once(path).is_some_and(|real| real.starts_with(dir))
 }
 
+/// Returns whether two paths are equal but for case and the encoding of accents, in which macOS sees no difference.
+pub(crate) fn is_alike(one: impl AsRef<Path>, other: impl AsRef<Path>) -> bool {
+    let (one, other) = (one.as_ref(), other.as_ref());
+    one.as_os_str().eq_ignore_ascii_case(other) || folded(one).is_some_and(|one| folded(other) == Some(one))
+}
+
 /// Returns the part of a path that may be another spelling of a directory; only the disk can decide that.
 fn other_spelling(path: &Path, dir: &Path) -> Option<PathBuf> {
     let beginning: PathBuf = path.components().take(dir.components().count()).collect();

@@ -66,3 +66,19 @@ fn recorded_directories_are_first_candidates() {
         assert_eq!(refused.contains(&moves), n == 2, "{refused}");
     }
 }
+
+#[test]
+fn name_with_other_encoding_of_accents_is_a_candidate() {
+    let world = World::with_agents();
+    // A home that was copied from macOS: the folder has decomposed accents, and the agent recorded composed ones.
+    let (on_disk, recorded) = (world.dir("work/re\u{301}sume\u{301}"), world.root().join("work/r\u{e9}sum\u{e9}"));
+    if recorded.exists() {
+        return;
+    }
+    world.add(Claude::session(id(1)).in_dir(&recorded).turn("x", "y"));
+    let command = format!("rejoin move '{}' '{}'", recorded.display(), on_disk.display());
+    let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(refused.contains(&command), "{refused}");
+    let doctor = world.rejoin(["doctor", "--all-findings"]).code(4).stdout();
+    assert!(doctor.contains(&command) && !doctor.contains("mkdir"), "{doctor}");
+}

@@ -16,6 +16,7 @@ use crate::format::text::count;
 use crate::scan::moved::{self, LinkedDir};
 use crate::session::recorded;
 use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
+use crate::system::names;
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -225,7 +226,9 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
     } else {
         finding
     };
-    let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) {
+    // A second directory of the same name could not be told from the first.
+    let is_respelled = gone.instead.iter().any(|found| names::is_alike(&found.dir, dir));
+    let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) || is_respelled {
         finding
     } else {
         finding.remedy(format!("mkdir -p {}", word(dir)), "creates it again, empty")

@@ -16,7 +16,7 @@ use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
 use crate::system::env::Env;
-use crate::system::reach;
+use crate::system::{names, reach};
 
 /// Maximum packs read for commits, for all missing directories together.
 const MAX_PACKS: usize = 100_000;
@@ -194,15 +194,13 @@ impl Checkouts {
 }
 
 impl Checkouts {
-    /// Finds the directories with the last name of a missing one, ignoring case: those of other sessions, and those
+    /// Finds the directories with the last name of a missing one, but for case and the encoding of accents: those of other sessions, and those
     /// near them, near the old place and in the home. Those with the most common names at the end come first, then
     /// those whose repository has a recorded branch.
     fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, MoveClue)> {
         let Some(name) = recorded::file_name(gone) else { return Vec::new() };
-        let has_name = |dir: &&PathBuf| {
-            let last = dir.file_name().unwrap_or_default();
-            last.len() == name.len() && last.eq_ignore_ascii_case(name) && dir.as_path() != gone
-        };
+        let has_name =
+            |dir: &&PathBuf| names::is_alike(dir.file_name().unwrap_or_default(), name) && dir.as_path() != gone;
         let around = self.around(parent);
         let known = self.known.iter().filter(has_name).map(|dir| (dir, MoveClue::AlikeAndKnown));
         let near = around.iter().flat_map(|near| near.iter()).chain(self.near_known().iter());

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::nearest_parent;
-use crate::system::reach;
+use crate::system::{names, reach};
 
 /// Maximum entries examined below the nearest parent of a missing directory, and below the home directory; and maximum
 /// levels.
@@ -39,10 +39,9 @@ pub(super) fn list_near(mut level: Vec<PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-/// Counts the names at the end of two paths that are equal, ignoring case.
+/// Counts the names at the end of two paths that are equal but for case and the encoding of accents.
 pub(super) fn common_names(a: &Path, b: &Path) -> usize {
-    let names = a.iter().rev().zip(b.iter().rev());
-    names.take_while(|(a, b)| a.len() == b.len() && a.eq_ignore_ascii_case(b)).count()
+    a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| names::is_alike(a, b)).count()
 }
 
 /// Returns the part of a checkout that corresponds to a missing directory; else the checkout itself.
