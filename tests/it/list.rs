@@ -1,9 +1,10 @@
 //! `list`: selection, order and format.
 
+use serde_json::json;
 use snapbox::str;
 
 use crate::contract::{self, Header, Kind, ListKind, ListSummary, Liveness};
-use crate::fixtures::{Amplifier, Claude, Leo, claude_slug, id};
+use crate::fixtures::{Amplifier, Claude, Leo, claude_slug, id, put};
 use crate::world::{World, start_of};
 
 fn ids(world: &World, args: &[&str]) -> Vec<String> {
@@ -204,7 +205,7 @@ fn limit_reports_number_of_omitted_sessions() {
 fn list_hides_sub_agents_and_empty_sessions() {
     let world = World::new();
     world.add(Claude::session(id(1)).turn("x", "y").subagent("agent-a1", "p", "r").flat_subagent("agent-b2", "p", "r"));
-    world.add(Claude::session(id(2)).record("mode", &serde_json::json!({"mode": "normal"})));
+    world.add(Claude::session(id(2)).record("mode", &json!({"mode": "normal"})));
     world.add(Amplifier::session(id(3)));
     let list: contract::SessionList = world.rejoin(["list", "--json"]).code(0).json();
     assert_eq!((list.sessions.len(), list.hidden), (1, 4));
@@ -344,8 +345,8 @@ fn session_registered_by_running_process_is_live() {
     let pid = sleeper.id();
     let start = start_of(pid);
     let register = |start: &str| {
-        let record = serde_json::json!({"pid": pid, "sessionId": id(1), "procStart": start, "status": "idle"});
-        crate::fixtures::put(&world.home().join(format!(".claude/sessions/{pid}.json")), record.to_string());
+        let record = json!({"pid": pid, "sessionId": id(1), "procStart": start, "status": "idle"});
+        put(&world.home().join(format!(".claude/sessions/{pid}.json")), record.to_string());
     };
     let liveness = || world.rejoin(["list", "--json"]).code(0).sessions()[0].liveness;
 
@@ -356,6 +357,14 @@ fn session_registered_by_running_process_is_live() {
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--force"]).code(0);
     assert!(world.launched().is_some());
+
+    // In the background, the client opens a session with another command (measured on 2.1.332).
+    let job = json!({"pid": pid, "sessionId": id(1), "procStart": start, "kind": "bg", "jobId": "c5b0753b"});
+    put(&world.home().join(format!(".claude/sessions/{pid}.json")), job.to_string());
+    world.rejoin(["resume", &id(1)]).code(0);
+    assert_eq!(world.launched().expect("a launch").argv, ["claude", "attach", "c5b0753b"]);
+    let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7).stderr();
+    assert!(refused.contains("run `claude stop c5b0753b` first"), "{refused}");
 
     register(if cfg!(target_os = "linux") { "1" } else { "Thu Jan  1 00:00:01 1970" });
     assert_eq!(liveness(), Liveness::Idle, "the process id was given to another process");

@@ -40,6 +40,7 @@ pub(crate) const ABOUT: About = About {
         let run = path.parent().and_then(|dir| dir.parent());
         path.ends_with("journal.jsonl") && run.is_some_and(|dir| dir.ends_with("subagents/workflows"))
     },
+    joins: |copy| super::live::job(copy).is_some(),
     decide: super::decide_again,
     link: super::upkeep::link,
     parent_at: Some("parentUuid"),

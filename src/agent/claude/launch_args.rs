@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::live;
 use crate::agent::as_last_argument;
 use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::ids::is_uuid;
@@ -34,8 +35,17 @@ pub(super) fn command(copy: &SessionCopy, prompt: Option<&str>) -> Result<Comman
     if !is_uuid(&copy.place.id) {
         return Err("its id is not a UUID".into());
     }
-    let words: &[&str] = if prompt.is_some() { &["claude", "-p", "--resume"] } else { &["claude", "--resume"] };
-    let command = Command::new(&[words, &[copy.place.id.as_str()]].concat(), as_last_argument(prompt));
+    let job = live::job(copy);
+    if let Some(job) = job.as_ref().filter(|_| prompt.is_some()) {
+        let why = "it is open in the background, where only a terminal reaches it";
+        return Err(Unable::from(why).hint(format!("resume it without --prompt, or run `claude stop {job}` first")));
+    }
+    let words = match &job {
+        Some(job) => vec!["claude", "attach", job],
+        None if prompt.is_some() => vec!["claude", "-p", "--resume", &copy.place.id],
+        None => vec!["claude", "--resume", &copy.place.id],
+    };
+    let command = Command::new(&words, as_last_argument(prompt));
     Ok(Command { unset: NESTED.to_vec(), ..command })
 }
 

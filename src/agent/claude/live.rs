@@ -9,20 +9,40 @@ use crate::system::process::{self, Presence, StartTime};
 /// Maximum size of a registration, which has a few hundred bytes.
 const MAX_REGISTRATION: u64 = 64 * 1024;
 
-/// Calls a function with each registration of a client: its file, its session, and its process.
-pub(super) fn each_registration(
-    store: &Store,
-    found: &mut Found,
-    mut see: impl FnMut(PathBuf, Option<String>, LiveRecord),
-) {
+/// The registration of a client.
+pub(super) struct Registered {
+    pub(super) path: PathBuf,
+    /// The session that it has open.
+    pub(super) id: Option<String>,
+    pub(super) process: LiveRecord,
+    /// The name of the job if it runs in the background.
+    job: Option<String>,
+}
+
+/// Calls a function with each registration of a client.
+pub(super) fn each_registration(store: &Store, found: &mut Found, mut see: impl FnMut(Registered)) {
     found.each_json(&store.root.join("sessions"), MAX_REGISTRATION, |path, bytes| {
         // A registration that a client is just writing is ignored.
         let Ok(registration) = serde_json::from_slice::<Registration<'_>>(bytes) else { return };
         let started = registration.proc_start.get().and_then(StartTime::parse);
         let id = registration.session_id.filled().map(str::to_owned);
         let state = registration.status.as_ref().map(state_of);
-        see(path, id, LiveRecord { pid: registration.pid, started, state });
+        let job = registration.job_id.filled().filter(|_| registration.kind.get() == Some("bg")).map(str::to_owned);
+        see(Registered { path, id, process: LiveRecord { pid: registration.pid, started, state }, job });
     });
+}
+
+/// Returns the job that has a session open in the background. The client opens it with `claude attach` alone, and
+/// refuses `--resume` (measured on 2.1.332).
+pub(super) fn job(copy: &SessionCopy) -> Option<String> {
+    let Liveness::Live { pid } = copy.liveness else { return None };
+    let mut job = None;
+    each_registration(&copy.place.store, &mut Found::default(), |client| {
+        if client.process.pid == pid && client.id.as_ref() == Some(&copy.place.id) {
+            job = client.job;
+        }
+    });
+    job
 }
 
 fn state_of(status: &Text<'_>) -> State {

@@ -61,9 +61,9 @@ impl Reading for Claude {
     fn notes(&self, store: &Store, env: &Env) -> StoreNotes {
         let mut notes = desktop::notes(store, env);
         let mut found = Found::default();
-        each_registration(store, &mut found, |_, id, process| {
-            if let Some(id) = id {
-                notes.live.entry(id).or_default().push(process);
+        each_registration(store, &mut found, |client| {
+            if let Some(id) = client.id {
+                notes.live.entry(id).or_default().push(client.process);
             }
         });
         notes.problems.append(&mut found.problems);

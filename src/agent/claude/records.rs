@@ -387,6 +387,10 @@ pub(crate) struct Registration<'a> {
     pub proc_start: Text<'a>,
     /// `idle` while it waits for a prompt, `busy` while it works (measured on 2.1).
     pub status: Option<Text<'a>>,
+    /// `interactive`, or `bg` in the background (measured on 2.1.332).
+    pub kind: Text<'a>,
+    /// The name of the job in the background.
+    pub job_id: Text<'a>,
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use jiff::SignedDuration;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::live::{Registered, each_registration};
 use super::relocation::{MAX_GLOBAL, global_file};
-use super::{Claude, each_registration, liveness};
+use super::{Claude, liveness};
 use crate::agent::ids::is_uuid;
 use crate::agent::log_places::uuids_in;
 use crate::agent::prelude::*;
@@ -110,14 +111,14 @@ fn registrations(store: &Store, env: &Env, orphans: &mut Vec<Orphan>, found: &mu
         // The processes of another machine or container are not visible.
         return;
     }
-    each_registration(store, found, |path, session_id, process| {
+    each_registration(store, found, |Registered { path, id, process, .. }| {
         if liveness(std::slice::from_ref(&process)) == Liveness::Idle {
             let (agent, kind) = (AgentKind::Claude, OrphanKind::Registration);
             let holds = format!("process {}, which has ended", process.pid);
             orphans.push(Orphan {
                 agent,
                 kind,
-                session_id,
+                session_id: id,
                 holds,
                 modified_at: modified_at(&path),
                 path,
