@@ -86,13 +86,13 @@ impl Recreation {
 
     /// Returns git's arguments.
     fn args(&self) -> Vec<OsString> {
-        let Lost { dir, main, head, is_listed } = &self.lost;
+        let Lost { dir, main, head, is_listed, is_locked } = &self.lost;
         let mut args: Vec<OsString> = vec!["-C".into(), main.into()];
         if !self.trust {
             args.extend(NO_PROGRAMS.map(OsString::from));
         }
         args.extend(["worktree".into(), "add".into()]);
-        args.extend(is_listed.then(|| "--force".into()));
+        args.extend([*is_listed, *is_locked].into_iter().filter(|is| *is).map(|_| "--force".into()));
         let head = match head {
             GitHead::Branch(name) => name,
             GitHead::Commit(id) => {

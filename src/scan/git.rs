@@ -114,6 +114,15 @@ pub(crate) fn head_in(git: &Path) -> Option<GitHead> {
     }
 }
 
+/// Returns the reason for which a worktree is locked, by git's directory for it; a lock may have none.
+pub(crate) fn lock_in(git: &Path) -> Option<String> {
+    let path = git.join("locked");
+    match fsio::read_bounded(&path, MAX_GITDIR) {
+        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()),
+        Err(_) => (reach::exists_itself(&path) != Some(false)).then(String::new),
+    }
+}
+
 /// Returns the branch or commit that a worktree of a repository has checked out; `None` for any other directory.
 pub(crate) fn head_of(worktree: &Path) -> Option<GitHead> {
     let main = main_checkout_of(worktree).filter(|main| main != worktree)?;

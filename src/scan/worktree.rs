@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use foldhash::{HashMap, HashSet};
 
 use crate::scan::git::{
-    GitHead, Worktree, has_loose_branch, head_in, head_of, main_checkout_of, packed_branches, worktrees_of,
+    GitHead, Worktree, has_loose_branch, head_in, head_of, lock_in, main_checkout_of, packed_branches, worktrees_of,
 };
+use crate::system::process::{self, Presence, StartTime};
 use crate::system::reach;
 
 /// A deleted worktree, and the branch or commit that it had checked out.
@@ -22,6 +23,8 @@ pub(crate) struct Lost {
     pub head: GitHead,
     /// Set if git still lists it, so that `git worktree add` needs `--force`.
     pub is_listed: bool,
+    /// Set if it has the lock of a program that has ended, so that `git worktree add` needs `--force` twice.
+    pub is_locked: bool,
 }
 
 impl Lost {
@@ -98,6 +101,17 @@ fn is_among_worktrees(dir: &Path) -> bool {
     parent.is_some_and(|name| name.ends_with("worktrees"))
 }
 
+/// Returns whether the reason of a lock names a Claude Code that has ended, such as `claude session quay (pid 32700 start
+/// 5897854)`: the client locks its worktree, and the lock stays after `-p` and after a kill (measured on 2.1.332).
+fn is_left(reason: &str) -> bool {
+    let process = || {
+        let (_, process) = reason.strip_prefix("claude ")?.rsplit_once("(pid ")?;
+        let (pid, start) = process.strip_suffix(')')?.split_once(" start ")?;
+        Some((pid.parse().ok()?, StartTime::parse(start)?))
+    };
+    process().is_some_and(|(pid, start)| process::presence(pid, Some(start)) == Presence::Ended)
+}
+
 /// The worktrees and branches of a repository, read once for any number of missing directories.
 #[derive(Debug)]
 pub(crate) struct Worktrees {
@@ -136,9 +150,14 @@ impl Worktrees {
     /// Finds a missing worktree that git still lists, with the branch or commit from git's list.
     pub(crate) fn listed(&self, gone: &Path) -> Result<Option<Lost>, String> {
         let around = self.around(gone).filter(|worktree| reach::exists_itself(&worktree.dir) == Some(false));
-        let Some(Worktree { dir, head, .. }) = around else { return Ok(None) };
+        let Some(Worktree { dir, head, name }) = around else { return Ok(None) };
         let unknown = || format!("git does not say what the worktree {} had checked out", dir.display());
-        self.lost(dir, head.clone().ok_or_else(unknown)?, true).map(Some)
+        let lock = lock_in(&self.main.join(".git/worktrees").join(name));
+        if let Some(why) = lock.as_ref().filter(|why| !is_left(why)) {
+            return Err(format!("the worktree {} is locked in git: {why}", dir.display()));
+        }
+        let lost = self.lost(dir, head.clone().ok_or_else(unknown)?, true)?;
+        Ok(Some(Lost { is_locked: lock.is_some(), ..lost }))
     }
 
     /// Recognizes a directory as a worktree that git no longer lists: it was among worktrees, such as in
@@ -161,7 +180,7 @@ impl Worktrees {
                 return Err(fail(&format!("is checked out in {}", holder.display())));
             }
         }
-        Ok(Lost { dir: dir.to_owned(), main: self.main.clone(), head, is_listed })
+        Ok(Lost { dir: dir.to_owned(), main: self.main.clone(), head, is_listed, is_locked: false })
     }
 
     fn may_have_branch(&self, name: &str) -> bool {

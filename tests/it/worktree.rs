@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::contract;
 use crate::fixtures::{Claude, id};
 use crate::terminal::Seat;
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, start_of};
 
 /// A repository with a worktree on a separate branch, in which a session worked.
 struct Trees {
@@ -16,15 +16,22 @@ struct Trees {
 }
 
 impl Trees {
-    /// Creates the repository below a directory for worktrees; `None` if git is not installed.
-    #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+    /// Creates the repository, and a worktree below a directory for worktrees; `None` if git is not installed.
     fn new(among: &str) -> Option<Self> {
+        let trees = Self::of("repo", among)?;
+        trees.world.add(Claude::session(id(2)).in_dir(&trees.repository).branch("main").turn("look around", "Done."));
+        Some(trees)
+    }
+
+    /// Creates the repository in a directory in which no session worked.
+    #[expect(clippy::disallowed_macros, reason = "whoever runs the tests should know that this one did nothing")]
+    fn of(repository: &str, among: &str) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
             println!("skipped: git is not installed");
             return None;
         }
         let world = World::with_agents();
-        let repository = world.dir("repo");
+        let repository = world.dir(repository);
         let worktree = world.root().join(among).join("feature");
         let trees = Self { world, repository, worktree };
         trees.git(&["init", "--quiet", "--initial-branch", "main"]);
@@ -32,9 +39,7 @@ impl Trees {
         trees.git(&["add", "README"]);
         trees.git(&["commit", "--quiet", "--message", "One"]);
         trees.git(&["worktree", "add", "--quiet", "-b", "feature", trees.worktree.to_str().expect("a path")]);
-        let (world, repository) = (&trees.world, &trees.repository);
-        world.add(Claude::session(id(1)).in_dir(&trees.worktree).branch("feature").turn("add a test", "Added."));
-        world.add(Claude::session(id(2)).in_dir(repository).branch("main").turn("look around", "Done."));
+        trees.world.add(Claude::session(id(1)).in_dir(&trees.worktree).branch("feature").turn("add a test", "Added."));
         Some(trees)
     }
 
@@ -96,6 +101,36 @@ fn resume_recreates_deleted_worktree_on_its_branch() {
     assert_eq!(std::fs::read_to_string(trees.worktree.join("README")).expect("a file"), "one\n");
     // The worktree exists now, so there is nothing to create.
     trees.resume(&["--recreate-worktree"]).code(0);
+}
+
+#[test]
+fn resume_recreates_worktree_outside_of_repository_without_sessions() {
+    let Some(trees) = Trees::of("home/work/repo", "home/.codex/worktrees/1a2b") else { return };
+    std::fs::remove_dir_all(&trees.worktree).expect("a directory to remove");
+    let refused = trees.resume(&[]).code(7).stderr();
+    assert!(refused.contains("--recreate-worktree`  (makes the git worktree again on branch feature of"), "{refused}");
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    assert_eq!(trees.head(), "feature");
+}
+
+#[test]
+fn recreate_overrides_only_lock_of_ended_client() {
+    let Some(trees) = Trees::new("trees") else { return };
+    let worktree = trees.worktree.to_str().expect("a path");
+    std::fs::remove_dir_all(worktree).expect("a directory to remove");
+    let lock = |why: &str| trees.git(&["worktree", "lock", "--reason", why, worktree]);
+    let own = std::process::id();
+    for why in ["on a disk that is not mounted", &format!("claude session feature (pid {own} start {})", start_of(own))]
+    {
+        lock(why);
+        let refused = trees.resume(&["--recreate-worktree", "--yes"]).code(7).stderr();
+        assert!(refused.contains(&format!("is locked in git: {why}")), "{refused}");
+        trees.git(&["worktree", "unlock", worktree]);
+    }
+    // The client leaves its lock.
+    lock("claude session feature (pid 4000000 start 1)");
+    trees.resume(&["--recreate-worktree", "--yes"]).code(0);
+    assert_eq!(trees.head(), "feature");
 }
 
 #[test]

@@ -263,6 +263,13 @@ impl Checkouts {
                 return Ok(Some(lost));
             }
         }
+        // A worktree outside of its repository, in which no other session may have worked.
+        let near = self.home.parent().map(|_| self.checkouts_near(&self.home)).unwrap_or_default();
+        for (_, checkout) in near.iter() {
+            if let Some(lost) = checkout.worktrees.listed(gone)? {
+                return Ok(Some(lost));
+            }
+        }
         let has_remote = |checkout: &&Rc<Checkout>| remote.is_some() && checkout.remote.as_deref() == remote;
         let main = around.as_ref().or_else(|| self.by_dir.values().find(has_remote));
         main.map_or(Ok(None), |main| main.worktrees.unlisted(gone, branch))
