@@ -194,6 +194,19 @@ fn kind_follows_from_first_record_and_path() {
 }
 
 #[test]
+fn migrated_subagent_keeps_its_messages() {
+    let world = World::new();
+    world.add(Codex::session(id(1)).in_dir("/usr/bin").turn("ask for help", "Done."));
+    // The migration names the end of the rollout as the first ordinal after a copied history, of which there is none.
+    let migrated =
+        Codex::session(id(2)).in_dir("/usr/bin").subagent_of(&id(1)).meta("history_mode", json!("paginated"));
+    world.add(migrated.meta("subagent_history_start_ordinal", json!(5)).turn("say hello", "Hello."));
+    let shown: Details = world.rejoin(["show", &id(2), "--counts", "--json"]).code(0).json();
+    let counts = (shown.session.first_prompt.as_deref(), shown.session.prompts, shown.session.replies);
+    assert_eq!(counts, (Some("say hello"), Some(1), Some(1)));
+}
+
+#[test]
 fn copied_history_does_not_change_session_id() {
     // Older forks and sub-agents contain their parent's records, including its first one.
     let parents = json!({"id": id(9), "cwd": "/home/ana/other", "source": "exec", "git": {"branch": "theirs"}});
@@ -778,6 +791,9 @@ fn rewound_thread_is_one_session() {
     assert!(other.contains("second") && other.contains("three") && !other.contains("fourth"), "{other}");
     let found = world.rejoin(["search", "later", "--json"]).code(0).stdout();
     assert!(found.contains("\"branch\":2"), "{found}");
+    // doctor takes the first part for a file of the session, not for one that may be moved away.
+    let report = world.rejoin(["doctor", "--all-findings"]).code(0).stdout();
+    assert!(report.contains("No problems found"), "{report}");
     // All parts are archived, removed and restored together.
     world.rejoin(["archive", &id(1)]).code(0);
     world.rejoin(["delete", &id(1), "--yes"]).code(0);

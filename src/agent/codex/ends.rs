@@ -17,6 +17,8 @@ pub(super) struct RolloutEnds {
     /// The store of a sub-agent's parent, to omit the parent's history.
     store: Option<Arc<Store>>,
     replay: Option<Replay>,
+    /// Set if no record has the first ordinal after the copied history.
+    lacks_own_start: bool,
     told_cwd: Option<String>,
     typed: Option<String>,
     sent: Option<String>,
@@ -45,7 +47,7 @@ impl RolloutEnds {
             self.meta = Meta::parse(line);
             if let Some(meta) = &self.meta {
                 let store = self.store.as_ref().filter(|_| meta.is_subagent());
-                self.replay = store.and_then(|store| Replay::after(meta, store));
+                self.replay = store.and_then(|store| Replay::after(meta, store, !self.lacks_own_start));
                 return;
             }
         }
@@ -70,6 +72,13 @@ impl RolloutEnds {
         if self.told_cwd.is_none() && self.meta.as_ref().is_none_or(|meta| meta.cwd.is_none()) {
             self.told_cwd = record.told_cwd();
         }
+    }
+
+    /// Returns the facts to begin again with, if every line of the file was seen, and none has the first ordinal after the
+    /// copied history.
+    pub(super) fn begun_again(&self) -> Option<Self> {
+        self.replay.as_ref().filter(|replay| self.is_whole && replay.lacks_start())?;
+        Some(Self { store: self.store.clone(), lacks_own_start: true, ..Self::default() })
     }
 
     pub(super) fn knows_start(&self) -> bool {

@@ -102,6 +102,13 @@ impl Reading for Codex {
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
+    fn resumed_files(&self, place: &Located) -> Vec<PathBuf> {
+        // A rewound thread continues in another rollout.
+        let thread = is_segment(&place.path).then(|| Thread::of(place).ok()).flatten();
+        let own = thread.map(|thread| thread.parts.into_iter().filter(|part| !part.is_foreign));
+        own.map_or_else(|| vec![place.path.to_path_buf()], |own| own.map(|part| part.path).collect())
+    }
+
     fn is_silent(&self, record: &[u8]) -> bool {
         CodexRecord::of_line(record).is_some_and(|record| record.is_silent()) || meta::is_bare_header(record)
     }
@@ -318,7 +325,7 @@ fn read_start_of(mut ends: RolloutEnds, file: &mut Jsonl) -> Result<RolloutEnds,
         ends.see_from_start(line);
         ends.knows_start()
     })?;
-    Ok(ends)
+    if let Some(again) = ends.begun_again() { read_start_of(again, file) } else { Ok(ends) }
 }
 
 /// Advises how to rebuild Codex's list; implements [`About::list_anew`](super::about::About::list_anew).

@@ -16,7 +16,7 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
     // Only the rollout of the copy has its usage.
     let (root, own) = (part_at(thread.root()), part_at(&copy.place.path));
     let has_parent = copy.parent_id.is_some() || copy.kind == SessionKind::Subagent;
-    let replay = if has_parent { read_replay(&thread, &copy.place.store)? } else { None };
+    let replay = if has_parent { read_replay(&thread, &copy.place.store, true)? } else { None };
     let copied = replay.as_ref().map_or(0, |replay| replay.copied);
     let mut lines = 0;
     let (mut usage, mut division) = (UsageSum::wanted(&ABOUT.usage, observers), Division::of(&thread));
@@ -85,12 +85,12 @@ pub(super) fn observe(copy: &mut SessionCopy, observers: &mut Observers) -> Resu
 }
 
 /// Finds the copied history at the start of a thread; `None` if the thread has no parent.
-fn read_replay(thread: &Thread, store: &Arc<Store>) -> Result<Option<Replay>, PathError> {
+fn read_replay(thread: &Thread, store: &Arc<Store>, has_start: bool) -> Result<Option<Replay>, PathError> {
     let mut replay = None;
     thread.each_line(&mut |line| {
         match &mut replay {
             _ if line.is_foreign => return ControlFlow::Continue(()),
-            None => replay = Meta::parse(line.bytes).and_then(|meta| Replay::after(&meta, store)),
+            None => replay = Meta::parse(line.bytes).and_then(|meta| Replay::after(&meta, store, has_start)),
             Some(replay) => drop(replay.see(line.bytes)),
         }
         match &replay {
@@ -98,5 +98,8 @@ fn read_replay(thread: &Thread, store: &Arc<Store>) -> Result<Option<Replay>, Pa
             _ => ControlFlow::Break(()),
         }
     })?;
-    Ok(replay)
+    match replay {
+        Some(replay) if replay.lacks_start() => read_replay(thread, store, false),
+        replay => Ok(replay),
+    }
 }

@@ -38,13 +38,15 @@ pub(super) struct Replay {
 
 impl Replay {
     /// Creates the state for the rollout with this first record; `None` if the session has no parent.
-    pub(super) fn after(meta: &Meta, store: &Arc<Store>) -> Option<Self> {
+    ///
+    /// `has_start` is false if no record has the first ordinal after the copy, or a later one.
+    pub(super) fn after(meta: &Meta, store: &Arc<Store>, has_start: bool) -> Option<Self> {
         let parent = meta.parent_id().or(meta.forked_from.as_deref())?.to_owned();
         Some(Self {
             store: Arc::clone(store),
             id: meta.id.clone()?,
             parent,
-            start: meta.own_start,
+            start: meta.own_start.filter(|_| has_start),
             lines: 1,
             copied: 0,
             is_over: false,
@@ -61,6 +63,12 @@ impl Replay {
             self.note(line);
         }
         self.copied > before
+    }
+
+    /// Returns whether no record so far has the first ordinal after the copy, or a later one. `codex migrate-rollouts` of
+    /// 0.171.0 names the end of the rollout, in which nothing is a copy (measured; openai/codex 38762).
+    pub(super) fn lacks_start(&self) -> bool {
+        self.start.is_some() && !self.is_over
     }
 
     /// Returns whether the last line was a copy.
@@ -136,7 +144,8 @@ mod tests {
 
     fn replay(more: &str) -> Replay {
         let line = format!(r#"{{"type":"session_meta","payload":{{"id":"{OWN}","forked_from_id":"p"{more}}}}}"#);
-        Replay::after(&Meta::parse(line.as_bytes()).expect("a first record"), &copy("a").place.store).expect("a parent")
+        Replay::after(&Meta::parse(line.as_bytes()).expect("a first record"), &copy("a").place.store, true)
+            .expect("a parent")
     }
 
     #[test]
