@@ -142,6 +142,30 @@ fn profile_is_a_separate_store() {
 }
 
 #[test]
+fn resume_selects_the_data_directory_of_a_session() {
+    let world = World::new();
+    let data = world.home().join(".local/share");
+    for (n, root) in [(1, ".omp/agent"), (2, ".local/share/omp"), (3, ".local/share/omp/profiles/work")] {
+        let path = world.home().join(root).join("sessions/--usr-bin--").join(format!("{STAMP}_{}.jsonl", id(n)));
+        put(&path, lines(&turn(&id(n), APP)));
+    }
+    let text = |path: &Path| path.to_str().map(str::to_owned);
+    // With the variable, oh-my-pi looks only there; without it, only in ~/.omp (can1357/oh-my-pi 12798).
+    for (is_set, unset, set) in [(true, vec!["XDG_DATA_HOME"], None), (false, vec![], text(&data))] {
+        let plan = |n: u32| -> ResumePlan {
+            let args = ["resume", &id(n), "--json"];
+            if is_set { world.with("XDG_DATA_HOME", &data).rejoin(args).plan() } else { world.rejoin(args).plan() }
+        };
+        assert_eq!(plan(1).resume.unset, unset);
+        for n in [2, 3] {
+            let resume = plan(n).resume;
+            assert_eq!((resume.unset, resume.set.get("XDG_DATA_HOME").cloned()), (vec![], set.clone()), "{n}");
+            assert_eq!(resume.set.get("OMP_PROFILE").map(String::as_str), (n == 3).then_some("work"));
+        }
+    }
+}
+
+#[test]
 fn list_ignores_files_of_pi_in_shared_directory() {
     let world = World::new();
     let root = world.dir("both");

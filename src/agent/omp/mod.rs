@@ -25,7 +25,8 @@ use projects::{is_filed_under, project_of};
 const AGENT_DIR: &str = "PI_CODING_AGENT_DIR";
 const CONFIG_DIR: &str = "PI_CONFIG_DIR";
 const PROFILE: &str = "OMP_PROFILE";
-const ELSEWHERE: [&str; 4] = [AGENT_DIR, CONFIG_DIR, PROFILE, "PI_PROFILE"];
+const ELSEWHERE: [&str; 5] = [AGENT_DIR, CONFIG_DIR, PROFILE, "PI_PROFILE", "PI_CODING_AGENT_SESSION_DIR"];
+const DATA: &str = "XDG_DATA_HOME";
 /// Additional file name suffix of an archived session.
 const PACKED: &str = ".gz";
 /// Prefix of an image's name in a record; its file is named after the digest.
@@ -37,32 +38,52 @@ pub(super) struct Omp;
 
 impl Reading for Omp {
     fn usual_stores(&self, env: &Env) -> Vec<Store> {
-        let without = |set: &str| ELSEWHERE.into_iter().filter(|name| *name != set).collect::<Vec<_>>();
+        // The directory is used if it exists, for a profile the one of its name below it; the program then finds it without
+        // a variable (packages/utils/src/dirs.ts of 18.2.3).
+        let usual_data = env.home.join(".local/share");
+        let chosen_data = env.agent_variable(DATA).map(PathBuf::from);
+        let data = chosen_data.as_ref().unwrap_or(&usual_data).join("omp");
+        let is_there = |dir: &Path| reach::is_dir(dir) == Some(true);
+        let hides = |dir: &Path| chosen_data.is_some() && is_there(dir);
+        let without = |set: &str, data: &Path| {
+            let names = ELSEWHERE.into_iter().filter(|name| *name != set);
+            names.chain(hides(data).then_some(DATA)).collect::<Vec<_>>()
+        };
         let mut stores: Vec<Store> = Vec::new();
         if let Some(dir) = env.agent_variable(AGENT_DIR).map(|dir| env.absolute(Path::new(dir))) {
-            stores.push(Store { unset: without(AGENT_DIR), ..Store::named(AgentKind::Omp, &dir, AGENT_DIR, &dir) });
+            let unset = without(AGENT_DIR, Path::new(""));
+            stores.push(Store { unset, ..Store::named(AgentKind::Omp, &dir, AGENT_DIR, &dir) });
         }
         if let Some(name) = env.agent_variable(CONFIG_DIR).map(Path::new) {
-            let root = env.home.join(name).join("agent");
-            stores.push(Store { unset: without(CONFIG_DIR), ..Store::named(AgentKind::Omp, root, CONFIG_DIR, name) });
+            let (root, unset) = (env.home.join(name).join("agent"), without(CONFIG_DIR, &data));
+            stores.push(Store { unset, ..Store::named(AgentKind::Omp, root, CONFIG_DIR, name) });
         }
         let chosen = env.agent_variable(PROFILE).or_else(|| env.agent_variable("PI_PROFILE")).map(ToOwned::to_owned);
         let base = env.home.join(".omp");
-        for (entry, _) in Found::default().entries(&base.join("profiles")).into_iter().filter(|(_, kind)| kind.is_dir())
-        {
-            let name = entry.file_name();
-            let store = Store::named(AgentKind::Omp, entry.path().join("agent"), PROFILE, Path::new(&name));
-            stores.push(Store { unset: without(PROFILE), is_default: chosen.as_ref() == Some(&name), ..store });
+        for (profiles, is_data) in [(data.join("profiles"), true), (base.join("profiles"), false)] {
+            for (entry, _) in Found::default().entries(&profiles).into_iter().filter(|(_, kind)| kind.is_dir()) {
+                let name = entry.file_name();
+                let in_data = data.join("profiles").join(&name);
+                let (root, other) =
+                    if is_data { (entry.path(), PathBuf::new()) } else { (entry.path().join("agent"), in_data) };
+                let mut store = Store::named(AgentKind::Omp, root, PROFILE, Path::new(&name));
+                store.set.extend((is_data && chosen_data.is_none()).then(|| (DATA.into(), usual_data.clone().into())));
+                let unset = without(PROFILE, &other);
+                stores.push(Store { unset, is_default: chosen.as_ref() == Some(&name), ..store });
+            }
         }
         let is_default = !stores.iter().any(|store| store.is_default);
-        // The directory is used if it exists; the program then finds it without a variable.
-        let data = env.agent_variable("XDG_DATA_HOME").map(|dir| Path::new(dir).join("omp"));
-        let roots = data.into_iter().chain([base.join("agent")]);
-        stores.extend(roots.map(|root| Store {
-            is_default,
-            unset: ELSEWHERE.to_vec(),
-            ..Store::usual(AgentKind::Omp, root)
-        }));
+        if is_there(&data) {
+            let mut store = Store { unset: ELSEWHERE.to_vec(), ..Store::usual(AgentKind::Omp, &data) };
+            store.is_default = is_default && chosen_data.is_some();
+            store.set.extend(chosen_data.is_none().then(|| (DATA.into(), usual_data.clone().into())));
+            stores.push(store);
+        }
+        stores.push(Store {
+            is_default: is_default && !hides(&data),
+            unset: without("", &data),
+            ..Store::usual(AgentKind::Omp, base.join("agent"))
+        });
         let mut known = HashSet::new();
         stores.retain(|store| known.insert(store.root.clone()));
         stores
