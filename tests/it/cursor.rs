@@ -62,6 +62,9 @@ fn odd_chats_have_health_codes() {
     // A transcript alone may belong to the editor.
     let refused = world.rejoin(["resume", &id(2), "--print", "--in", "/usr/bin"]).code(7).stderr();
     assert!(refused.contains("Cursor's editor may have written it"), "{refused}");
+    let doctor = world.rejoin(["doctor", "--check", "unknown-directory", "--all-findings"]).code(4).stdout();
+    let offers = |n: u32| doctor.contains(&format!("rejoin resume cursor:{} --in .", id(n)));
+    assert_eq!([2, 7].map(offers), [false, true], "{doctor}");
     world.install("cursor-agent", "");
     assert!(world.rejoin(["resume", &id(3), "--print"]).code(0).stdout().contains("--resume"));
 }
@@ -75,4 +78,10 @@ fn sub_agent_belongs_to_its_chat() {
     let child = sessions.iter().find(|session| session.id == id(2)).expect("a sub-agent");
     assert_eq!((child.kind, child.parent_id.as_deref()), (Kind::Subagent, Some(id(1).as_str())));
     assert_eq!(sessions.len(), 2);
+    // It has a chat of its own, too.
+    let app = world.dir("app");
+    world.add(Cursor::chat(id(2)).in_dir(&app).meta("isSubagent", true).without_transcript());
+    let sessions = listed(&world);
+    let child = sessions.iter().find(|session| session.id == id(2)).expect("a sub-agent");
+    assert_eq!((sessions.len(), child.copies.len(), child.launch_path()), (2, 1, app.to_str()));
 }

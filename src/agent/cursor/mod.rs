@@ -82,7 +82,8 @@ impl Log for Cursor {
             transcripts(store, &dir.join("agent-transcripts"), &is_wanted, found);
         }));
         let mut has_transcript = BTreeSet::new();
-        for place in found.places.iter_mut().filter(|place| !place.is_subagent) {
+        // A sub-agent has a chat, too (2026.09.10, by kenn-io/agentsview 1627).
+        for place in &mut found.places {
             has_transcript.insert(place.id.clone());
             place.side_dir = chats.get(&place.id).cloned();
         }

@@ -208,6 +208,18 @@ impl Finding {
         }
     }
 
+    /// Adds the commands for a session whose directory is unknown: that shows it, and unless its agent opens it nowhere, that
+    /// resumes it.
+    fn resumed_in_its_dir(self, session: &Session) -> Self {
+        let (copy, selector) = (session.copy(), selector(session));
+        let shown = self.remedy(format!("rejoin show {selector} --transcript"), "shows what it was about");
+        let agent = agent::by_kind(session.agent);
+        if copy.obstacle.is_some() || agent.is_none_or(|agent| agent.command(copy, None).is_err()) {
+            return shown;
+        }
+        shown.remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs")
+    }
+
     /// Removes the repair and the commands that change sessions, because rejoin only reads sessions of this agent, and
     /// adds the reason.
     fn only_read(mut self) -> Self {

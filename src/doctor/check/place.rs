@@ -98,14 +98,8 @@ fn unknown(session: &Session) -> Option<Finding> {
         (detail, "only directories of other projects")
     };
     let evidence = format!("It is unknown where {} was started. {detail}", name(session));
-    let finding = Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence)
-        .measured(measured, "one directory of its project");
-    let selector = selector(session);
-    Some(
-        finding
-            .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-            .remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs"),
-    )
+    let finding = Finding::about(session, Code::UnknownDirectory, Severity::Warning, evidence);
+    Some(finding.measured(measured, "one directory of its project").resumed_in_its_dir(session))
 }
 
 /// Reports each missing launch directory once, with all its sessions.

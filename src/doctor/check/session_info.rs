@@ -54,12 +54,7 @@ fn unusable(session: &Session, code: Code, severity: Severity) -> Finding {
             id: session.id().to_owned(),
             path: copy.place.path.to_path_buf(),
         }),
-        (false, Action::Refuse { wants_dir: true }) => {
-            let selector = selector(session);
-            finding
-                .remedy(format!("rejoin show {selector} --transcript"), "shows what it was about")
-                .remedy(format!("rejoin resume {selector} --in ."), "resumes it, in the directory where it belongs")
-        }
+        (false, Action::Refuse { wants_dir: true }) => finding.resumed_in_its_dir(session),
         _ => finding.remedy(format!("rejoin show {}", selector(session)), "shows the evidence for its directory"),
     }
 }
