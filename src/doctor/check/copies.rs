@@ -66,7 +66,9 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
         (Some(Comparison::Shorter { common }), _) => {
             format!("has only the first {} of copy 1", count(common, "record"))
         }
-        (Some(Comparison::Diverged { record: 1 }), _) => "has no record in common with copy 1".to_owned(),
+        (Some(Comparison::Diverged { record: 1 }), _) => {
+            "is another conversation, with no record in common with copy 1".to_owned()
+        }
         (Some(Comparison::Diverged { record }), _) => format!("differs from copy 1 from record {record} on"),
         (None, _) if !has_talk(copy) => "has no conversation".to_owned(),
         (None, _) => "could not be compared with copy 1".to_owned(),
@@ -107,6 +109,7 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
     {
         evidence.push_str(&format!(" Only copy {} has {}.", at + 1, inside(path, copy)));
     }
+    let is_other = matches!(comparison, Some(Comparison::Diverged { record: 1 }));
     let finding = Finding::new(Code::DuplicateSession, severity, evidence)
         .session(session)
         .path(&chosen.place.path)
@@ -115,6 +118,13 @@ fn duplicate(session: &Session, at: usize, facts: &CopyFacts, now: Timestamp) ->
     match (repair, &facts.belongings) {
         (Some(repair), _) => finding.repaired_by(repair),
         (None, Err(why)) => finding.remedy(format!("rejoin show {}", selector(session)), format!("shows both; {why}")),
+        // Neither may go, and the agent opens each in the directory of its project.
+        (None, Ok(_)) if is_other && copy.place.project != chosen.place.project => {
+            [1, at + 1].into_iter().fold(finding, |finding, copy| {
+                let command = format!("rejoin resume {} --copy {copy}", selector(session));
+                finding.remedy(command, format!("continues {}", described_copy(session, copy, now)))
+            })
+        }
         (None, Ok(_)) => {
             let mut removed = vec![at + 1];
             if !is_decided {
