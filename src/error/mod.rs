@@ -169,6 +169,21 @@ impl Refusal {
     }
 }
 
+/// Returns what to type after an error.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<&str> {
+    /// A change needs some room for its journal, even one that makes room.
+    const FULL_DISK: &str = "`rejoin undo --purge --every` deletes what is in the trash; a state directory on another disk \
+                             is named by XDG_STATE_HOME";
+    let is_full = || {
+        let mut kinds = error.chain().filter_map(|cause| Some(cause.downcast_ref::<PathError>()?.kind()));
+        kinds.any(|kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    };
+    match error.downcast_ref::<Refusal>() {
+        Some(refusal) => refusal.hint.as_deref(),
+        None => is_full().then_some(FULL_DISK),
+    }
+}
+
 /// Returns whether an error is a pipe closed by its reader, which counts as success and is not reported.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

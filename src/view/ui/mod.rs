@@ -16,7 +16,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::ColorWhen;
 use crate::cli::colors::HIGHLIGHT;
-use crate::error::{Refusal, RefusalCandidate, RefusalCode};
+use crate::error::{self, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::{command_line, text, wrap};
 use crate::system::env::{Elsewhere, Env, Streams, Terminal};
 use crate::view::grid::{self, Column, Fit};
@@ -248,7 +248,16 @@ impl Ui {
             return self.print_note("Nothing was changed.");
         }
         self.say_labelled("error:", self.err_styles.error, &format!("{error:#}"));
-        let Some(refusal) = error.downcast_ref::<Refusal>() else { return };
+        if let Some(refusal) = error.downcast_ref::<Refusal>() {
+            self.candidates(refusal);
+        }
+        if let Some(hint) = error::hint(error) {
+            self.say_labelled("hint:", self.err_styles.strong, hint);
+        }
+    }
+
+    /// Prints the candidates to choose from.
+    fn candidates(&mut self, refusal: &Refusal) {
         if refusal.code == RefusalCode::Ambiguous {
             let columns = self.columns;
             candidates(&refusal.candidates, columns).iter().for_each(|line| self.print_line(format_args!("{line}")));
@@ -264,9 +273,6 @@ impl Ui {
             let differs = candidate.differs.as_ref().map(|differs| format!(", {differs}")).unwrap_or_default();
             let line = format!("      {}{messages}{differs}", candidate.path);
             self.say_fitted(&line);
-        }
-        if let Some(hint) = &refusal.hint {
-            self.say_labelled("hint:", self.err_styles.strong, hint);
         }
     }
 

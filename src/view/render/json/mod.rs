@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::agent::command::LaunchPlan;
-use crate::error::{Exit, Refusal, RefusalCandidate, RefusalCode};
+use crate::error::{self, Exit, Refusal, RefusalCandidate, RefusalCode};
 use crate::format::command_line::all_in_home;
 use crate::format::path_json::path_bytes;
 use crate::format::text;
@@ -317,7 +317,7 @@ pub(crate) fn error(error: &anyhow::Error, elsewhere: &Elsewhere) -> String {
         code: refusal.map_or(RefusalCode::Failed, |refusal| refusal.code).name(),
         exit: refusal.map_or(Exit::Failure, |refusal| refusal.exit).code(),
         message: &message,
-        hint: refusal.and_then(|refusal| Some(all_in_home(refusal.hint.as_deref()?, elsewhere))),
+        hint: error::hint(error).map(|hint| all_in_home(hint, elsewhere)),
         candidates: refusal.map_or(&[], |refusal| &refusal.candidates),
     };
     let mut line = Vec::new();
