@@ -488,6 +488,21 @@ mod database {
     }
 
     #[test]
+    fn search_finds_prompt_of_session_that_only_the_list_has() {
+        let world = World::new();
+        world.add(CodexThreads::of([(&id(1), Some("Crane plan"), "/usr/bin"), (&id(2), None, "/usr/bin")]));
+        world.add(Codex::session(id(2)).in_dir("/usr/bin").turn("the first prompt", "Done."));
+        // Somebody removed the rollouts of a month (openai/codex 44947, 21196).
+        let found = world.rejoin(["search", "crane", "--json"]).code(0).json::<crate::contract::search::Search>();
+        assert_eq!(
+            found.deleted.iter().map(|one| (one.id.as_str(), one.dir.as_deref())).collect::<Vec<_>>(),
+            [(&*id(1), Some("/usr/bin"))]
+        );
+        let report = world.rejoin(["doctor", "--check", "gone-session", "--all-findings"]).code(0).stdout();
+        assert!(report.contains(&id(1)) && !report.contains(&id(2)), "{report}");
+    }
+
+    #[test]
     fn database_directory_is_only_a_fallback() {
         let world = World::new();
         let long = |session: Codex| (0..60).fold(session, |session, _| session.tool("x", &"y".repeat(50_000)));

@@ -1,8 +1,9 @@
 //! Finds the files that belong to a session of Codex in addition to its rollout.
 
-use super::Codex;
 use super::rollouts::{is_segment, of_thread, packed_twin};
 use super::thread::Thread;
+use super::{Codex, about, threads};
+use crate::agent::mentions::{self, Mention};
 use crate::agent::prelude::*;
 
 impl Housekeeping for Codex {
@@ -21,6 +22,12 @@ impl Housekeeping for Codex {
         let shared =
             snapshots.entries_beginning_with(&format!("{id}.")).chain(Some(capabilities).filter(|path| is_there(path)));
         Ok(Belongings { own: own.collect(), shared: shared.collect() })
+    }
+
+    fn mentions(&self, store: &Store, env: &Env) -> Vec<Mention> {
+        let mut mentions = mentions::in_lists(AgentKind::Codex, about::ABOUT.lists, store);
+        mentions.extend(threads::mentions(store, env));
+        mentions
     }
 
     fn companions(&self, place: &Located) -> Vec<PathBuf> {

@@ -3,9 +3,11 @@
 //! The table is derived from the rollouts, so it only supplements them. Facts: `state_5.sqlite` of 0.169.0; older
 //! versions have no `name` and store a given name in `title`, which otherwise contains the first prompt.
 
+use crate::agent::mentions::Mention;
 use crate::agent::prelude::*;
 use crate::format::sqlite::{self, Db, QueryError};
 use crate::format::toml::TomlSettings;
+use crate::format::turn::instant;
 
 /// The source name for facts of the table.
 pub(super) const THREADS: &str = "threads";
@@ -34,6 +36,34 @@ pub(super) fn add(store: &Store, id: Option<&str>, env: &Env, notes: &mut StoreN
         }
         Err(error) => notes.problem(&path, error.reason()),
     }
+}
+
+/// Finds the sessions in the table, with their first prompts and titles: rows stay when rollouts are removed by hand.
+pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let Some(list) = find(store, env).filter(|_| cfg!(feature = "sqlite")) else { return mentions };
+    // A list that cannot be read is ignored, like the others.
+    let _ = sqlite::read(&list, |db| {
+        db.require("threads", &["id"])?;
+        let known = db.columns("threads")?;
+        let columns = ["id", "cwd", "first_user_message", "title", "name", "updated_at"];
+        let columns = columns.map(|column| if known.contains(column) { column } else { "NULL" });
+        db.query(&format!("SELECT {} FROM threads", columns.join(", ")), &[], |row| {
+            let Some(id) = row.filled(0) else { return };
+            let mut texts: Vec<String> = [2, 3, 4].into_iter().filter_map(|at| row.filled(at)).collect();
+            texts.dedup();
+            mentions.extend(texts.into_iter().map(|text| Mention {
+                agent: AgentKind::Codex,
+                id: Some(id.clone()),
+                list: list.clone(),
+                entry: None,
+                dir: row.filled(1).and_then(|dir| recorded::dir(&dir)).map(|dir| dir.to_path_buf()),
+                at: row.int(5).and_then(instant),
+                text,
+            }));
+        })
+    });
+    mentions
 }
 
 struct Row {
