@@ -14,31 +14,14 @@ use crate::system::state_file;
 
 /// The pins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "PinsFile", into = "PinsFile")]
-pub(crate) struct Pins(BTreeMap<(AgentKind, String), Timestamp>);
-
-#[derive(Debug, Serialize, Deserialize)]
-struct PinsFile {
-    pins: Vec<Pin>,
+pub(crate) struct Pins {
+    #[serde(with = "state_file::by_session")]
+    pins: BTreeMap<(AgentKind, String), Pin>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Pin {
-    agent: AgentKind,
-    id: String,
     pinned_at: Timestamp,
-}
-
-impl From<PinsFile> for Pins {
-    fn from(content: PinsFile) -> Self {
-        Self(content.pins.into_iter().map(|pin| ((pin.agent, pin.id), pin.pinned_at)).collect())
-    }
-}
-
-impl From<Pins> for PinsFile {
-    fn from(pins: Pins) -> Self {
-        Self { pins: pins.0.into_iter().map(|((agent, id), pinned_at)| Pin { agent, id, pinned_at }).collect() }
-    }
 }
 
 /// The file in the state directory that holds the pins.
@@ -60,24 +43,24 @@ impl Pins {
 
     /// Checks whether a session is pinned.
     pub(crate) fn contains(&self, agent: AgentKind, id: &str) -> bool {
-        !self.0.is_empty() && self.0.contains_key(&(agent, id.to_owned()))
+        !self.pins.is_empty() && self.pins.contains_key(&(agent, id.to_owned()))
     }
 
     /// Pins a session; returns whether it was not pinned before.
     pub(crate) fn add(&mut self, agent: AgentKind, id: &str, at: Timestamp) -> bool {
         let key = (agent, id.to_owned());
-        let is_new = !self.0.contains_key(&key);
-        self.0.entry(key).or_insert(at);
+        let is_new = !self.pins.contains_key(&key);
+        self.pins.entry(key).or_insert(Pin { pinned_at: at });
         is_new
     }
 
     /// Removes a pin; returns whether there was one.
     pub(crate) fn remove(&mut self, agent: AgentKind, id: &str) -> bool {
-        self.0.remove(&(agent, id.to_owned())).is_some()
+        self.pins.remove(&(agent, id.to_owned())).is_some()
     }
 
     /// Returns the pinned sessions in order of agent and id.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = (AgentKind, &str)> + Clone {
-        self.0.keys().map(|(agent, id)| (*agent, id.as_str()))
+        self.pins.keys().map(|(agent, id)| (*agent, id.as_str()))
     }
 }

@@ -13,31 +13,14 @@ use crate::system::state_file;
 
 /// The tags of each session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "TagsFile", into = "TagsFile")]
-pub(crate) struct Tags(BTreeMap<(AgentKind, String), BTreeSet<Tag>>);
-
-#[derive(Debug, Serialize, Deserialize)]
-struct TagsFile {
-    tagged: Vec<Tagged>,
+pub(crate) struct Tags {
+    #[serde(with = "state_file::by_session")]
+    tagged: BTreeMap<(AgentKind, String), Tagged>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Tagged {
-    agent: AgentKind,
-    id: String,
     tags: BTreeSet<Tag>,
-}
-
-impl From<TagsFile> for Tags {
-    fn from(content: TagsFile) -> Self {
-        Self(content.tagged.into_iter().map(|Tagged { agent, id, tags }| ((agent, id), tags)).collect())
-    }
-}
-
-impl From<Tags> for TagsFile {
-    fn from(tags: Tags) -> Self {
-        Self { tagged: tags.0.into_iter().map(|((agent, id), tags)| Tagged { agent, id, tags }).collect() }
-    }
 }
 
 /// The file in the state directory that holds the tags.
@@ -54,41 +37,41 @@ impl Tags {
 
     /// Returns the tags of a session in alphabetical order.
     pub(crate) fn tags_of(&self, agent: AgentKind, id: &str) -> impl Iterator<Item = &Tag> {
-        let tags = if self.0.is_empty() { None } else { self.0.get(&(agent, id.to_owned())) };
-        tags.into_iter().flatten()
+        let tagged = if self.tagged.is_empty() { None } else { self.tagged.get(&(agent, id.to_owned())) };
+        tagged.into_iter().flat_map(|tagged| &tagged.tags)
     }
 
     /// Returns the sessions that have all of these tags.
     pub(crate) fn with_all(&self, tags: &[Tag]) -> BTreeSet<(AgentKind, String)> {
-        let has_all = |own: &BTreeSet<Tag>| tags.iter().all(|tag| own.contains(tag));
-        self.0.iter().filter(|(_, own)| has_all(own)).map(|(session, _)| session.clone()).collect()
+        let has_all = |own: &Tagged| tags.iter().all(|tag| own.tags.contains(tag));
+        self.tagged.iter().filter(|(_, own)| has_all(own)).map(|(session, _)| session.clone()).collect()
     }
 
     /// Returns the number of sessions of each tag.
     pub(crate) fn counts(&self) -> BTreeMap<&Tag, usize> {
         let mut counts = BTreeMap::new();
-        self.0.values().flatten().for_each(|tag| *counts.entry(tag).or_default() += 1);
+        self.tagged.values().flat_map(|tagged| &tagged.tags).for_each(|tag| *counts.entry(tag).or_default() += 1);
         counts
     }
 
     /// Adds tags to a session and removes others; returns whether anything changed.
     pub(crate) fn change(&mut self, agent: AgentKind, id: &str, added: &[Tag], removed: &[Tag]) -> bool {
         let key = (agent, id.to_owned());
-        let before = self.0.get(&key).cloned().unwrap_or_default();
+        let before = self.tagged.get(&key).map(|tagged| tagged.tags.clone()).unwrap_or_default();
         let mut tags = before.clone();
         tags.extend(added.iter().cloned());
         tags.retain(|tag| !removed.contains(tag));
         let is_changed = tags != before;
         if tags.is_empty() {
-            self.0.remove(&key);
+            self.tagged.remove(&key);
         } else {
-            self.0.insert(key, tags);
+            self.tagged.insert(key, Tagged { tags });
         }
         is_changed
     }
 
     /// Returns the tagged sessions in order of agent and id.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = (AgentKind, &str)> {
-        self.0.keys().map(|(agent, id)| (*agent, id.as_str()))
+        self.tagged.keys().map(|(agent, id)| (*agent, id.as_str()))
     }
 }

@@ -19,11 +19,12 @@ pub(crate) const SOURCE: &str = "moved";
 
 /// Moved directories and sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "MovesFile", into = "MovesFile")]
 pub(crate) struct Relocated {
     /// Directories, in the order of their moves.
+    #[serde(rename = "moves")]
     pub dirs: Vec<MovedDir>,
-    sessions: BTreeMap<AgentKind, BTreeMap<String, MovedSession>>,
+    #[serde(with = "state_file::by_session")]
+    sessions: BTreeMap<(AgentKind, String), MovedSession>,
 }
 
 /// A directory that has moved.
@@ -40,22 +41,8 @@ pub(crate) struct MovedDir {
 }
 
 /// The launch directory of a session whose agent's files name another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct MovedSession {
-    from: PathBuf,
-    to: PathBuf,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct MovesFile {
-    moves: Vec<MovedDir>,
-    sessions: Vec<MovesEntry>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct MovesEntry {
-    agent: AgentKind,
-    id: String,
     #[serde(with = "path_text")]
     from: PathBuf,
     #[serde(with = "path_text")]
@@ -65,25 +52,6 @@ struct MovesEntry {
 /// Returns the file.
 pub(crate) fn file(env: &Env) -> PathBuf {
     env.state_dir().join("moves.json")
-}
-
-impl From<MovesFile> for Relocated {
-    fn from(content: MovesFile) -> Self {
-        let mut relocated = Self { dirs: content.moves, ..Self::default() };
-        for MovesEntry { agent, id, from, to } in content.sessions {
-            relocated.sessions.entry(agent).or_default().insert(id, MovedSession { from, to });
-        }
-        relocated
-    }
-}
-
-impl From<Relocated> for MovesFile {
-    fn from(relocated: Relocated) -> Self {
-        let sessions = relocated.sessions.into_iter().flat_map(|(agent, sessions)| {
-            sessions.into_iter().map(move |(id, MovedSession { from, to })| MovesEntry { agent, id, from, to })
-        });
-        Self { sessions: sessions.collect(), moves: relocated.dirs }
-    }
 }
 
 impl Relocated {
@@ -101,12 +69,12 @@ impl Relocated {
 
     /// Records the new launch directory of a session; `from` is the current one.
     pub(crate) fn add_session(&mut self, agent: AgentKind, id: &str, from: &Path, to: &Path) {
-        let sessions = self.sessions.entry(agent).or_default();
+        let key = (agent, id.to_owned());
         // The agent's own files name the directory before the first move.
-        let recorded = sessions.remove(id).filter(|known| known.to == from).map(|known| known.from);
+        let recorded = self.sessions.remove(&key).filter(|known| known.to == from).map(|known| known.from);
         let recorded = recorded.unwrap_or_else(|| from.to_owned());
         if recorded != to {
-            sessions.insert(id.to_owned(), MovedSession { from: recorded, to: to.to_owned() });
+            self.sessions.insert(key, MovedSession { from: recorded, to: to.to_owned() });
         }
     }
 
@@ -115,7 +83,7 @@ impl Relocated {
         if self.sessions.is_empty() {
             return;
         }
-        let known = self.sessions.get(&copy.place.agent()).and_then(|sessions| sessions.get(&copy.place.id));
+        let known = self.sessions.get(&(copy.place.agent(), copy.place.id.clone()));
         let recorded = copy.launch_dir.as_ref().map(|dir| &*dir.value);
         let Some(known) = known.filter(|known| recorded == Some(&known.from)) else { return };
         let evidence = Evidence {
@@ -173,7 +141,7 @@ mod tests {
         assert_eq!(launched("/one").as_deref(), Some("/three"));
         assert_eq!(launched("/elsewhere").as_deref(), Some("/elsewhere"), "it went on elsewhere");
         relocated.add_session(AgentKind::Claude, "a", Path::new("/three"), Path::new("/one"));
-        assert_eq!(relocated.sessions[&AgentKind::Claude].len(), 0, "it is back");
+        assert!(relocated.sessions.is_empty(), "it is back");
     }
 
     #[test]

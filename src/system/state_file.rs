@@ -12,6 +12,35 @@ const VERSION: u32 = 1;
 /// Maximum size in bytes; an entry has between 100 and 400.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Stores a map by agent and session id as a list of entries that begin with `agent` and `id`.
+pub(crate) mod by_session {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Entry<A, I, T> {
+        agent: A,
+        id: I,
+        #[serde(flatten)]
+        value: T,
+    }
+
+    pub(crate) fn serialize<S: Serializer, A: Serialize, T: Serialize>(
+        map: &BTreeMap<(A, String), T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map.iter().map(|((agent, id), value)| Entry { agent, id, value }))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, A: Deserialize<'de> + Ord, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<(A, String), T>, D::Error> {
+        let entries = Vec::<Entry<A, String, T>>::deserialize(deserializer)?;
+        Ok(entries.into_iter().map(|entry| ((entry.agent, entry.id), entry.value)).collect())
+    }
+}
+
 #[derive(Deserialize)]
 struct Header {
     format_version: u32,
