@@ -110,11 +110,24 @@ impl Found {
             self.places.extend((is_id(id) && links::is_file(&path)).then(|| place(id, path)));
             return;
         }
+        self.add_named(store, dir, project, |name| name.strip_suffix(ending).filter(|id| is_id(id)));
+    }
+
+    /// Adds the sessions that are files in a directory, with the ids that `id_of` returns for their names.
+    pub(super) fn add_named(
+        &mut self,
+        store: &Arc<Store>,
+        dir: &Path,
+        project: Option<&Arc<str>>,
+        id_of: impl Fn(&str) -> Option<&str>,
+    ) {
         for (entry, kind) in self.entries(dir) {
-            let name = entry.file_name();
-            match name.to_str().and_then(|name| name.strip_suffix(ending)).filter(|id| is_id(id)) {
-                Some(id) if kind.is_file() => self.places.push(place(id, entry.path())),
-                Some(_) => self.problem(&entry.path(), "it is not a regular file"),
+            let (name, path) = (entry.file_name(), entry.path());
+            match name.to_str().and_then(&id_of) {
+                Some(id) if kind.is_file() => {
+                    self.places.push(Located { project: project.cloned(), ..Located::new(store, id, path) });
+                }
+                Some(_) => self.problem(&path, "it is not a regular file"),
                 None => {}
             }
         }

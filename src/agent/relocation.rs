@@ -64,6 +64,15 @@ pub(crate) enum Act {
     },
 }
 
+impl Act {
+    /// Edits a file without moving it; nothing without edits.
+    pub(super) fn in_place(path: PathBuf, edits: impl IntoIterator<Item = Edit>) -> Vec<Self> {
+        let mut edits: Vec<Edit> = edits.into_iter().collect();
+        edits.sort_by_key(|edit| edit.at);
+        if edits.is_empty() { Vec::new() } else { vec![Self::Edit { from: path.clone(), to: path, edits }] }
+    }
+}
+
 /// The changes for one copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moved {

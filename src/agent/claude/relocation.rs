@@ -100,12 +100,11 @@ pub(super) fn global_file(store: &Store, env: &Env) -> PathBuf {
 pub(super) fn references(store: &Store, mapping: &Mapping, env: &Env) -> Vec<Act> {
     let global = global_file(store, env);
     let history = store.root.join("history.jsonl");
-    let edits = |path: &PathBuf, find: fn(&str, &Mapping) -> Vec<Edit>| {
-        let text = small(path, MAX_GLOBAL).ok()??;
-        let edits = find(&text, mapping);
-        (!edits.is_empty()).then(|| Act::Edit { from: path.clone(), to: path.clone(), edits })
+    let acts = |path: PathBuf, find: fn(&str, &Mapping) -> Vec<Edit>| {
+        let text = small(&path, MAX_GLOBAL).ok().flatten().unwrap_or_default();
+        Act::in_place(path, find(&text, mapping))
     };
-    [edits(&global, keys), edits(&history, lines)].into_iter().flatten().collect()
+    [acts(global, keys), acts(history, lines)].concat()
 }
 
 /// Renames the keys of moved directories, unless the new key already exists.

@@ -143,5 +143,5 @@ pub(super) fn numbered(path: &Path) -> Result<Vec<Act>, Unable> {
     if edits.is_empty() {
         return Err("its last record cannot be numbered".into());
     }
-    Ok(vec![Act::Edit { from: path.to_owned(), to: path.to_owned(), edits }])
+    Ok(Act::in_place(path.to_owned(), edits))
 }

@@ -24,11 +24,7 @@ impl Moving for Copilot {
                 let new = mapping.text_to(&value)?;
                 Some(Edit::replace(flat_yaml::line_of(&yaml, key)?, format!("{key}: {}", flat_yaml::word(&new))))
             };
-            let mut edits: Vec<Edit> = KEYS.iter().filter_map(changed).collect();
-            edits.sort_by_key(|edit| edit.at);
-            let acts =
-                if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
-            Ok(Moved { acts, is_kept: true })
+            Ok(Moved { acts: Act::in_place(path, KEYS.iter().filter_map(changed)), is_kept: true })
         }))
     }
 }

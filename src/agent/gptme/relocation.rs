@@ -23,8 +23,7 @@ impl Moving for Gptme {
                 // A fork that was never resumed has no settings, and uses the directory in which it is started.
                 return Ok(Moved::changing_no_file());
             };
-            let edits = vec![Edit::replace(span, quoted(text(&dir)?))];
-            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits }]))
+            Ok(Moved::by(Act::in_place(path, [Edit::replace(span, quoted(text(&dir)?))])))
         }))
     }
 }

@@ -110,7 +110,7 @@ impl Moving for KimiCode {
             let json = small(&path, MAX_STATE)?.unwrap_or_default();
             let edit = json_string(&json, &["cwd"], |dir| moving.mapping.text_to(dir));
             let edit = edit.ok_or("its state.json does not name the directory")?;
-            Ok(Moved::by(vec![Act::Edit { from: path.clone(), to: path, edits: vec![edit] }]))
+            Ok(Moved::by(Act::in_place(path, [edit])))
         }))
     }
 }

@@ -13,7 +13,7 @@ use crate::agent::claude::slug::is_slug_of;
 use crate::agent::command::{LaunchPlan, LaunchRequest};
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
-use crate::format::edit::{Edit, json_string};
+use crate::format::edit::json_string;
 use crate::format::json::local_instant;
 use crate::session::Pointer;
 use crate::session::mapping::Mapping;
@@ -85,9 +85,7 @@ impl PointerWriter for Leo {
         let path = dir.join(FILE_NAME);
         let json = small(&path, MAX_BYTES).ok()??;
         let edit = |key| json_string(&json, &[key], |dir| mapping.text_to(dir));
-        let mut edits: Vec<Edit> = ["app_path", "cwd"].into_iter().filter_map(edit).collect();
-        edits.sort_by_key(|edit| edit.at);
-        (!edits.is_empty()).then(|| Act::Edit { from: path.clone(), to: path, edits })
+        Act::in_place(path, ["app_path", "cwd"].into_iter().filter_map(edit)).pop()
     }
 
     /// Leo replaces only the slashes; Claude Code's rule is different.

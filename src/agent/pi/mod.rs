@@ -110,30 +110,10 @@ fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     if store.set.contains_key(SESSION_DIR) {
         let mut found = Found::default();
-        add_logs(store, &store.root, None, id_of_file, &is_wanted, &mut found);
+        found.add_named(store, &store.root, None, |name| id_of_file(name).filter(|id| is_wanted(id)));
         return found;
     }
     Found::in_projects(&store.root, |dir, project, found| {
-        add_logs(store, dir, Some(project), id_of_file, &is_wanted, found);
+        found.add_named(store, dir, Some(project), |name| id_of_file(name).filter(|id| is_wanted(id)));
     })
-}
-
-/// Adds the files in a directory whose name contains an id that `is_wanted` accepts.
-pub(super) fn add_logs(
-    store: &Arc<Store>,
-    dir: &Path,
-    project: Option<&Arc<str>>,
-    id_of_file: fn(&str) -> Option<&str>,
-    is_wanted: &(dyn Fn(&str) -> bool + Sync),
-    found: &mut Found,
-) {
-    for (entry, kind) in found.entries(dir) {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let Some(id) = id_of_file(&name).filter(|id| is_wanted(id)) else { continue };
-        if !kind.is_file() {
-            found.problem(&entry.path(), "it is not a regular file");
-            continue;
-        }
-        found.places.push(Located { project: project.cloned(), ..Located::new(store, id, entry.path()) });
-    }
 }

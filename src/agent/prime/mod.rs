@@ -10,7 +10,7 @@ pub(super) mod about;
 use super::ids::is_word;
 use super::lines::Lines;
 use super::pi::log::{Dialect, PiTree};
-use super::pi::{add_logs, prompt_words, records};
+use super::pi::{prompt_words, records};
 use super::stores;
 use super::unknown_format::has_any;
 use crate::agent::prelude::*;
@@ -68,15 +68,16 @@ impl Dialect for Prime {
     const BRANCHES: &'static str = "use /tree in Prime Agent to go there";
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
-        let is_wanted = |id: &str| only.is_none_or(|only| only == id);
+        let id_of: &(dyn Fn(&str) -> Option<&str> + Sync) =
+            &|name| Self::id_of_file(name).filter(|id| only.is_none_or(|only| only == *id));
         let mut found = Found::default();
         if SESSION_DIRS.iter().any(|name| store.set.contains_key(*name)) {
-            add_logs(store, &store.root, None, Self::id_of_file, &is_wanted, &mut found);
+            found.add_named(store, &store.root, None, id_of);
             return found;
         }
-        add_logs(store, &store.root.join("sessions"), None, Self::id_of_file, &is_wanted, &mut found);
+        found.add_named(store, &store.root.join("sessions"), None, id_of);
         found.extend(Found::in_projects(&store.root.join("session-artifacts"), |dir, parent, found| {
-            add_subagents(store, dir, parent, &is_wanted, MAX_DEPTH, found);
+            add_subagents(store, dir, parent, id_of, MAX_DEPTH, found);
         }));
         found
     }
@@ -92,7 +93,7 @@ fn add_subagents(
     store: &Arc<Store>,
     dir: &Path,
     parent: &str,
-    is_wanted: &(dyn Fn(&str) -> bool + Sync),
+    id_of: &(dyn Fn(&str) -> Option<&str> + Sync),
     depth: usize,
     found: &mut Found,
 ) {
@@ -102,12 +103,12 @@ fn add_subagents(
     };
     for dir in found.dirs(dir).into_iter().filter(is_subagent) {
         let first = found.places.len();
-        add_logs(store, &dir, None, Prime::id_of_file, is_wanted, found);
+        found.add_named(store, &dir, None, id_of);
         for place in &mut found.places[first..] {
             (place.parent_id, place.is_subagent) = (Some(parent.to_owned()), true);
         }
         if let Some(depth) = depth.checked_sub(1) {
-            add_subagents(store, &dir, parent, is_wanted, depth, found);
+            add_subagents(store, &dir, parent, id_of, depth, found);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{MAX_META, Vibe};
 use crate::agent::prelude::*;
-use crate::format::edit::{Edit, json_string};
+use crate::format::edit::json_string;
 
 /// The paths of the keys in meta.json that contain directories.
 const PLACES: [&[&str]; 2] = [&["environment", "working_directory"], &["origin_directory"]];
@@ -17,13 +17,9 @@ impl Moving for Vibe {
         Ok(Relocation::of_each(move |copy, _| {
             let path = copy.place.path.join("meta.json");
             let json = small(&path, MAX_META)?.unwrap_or_default();
-            let mut edits: Vec<Edit> =
-                PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir))).collect();
-            edits.sort_by_key(|edit| edit.at);
+            let edits = PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir)));
             // A sub-agent may have no meta.json, and its state is a part of the chain.
-            let acts =
-                if edits.is_empty() { Vec::new() } else { vec![Act::Edit { from: path.clone(), to: path, edits }] };
-            Ok(Moved { acts, is_kept: true })
+            Ok(Moved { acts: Act::in_place(path, edits), is_kept: true })
         }))
     }
 }
