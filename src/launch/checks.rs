@@ -262,6 +262,19 @@ pub(crate) fn check_elsewhere(session: &Session, dir: &Path, has_terminal: bool)
     Err(Refusal::new(RefusalCode::NeedsTerminal, format!("{message}, and there is no terminal")).hint(hint))
 }
 
+/// Returns a warning if the settings of a directory let the agent, once started there, delete sessions of every project.
+pub(crate) fn check_retention(session: &Session, dir: &Path, env: &Env) -> Option<String> {
+    let retention = agent::by_kind(session.agent)?.retention(&session.copy().place.store, env)?;
+    retention.only_in.as_ref().filter(|only| *only == dir)?;
+    let (title, (file, key)) = (agent::about(session.agent).title, &retention.setting);
+    let set = retention.refused.unwrap_or_else(|| (retention.period.as_hours() / 24).to_string());
+    Some(format!(
+        "a start of {title} here deletes sessions of every project by their age, because {key} in {} is {set}; `rejoin archive \
+         --expiring 7` keeps them",
+        file.display()
+    ))
+}
+
 /// Refuses if one session, or all sessions together, were resumed too often in the last minute.
 pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> Result<(), Refusal> {
     let Some(too_many) = log::limit(launches, session.agent, session.id(), env.clock.now) else { return Ok(()) };

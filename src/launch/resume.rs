@@ -144,6 +144,7 @@ impl Resume {
         warnings.extend(agent.warning(session.copy(), env));
         warnings.extend(own_change_of_dir(&session, &plan, env));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
+        warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_retention(&session, dir, env)));
         Ok(Self { backfill, warnings, ..Self::new(session.agent, Some(session), plan, dir_source, request) })
     }
 

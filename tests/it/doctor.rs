@@ -709,6 +709,11 @@ fn doctor_names_project_whose_settings_delete_sessions_of_all() {
     assert!(finding.evidence.starts_with(&expected), "{}", finding.evidence);
     let archived = world.rejoin(["archive", "--expiring", "7", "--dry-run"]).code(0).stdout();
     assert!(archived.contains(&id(1)[..8]), "{archived}");
+    world.add(Claude::session(id(2)).in_dir(&scratch).turn("x", "y"));
+    let warning = format!("cleanupPeriodDays in {}/.claude/settings.json is 7", scratch.display());
+    let warns = |n: u32| world.rejoin(["resume", &id(n), "--print"]).code(0).stderr().contains(&warning);
+    assert_eq!([1, 2].map(warns), [false, true]);
+    std::fs::remove_dir_all(world.home().join(".claude/projects").join(claude_slug(&scratch))).expect("a session");
     // Local settings replace those of the repository.
     put(&scratch.join(".claude/settings.local.json"), r#"{"cleanupPeriodDays": 36500}"#);
     assert!(found(&world, "expires-soon").is_empty());
