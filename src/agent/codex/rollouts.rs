@@ -111,8 +111,8 @@ pub(super) fn is_segment(path: &Path) -> bool {
 pub(super) fn find(place: &Located, id: &str) -> Option<PathBuf> {
     let is_meant = |path: &Path| ids(path).is_some_and(|(thread, segment)| segment.unwrap_or(thread) == id);
     let meant = |places: Vec<Located>| places.into_iter().find(|it| is_meant(&it.path)).map(|it| it.path.to_path_buf());
-    let days =
-        created_at(id).into_iter().flat_map(|at| [0, -24, 24].map(|hours| at + SignedDuration::from_hours(hours)));
+    let shifted = |at: Timestamp| [0, -24, 24].map(|hours| at.checked_add(SignedDuration::from_hours(hours)).ok());
+    let days = created_at(id).into_iter().flat_map(shifted).flatten();
     let days = days.map(|day| place.store.root.join(day.strftime("sessions/%Y/%m/%d").to_string()));
     let near = place.path.parent().map(Path::to_path_buf).into_iter().chain(days);
     let mut near = near.filter_map(|dir| meant(rollouts(&place.store, &dir, 0, &|_: &str| true).places));
