@@ -26,17 +26,39 @@ use crate::view::render::resume as render;
 use crate::view::render::resume::ResumeAnswer;
 use crate::view::ui::Ui;
 
+/// Options that find the session or format the answer, and that hints name otherwise.
+const NOT_REPEATED: &[&str] = &[
+    "resume",
+    "--home=",
+    "--host=",
+    "--hosts=",
+    "--agent=",
+    "-a=",
+    "--dir=",
+    "--here",
+    "--tag=",
+    "--since=",
+    "--until=",
+    "--before=",
+    "--older-than=",
+    "--copy=",
+    "--with=",
+    "--format=",
+    "--json",
+];
+
 pub(crate) fn run(args: &ResumeArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    begin(args, "", env, ui)
+    let left_out: Vec<&str> = args.session.iter().map(String::as_str).chain(NOT_REPEATED.iter().copied()).collect();
+    begin(args, "", command_line::without(&env.invocation.words, &left_out, &[]), env, ui)
 }
 
 /// Resumes the session that the user picks among those that pass the filters; `words` is the first search text.
 pub(super) fn pick(filter: FilterArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
-    begin(&ResumeArgs { filter, ..ResumeArgs::default() }, words, env, ui)
+    begin(&ResumeArgs { filter, ..ResumeArgs::default() }, words, Vec::new(), env, ui)
 }
 
-/// Resumes the named session, or the one that the user picks; `words` is the first search text.
-fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
+/// Resumes the named session, or the one that the user picks; `words` is the first search text. Hints repeat `typed`.
+fn begin(args: &ResumeArgs, words: &str, typed: Vec<String>, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     if args.last_launch {
         return last_launch(args, env, ui);
     }
@@ -55,6 +77,7 @@ fn begin(args: &ResumeArgs, words: &str, env: &Env, ui: &mut Ui) -> anyhow::Resu
         // Nothing is launched, so a loop is impossible.
         no_limit: args.no_limit || args.prints(),
         has_terminal: env.terminal.stdin || !is_started,
+        typed,
     };
     let (mut copy, mut with) = (args.copy.clone(), args.with);
     // A session, or the first search text of the picker.

@@ -18,11 +18,32 @@ pub(crate) fn again(env: &Env, left_out: &[&str], with: &[&str]) -> String {
     words.join(" ")
 }
 
+/// Repeats the options in `typed` in each command of a hint that begins with `command`; the words of another program stay
+/// last.
+pub(crate) fn repeat(hint: &str, command: &str, typed: &[String]) -> String {
+    let mut parts = hint.split(command);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |repeated, part| {
+        let (added, rest) = part.split_at(part.find('`').unwrap_or(part.len()));
+        let options = added.split(' ').filter(|word| word.starts_with('-'));
+        let names: Vec<String> = options.flat_map(|option| [option.to_owned(), format!("{option}=")]).collect();
+        let not_with_print = Some("--wait").filter(|_| added.contains(" --print"));
+        let left_out: Vec<&str> = names.iter().map(String::as_str).chain(not_with_print).collect();
+        let words = without(typed, &left_out, &[]);
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let quoted = |words: &[String]| words.iter().map(|word| format!(" {}", shell::word(word))).collect::<String>();
+        format!("{repeated}{command}{}{added}{}{rest}", quoted(&words[..end]), quoted(&words[end..]))
+    })
+}
+
 /// Returns the command that moves the sessions of a directory to another one, quoted for a shell.
 pub(crate) fn move_command(from: &Path, to: &Path) -> String {
     let [from, to] = [from, to].map(|dir| shell::word(&dir.to_string_lossy()).into_owned());
     format!("rejoin move {from} {to}")
 }
+
+/// Options whose value may look like an option, or like a word that is left out.
+const TEXTS: &[&str] = &["--prompt", "--in"];
 
 /// Removes the options in `left_out` from the words of a command, and adds those in `with`.
 ///
@@ -34,8 +55,7 @@ pub(crate) fn without(words: &[String], left_out: &[&str], with: &[String]) -> V
     let mut kept = Vec::new();
     let mut own = own.iter();
     while let Some(word) = own.next() {
-        if word == "--prompt" && !left_out.contains(&"--prompt=") {
-            // A prompt for an agent may look like an option.
+        if TEXTS.iter().any(|option| word == option && !left_out.contains(&&*format!("{option}="))) {
             kept.extend([word].into_iter().chain(own.next()).cloned());
         } else if left_out.iter().any(|option| option.strip_suffix('=') == Some(word)) {
             own.next();
@@ -177,6 +197,19 @@ mod tests {
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(without(&words, &["-n=", "-w"], &[]).join(" "), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn repeated_options_do_not_repeat_what_the_hint_adds() {
+        for (hint, typed, expected) in [
+            ("or `go x --trust`; `go y`", "--prompt hi --wait", "or `go x --prompt hi --wait --trust`; `go y`"),
+            ("`go x --in .`", "--in=/a --force", "`go x --force --in .`"),
+            ("`go x --in .`", "--in --trust --force -- --in b", "`go x --force --in . -- --in b`"),
+            ("`go x`, `go x --trust`", "--trust", "`go x --trust`, `go x --trust`"),
+        ] {
+            let typed: Vec<String> = typed.split(' ').map(str::to_owned).collect();
+            assert_eq!(repeat(hint, "go x", &typed), expected);
         }
     }
 

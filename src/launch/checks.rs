@@ -182,7 +182,8 @@ pub(crate) fn check_origin(session: &Session) -> Result<(), Refusal> {
     let message = format!("{agent} has not registered the session in {path}, so anybody may have written it");
     let name = name(session);
     let hint = format!(
-        "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `rejoin resume {name} --trust`"
+        "read it with `rejoin show {name} --transcript`; if you know where it comes from, run `{} --trust`",
+        resume(session)
     );
     Err(Refusal::new(RefusalCode::Planted, message).hint(hint))
 }

@@ -144,6 +144,6 @@ impl Resume {
         };
         let lines = moved.into_iter().chain(worktree).chain(instead).chain(may_move).chain(made).chain(anywhere);
         let hint = lines.fold(head, |hint, line| hint + &line);
-        self.naming_agent(refusal.hint(hint))
+        self.repeating_options(refusal.hint(hint))
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct Resume {
     pub briefed: Option<Briefed>,
     /// Set if the user added arguments for the agent.
     pub has_arguments: bool,
+    /// The options that hints repeat.
+    typed: Vec<String>,
 }
 
 /// Choices of the user.
@@ -72,6 +74,8 @@ pub(crate) struct Options {
     pub recreate_worktree: bool,
     /// Set if a user can type to the agent.
     pub has_terminal: bool,
+    /// The words of the command line that hints repeat: all but those that find the session and format the answer.
+    pub typed: Vec<String>,
 }
 
 impl Resume {
@@ -80,7 +84,7 @@ impl Resume {
         session: Option<Session>,
         plan: LaunchPlan,
         dir_source: &'static str,
-        request: &LaunchRequest,
+        (options, request): (&Options, &LaunchRequest),
     ) -> Self {
         Self {
             agent,
@@ -94,6 +98,7 @@ impl Resume {
             is_unsure: false,
             briefed: None,
             has_arguments: !request.args.is_empty(),
+            typed: options.typed.clone(),
         }
     }
 
@@ -145,7 +150,7 @@ impl Resume {
         warnings.extend(own_change_of_dir(&session, &plan, env));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_worktree(&session, dir, env)));
         warnings.extend(plan.dir.as_deref().and_then(|dir| checks::check_retention(&session, dir, env)));
-        Ok(Self { backfill, warnings, ..Self::new(session.agent, Some(session), plan, dir_source, request) })
+        Ok(Self { backfill, warnings, ..Self::new(session.agent, Some(session), plan, dir_source, (options, request)) })
     }
 
     /// Plans a new session of another agent in the directory of a session. [`Resume::set_first_prompt`] adds its first prompt.
@@ -170,7 +175,7 @@ impl Resume {
             dir_source = "option";
         }
         let briefed = Some(Briefed { agent: other, file: None, noted: String::new() });
-        Ok(Self { briefed, ..Self::new(session.agent, Some(session), plan, dir_source, request) })
+        Ok(Self { briefed, ..Self::new(session.agent, Some(session), plan, dir_source, (options, request)) })
     }
 
     /// Adds the first prompt of a new session, and the prompt for the log of launches.
@@ -196,7 +201,7 @@ impl Resume {
         let dir = options.dir.as_deref().map_or_else(|| pointer.dir.clone(), |dir| env.resolve(dir));
         let plan = writer.start_new(dir, request, env);
         let dir_source = if options.dir.is_some() { "option" } else { "pointer" };
-        Ok(Self::new(agent, None, plan, dir_source, request))
+        Ok(Self::new(agent, None, plan, dir_source, (options, request)))
     }
 
     /// Runs every check and returns all refusals; the first one is to be reported.
@@ -270,16 +275,16 @@ impl Resume {
                 refusals.push(Refusal::new(RefusalCode::UnknownDirectory, message).hint(hint));
             }
         }
-        refusals.into_iter().map(|refusal| self.naming_agent(refusal)).collect()
+        refusals.into_iter().map(|refusal| self.repeating_options(refusal)).collect()
     }
 
-    /// Adds the option for another agent to the commands in a hint.
-    pub(super) fn naming_agent(&self, mut refusal: Refusal) -> Refusal {
-        if let (Some(session), Some(briefed), Some(hint)) = (&self.session, &self.briefed, &refusal.hint) {
-            let command = checks::resume(session);
-            refusal.hint = Some(hint.replace(&command, &format!("{command} --with {}", briefed.agent)));
-        }
-        refusal
+    /// Adds the option for another agent, and the typed options, to the commands in a hint that resume the session.
+    pub(super) fn repeating_options(&self, refusal: Refusal) -> Refusal {
+        let (Some(session), Some(hint)) = (&self.session, &refusal.hint) else { return refusal };
+        let with = self.briefed.iter().flat_map(|briefed| ["--with".to_owned(), briefed.agent.to_string()]);
+        let typed: Vec<String> = with.chain(self.typed.iter().cloned()).collect();
+        let hint = command_line::repeat(hint, &checks::resume(session), &typed);
+        Refusal { hint: Some(hint), ..refusal }
     }
 
     /// Checks the launch directory, and records its identity.
@@ -358,7 +363,8 @@ impl Resume {
             Err(error) => return Ok(Some(error)),
         };
         if let Some(session) = self.session.as_ref().filter(|_| !options.no_limit) {
-            checks::check_limit(session, &log::read(&file).unwrap_or_default(), env)?;
+            checks::check_limit(session, &log::read(&file).unwrap_or_default(), env)
+                .map_err(|refusal| self.repeating_options(refusal))?;
         }
         Ok(held.append(&self.launch(dir, env)).err())
     }

@@ -104,7 +104,9 @@ fn resume_refuses_copy_that_agent_would_not_open() {
             let why = format!("in {} claude would continue copy 1 of session {}, not copy 2\n", app.display(), id(1));
             assert!(stderr.contains(&why), "{stderr}");
             assert!(stderr.contains(&format!("its project {}: ", claude_slug(&other))), "{stderr}");
-            assert!(stderr.contains(&format!("`rejoin resume {name} --copy 2 --in .`")), "{stderr}");
+            let typed = options[2..].iter().copied().chain(format).map(|option| format!(" {option}"));
+            let command = format!("`rejoin resume {name} --copy 2{} --in .`", typed.collect::<String>());
+            assert!(stderr.contains(&command), "{stderr}");
         }
     }
     assert!(world.launched().is_none());

@@ -18,7 +18,10 @@ fn resume_stops_loop() {
         world.rejoin(["resume", &id(1)]).code(0);
         assert!(world.launched().is_some());
     }
-    world.rejoin(["resume", &id(1)]).code(7);
+    let typed = ["resume", "--here", "00000001", "--prompt", "hi there", "--wait", "--", "--model", "m"];
+    let refused = world.from(&app).rejoin(typed).code(7);
+    let command = format!("`rejoin resume claude:{} --prompt 'hi there' --wait --no-limit -- --model m`", id(1));
+    assert!(refused.stderr().contains(&command), "{}", refused.stderr());
     assert!(world.launched().is_none());
     world.rejoin(["resume", &id(1), "--print"]).code(0);
     let plan: ResumePlan = world.rejoin(["resume", &id(1), "--json"]).plan();

@@ -72,8 +72,8 @@ fn resume_takes_no_directory_from_the_caller() {
     let session = world.add(Amplifier::session(id(1)).in_dir(&app).events_only().turn("x", ""));
     // Also not in its own directory, because another directory may have the same slug.
     for dir in [&other, &app] {
-        let answer = world.from(dir).rejoin(["resume", &id(1)]).code(7);
-        let command = format!("`rejoin resume amplifier:{} --in .`", id(1));
+        let answer = world.from(dir).rejoin(["resume", &id(1), "--prompt", "hi"]).code(7);
+        let command = format!("`rejoin resume amplifier:{} --prompt hi --in .`", id(1));
         assert!(answer.stderr().contains(&command), "{}", answer.stderr());
         assert!(!session.join("session-info.json").exists());
     }

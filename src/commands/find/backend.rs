@@ -317,6 +317,7 @@ pub(crate) fn options_with(options: &Options, how: &How) -> Options {
         no_limit: options.no_limit || how.no_limit,
         recreate_worktree: options.recreate_worktree || how.recreate_worktree,
         has_terminal: options.has_terminal,
+        typed: options.typed.clone(),
     }
 }
 
