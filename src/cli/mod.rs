@@ -95,7 +95,7 @@ pub(crate) struct Global {
     pub connect_timeout: Duration,
 
     /// Give up on a host that is silent for TIME while its answer is waited for
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "30m",
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "TIME", default_value = "30min",
           value_parser = values::parse_time)]
     pub answer_timeout: Duration,
 

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use crate::format::shown::is_harmless;
 use crate::session::mapping;
 use crate::session::select::Selector;
+use crate::session::when;
 
 /// Reads an id, the beginning of one, or AGENT:ID.
 pub(super) fn parse_id(text: &str) -> Result<Selector, String> {
@@ -51,16 +52,17 @@ pub(super) fn parse_from_one<N: FromStr + Default + PartialEq>(text: &str) -> Re
 
 /// Reads a time to wait.
 pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|_| "use a time such as 500ms, 10s or 5min".to_owned())
+    // A number alone would be days.
+    let period = if text.ends_with(char::is_alphabetic) { when::period(text)? } else { None };
+    let time = period.and_then(|period| Duration::try_from(period).ok());
+    time.ok_or_else(|| "use a time such as 500ms, 10s or 5min".to_owned())
 }
 
-/// Reads a time ahead: a number of days, or an age such as 36h or 2w.
+/// Reads a time ahead, in the forms of an age; a number alone is days.
 pub(super) fn parse_days(text: &str) -> Result<SignedDuration, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = if is_number { format!("{text}d") } else { text.to_owned() };
-    let time = humantime::parse_duration(&text)
-        .map_err(|_| "use a time such as 7, 36h or 2w; a number alone is days".to_owned())?;
-    SignedDuration::try_from(time).map_err(|_| "the time is too long".to_owned())
+    when::period(&text)?.ok_or_else(|| "use a time such as 7, 36h, 2w or 3mo; a number alone is days".to_owned())
 }
 
 /// Reads a number of bytes; K, M, G and T count in 1024 as sizes are shown, KB, MB, GB and TB in 1000.
@@ -119,11 +121,20 @@ mod tests {
 
     #[test]
     fn number_without_unit_means_days() {
-        for (text, hours) in [("7", 168), ("7d", 168), ("2w", 336), ("36h", 36), ("0", 0)] {
+        for (text, hours) in [("7", 168), ("7d", 168), ("2w", 336), ("36h", 36), ("0", 0), ("3mo", 2208)] {
             assert_eq!(parse_days(text), Ok(SignedDuration::from_hours(hours)), "{text}");
         }
-        for wrong in ["", "x", "-7", "7 x", "99999999999999999999"] {
+        for wrong in ["", "x", "-7", "7 x", "3m", "7 days ago", "monday", "99999999999999999999"] {
             assert!(parse_days(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn time_to_wait_has_a_unit() {
+        assert_eq!(parse_time("5min"), Ok(Duration::from_secs(300)));
+        assert_eq!(parse_time("3m"), Err("m may mean minutes or months; use 3min or 3mo".to_owned()));
+        for wrong in ["30", "2026", "soon", "-5s"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
         }
     }
 

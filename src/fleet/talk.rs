@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use crate::error::reason;
 use crate::fleet::command::GREETING;
 use crate::fleet::gate::{Semaphore, Until};
+use crate::session::when;
 use crate::system::deadline;
 
 /// Maximum bytes per piece. Two pieces may wait, so data that is not read stays on its host.
@@ -93,7 +94,7 @@ pub(super) fn converse(
             let fault = match (heard, patience.silence) {
                 (Heard::Silence, Some(time)) => Some(format!(
                     "it was silent for {}; --answer-timeout sets how long it may be",
-                    humantime::format_duration(time)
+                    when::shown_period(time)
                 )),
                 // The answer is complete; only its process was still running.
                 (Heard::All, _) if is_ended_here => None,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::format::text;
-use crate::session::Store;
+use crate::session::{Store, when};
 use crate::system::env::{ASKED, Env, HOST, ProgramSearch};
 
 /// Maximum run time: the slowest program that was tried started in three seconds.
@@ -75,10 +75,7 @@ impl AgentCommand<'_> {
                 let last = last_line(&mut output_file).unwrap_or_else(|| "it said nothing".to_owned());
                 Err(AgentCommandError::Failed(format!("{name} ended with {}: {last}", in_words(status))))
             }
-            None => Err(AgentCommandError::Failed(format!(
-                "{name} had not ended after {}",
-                humantime::format_duration(LIMIT)
-            ))),
+            None => Err(AgentCommandError::Failed(format!("{name} had not ended after {}", when::shown_period(LIMIT)))),
         }
     }
 }

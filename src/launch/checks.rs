@@ -13,7 +13,7 @@ use crate::scan::LONG_TO_COUNT;
 use crate::scan::off_branch::OffBranch;
 use crate::scan::stuck;
 use crate::scan::worktree::{NoWorktree, WorktreeRemedy};
-use crate::session::{Liveness, Session, recorded};
+use crate::session::{Liveness, Session, recorded, when};
 use crate::system::env::Env;
 use crate::system::{names, reach};
 
@@ -282,7 +282,7 @@ pub(crate) fn check_limit(session: &Session, launches: &[Launch], env: &Env) -> 
     let TooMany { count, of_one, wait } = too_many;
     let what = if of_one { format!("session {} was", session.id()) } else { "sessions were".to_owned() };
     let message = format!("{what} resumed {count} times in the last minute");
-    let wait = humantime::format_duration(wait);
+    let wait = when::shown_period(wait);
     let hint = format!("wait {wait}, or run `{} --no-limit`; something may be resuming in a loop", resume(session));
     Err(Refusal::new(RefusalCode::TooManyResumes, message).hint(hint))
 }

@@ -10,6 +10,7 @@ use crate::session::obstacle::Obstacle;
 use crate::session::process::State;
 use crate::session::recorded;
 use crate::session::usage::Usage;
+use crate::session::when::shown_period;
 use crate::session::{CLOCK_SKEW, Evidence, Fact, Health, HealthSet, Liveness, Located, SessionKind};
 
 /// A session that was written to this recently may be in use.
@@ -156,16 +157,11 @@ impl SessionCopy {
 
     /// Marks the session as possibly in use if it was written to just now and its agent keeps no lock; `why` gets the
     /// time since then.
-    pub(crate) fn judge_by_age(
-        &mut self,
-        last: Option<Timestamp>,
-        now: Timestamp,
-        why: impl FnOnce(humantime::FormattedDuration) -> String,
-    ) {
+    pub(crate) fn judge_by_age(&mut self, last: Option<Timestamp>, now: Timestamp, why: impl FnOnce(String) -> String) {
         let age = last.map(|last| now.duration_since(last));
         if let Some(age) = age.filter(|age| !age.is_negative() && *age < MAYBE_LIVE) {
             let seconds = Duration::from_secs(age.unsigned_abs().as_secs());
-            self.liveness = Liveness::Maybe { why: why(humantime::format_duration(seconds)) };
+            self.liveness = Liveness::Maybe { why: why(shown_period(seconds)) };
         }
     }
 

@@ -1,10 +1,11 @@
 //! Parses points in time: ages, names of days, dates and times. Pure: the current time and the zone are arguments.
 
 use std::str::FromStr;
+use std::time::Duration;
 
-use jiff::civil::{Date, DateTime, Weekday};
+use jiff::civil::{Date, DateTime, Weekday, date};
 use jiff::tz::TimeZone;
-use jiff::{Span, SpanRelativeTo, Timestamp, ToSpan as _, Zoned};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, ToSpan as _, Zoned};
 
 /// A point in time that was given as an age, as a day, or as a time.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,25 @@ pub(crate) enum Day {
 /// The accepted forms, for error messages.
 pub(crate) const FORMS: &str = "use an age such as 2h, 2w, 7 days ago or 30 for days; a day such as yesterday, monday, last week or 2026-11; or a \
                      time such as 2026-11-20 14:00 or 2026-11-20T14:00Z";
+
+/// Parses a length of time in the forms of an age; `None` if the text has another form. A month has at most 31 days.
+pub(crate) fn period(text: &str) -> Result<Option<SignedDuration>, String> {
+    match text.parse() {
+        Ok(When::Ago(span)) if !text.trim_end().to_lowercase().ends_with("ago") => {
+            Ok(span.to_duration(date(2023, 7, 1)).ok())
+        }
+        // `m` has two meanings.
+        Err(why) if why != FORMS => Err(why),
+        _ => Ok(None),
+    }
+}
+
+/// Formats a length of time as [`period`] reads it: `1min 5s`.
+pub(crate) fn shown_period(time: Duration) -> String {
+    let shown = humantime::format_duration(time).to_string();
+    let unit = |part: &str| if part.ends_with('m') { format!("{part}in") } else { part.to_owned() };
+    shown.split(' ').map(unit).collect::<Vec<_>>().join(" ")
+}
 
 impl When {
     /// Returns the moment that is meant at the time `now` in the time zone `zone`.
@@ -246,6 +266,15 @@ mod tests {
         for text in ["3m", "3M", "3 m", "3m ago"] {
             let why = text.parse::<When>().expect_err("two meanings");
             assert_eq!(why, "m may mean minutes or months; use 3min or 3mo", "{text}");
+        }
+    }
+
+    #[test]
+    fn period_prints_a_form_that_it_reads() {
+        for (millis, shown) in [(500, "500ms"), (60_000, "1min"), (3_665_000, "1h 1min 5s"), (1_800_000, "30min")] {
+            let time = Duration::from_millis(millis);
+            assert_eq!(shown_period(time), shown);
+            assert_eq!(period(shown), Ok(SignedDuration::try_from(time).ok()));
         }
     }
 

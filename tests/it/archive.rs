@@ -590,6 +590,10 @@ fn archive_selects_sessions_by_age_and_by_expiry() {
     assert_eq!(ids(&["--expiring", "7"]), [id(1)]);
     assert_eq!(ids(&["--expiring", "7d"]), [id(1)]);
     assert_eq!(ids(&["--expiring", "30"]), [id(1), id(2)]);
+    for verb in ["archive", "doctor"] {
+        let refused = world.rejoin([verb, "--expiring", "3m"]).code(2).stderr();
+        assert!(refused.contains("m may mean minutes or months; use 3min or 3mo"), "{refused}");
+    }
     assert_eq!(ids(&["--every", "--agent", "amplifier"]), [id(3)]);
     assert_eq!(ids(&[&id(2), &id(1), &id(2)]), [id(2), id(1)]);
     assert!(!archive_dir(&world).exists(), "a dry run writes nothing");

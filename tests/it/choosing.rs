@@ -384,7 +384,7 @@ fn resume_refuses_sixth_start_in_a_minute() {
     }
     launched(&world);
     let text = world.rejoin(["resume", &id(1)]).code(7).stderr();
-    assert!(text.contains("resumed 5 times in the last minute") && text.contains("wait 1m"), "{text}");
+    assert!(text.contains("resumed 5 times in the last minute") && text.contains("wait 1min,"), "{text}");
     assert!(world.launched().is_none());
     world.with("REJOIN_NOW", "2026-03-01T12:01:00Z").rejoin(["resume", &id(1)]).code(0);
     world.rejoin(["resume", &id(1), "--no-limit", "--", "--model", "m"]).code(0);

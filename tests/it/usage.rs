@@ -21,11 +21,11 @@ fn invalid_value_error_says_what_to_type() {
         ("list --max-messages x", "invalid value 'x' for '--max-messages <N>': use a whole number, such as 20"),
         (
             "archive --expiring x",
-            "invalid value 'x' for '--expiring <TIME>': use a time such as 7, 36h or 2w; a number alone",
+            "invalid value 'x' for '--expiring <TIME>': use a time such as 7, 36h, 2w or 3mo; a number alone",
         ),
         (
             "doctor --expiring 7x",
-            "invalid value '7x' for '--expiring <TIME>': use a time such as 7, 36h or 2w; a number alone",
+            "invalid value '7x' for '--expiring <TIME>': use a time such as 7, 36h, 2w or 3mo; a number alone",
         ),
         ("undo --lock-timeout soon", "for '--lock-timeout <TIME>': use a time such as 500ms, 10s or 5min"),
         ("list --connect-timeout 10", "for '--connect-timeout <TIME>': use a time such as 500ms, 10s or 5min"),

@@ -11,6 +11,7 @@ pub(crate) mod state_dir;
 pub(crate) mod undo;
 
 use crate::error::{Refusal, RefusalCode};
+use crate::session::when;
 use changes::error::Error;
 
 /// Converts an error of the engine to one with an exit code and a hint.
@@ -23,11 +24,8 @@ pub(crate) fn refusal(error: Error) -> anyhow::Error {
                 || "another rejoin".to_owned(),
                 |holder| format!("process {} (rejoin {}, since {})", holder.pid, holder.verb, holder.since),
             );
-            let waited = if waited.is_zero() {
-                String::new()
-            } else {
-                format!("; waited {}", humantime::format_duration(waited))
-            };
+            let waited =
+                if waited.is_zero() { String::new() } else { format!("; waited {}", when::shown_period(waited)) };
             Refusal::new(RefusalCode::Locked, format!("{who} is changing sessions right now{waited}"))
                 .hint("try again when it has finished, or wait longer with --lock-timeout")
         }
