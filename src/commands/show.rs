@@ -44,7 +44,11 @@ pub(crate) fn run(args: &ShowArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exi
     let mut finder = find::Finder::new(&filter, scope, env, ui);
     let found = finder.unambiguous(&selector);
     let found = match finder.or_picked(found, "show") {
-        Err(error) if args.copy.is_none() && is_not_found(&error) => {
+        Err(error)
+            if args.copy.is_none()
+                && is_not_found(&error)
+                && !(has_candidates(&error) && args.archive_dir.is_none()) =>
+        {
             // The session may be only in the archive; if it is not there either, the error about the stores is
             // reported.
             return match super::archive::show_session(args, &filter, env, ui) {
@@ -139,6 +143,11 @@ fn note_outputs(session: &mut Session, env: &Env, ui: &mut Ui) {
 
 fn is_not_found(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.exit == Exit::NotFound)
+}
+
+/// Returns whether an error names sessions of the stores.
+fn has_candidates(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refusal>().is_some_and(|refusal| !refusal.candidates.is_empty())
 }
 
 fn write_text(

@@ -474,6 +474,20 @@ fn show_refuses_manifest_writing_through_its_link() {
 }
 
 #[test]
+fn old_title_in_archive_leads_to_stored_session() {
+    let world = World::with_agents();
+    world.add(Claude::session(id(1)).in_dir(APP).title("Tests").turn("x", "y"));
+    world.rejoin(["archive", &id(1)]).code(0);
+    world.rejoin(["rename", &id(1), "Another one"]).code(0);
+    for verb in ["resume", "show"] {
+        let stderr = world.rejoin([verb, "Tests", "--since", "2020"]).code(5).stderr();
+        let hint = format!("when it was archived; run `rejoin {verb} --since 2020 claude:{}`", id(1));
+        assert!(stderr.contains("Another one\n") && stderr.contains(&hint) && !stderr.contains("restore"), "{stderr}");
+        world.rejoin([verb, "--json", "--since", "2020", &format!("claude:{}", id(1))]).code(0);
+    }
+}
+
+#[test]
 fn resume_of_archived_session_suggests_restore() {
     let world = World::with_agents();
     world.add(Jido::session(id(3)).in_dir(APP));

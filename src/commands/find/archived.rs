@@ -5,7 +5,8 @@ use super::trashed;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::format::shell;
+use crate::format::{command_line, shell};
+use crate::scan::{self, ScanScope};
 use crate::session::select::{self, Filter, Selector};
 use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Session};
@@ -41,6 +42,14 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
         Err(_) => None,
     };
     let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
+    // A session in a store may have another title than its state in the archive.
+    let own = scan::locate_id(env, &[*agent], id).read_some(env, ScanScope::GLANCE, |place| place.id == *id);
+    if let (Some(session), Selector::Id { text, .. }) = (own.sessions.first(), selector) {
+        let again = command_line::again(env, &[text], &[&format!("{agent}:{id}")]);
+        let hint = format!("the session above had that title when it was archived; run `{again}`");
+        let one = candidates(session, true, env).into_iter().take(1).collect();
+        return Refusal { picker: None, ..refusal }.hint(hint).candidates(one).into();
+    }
     let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
     let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
     found(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name)))
