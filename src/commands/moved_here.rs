@@ -51,19 +51,20 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
     let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
     let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home).with_caller(env);
     let mut notes = Vec::new();
-    for (gone, sessions) in by_dir {
-        let had = DirRecords::collect(remotes.get(gone).cloned(), sessions.iter().copied());
+    for (gone, of_dir) in by_dir {
+        let had = DirRecords::collect(remotes.get(gone).cloned(), of_dir.iter().copied());
         let is_here = |found: &moved::Instead| found.dir == dir && found.why.may_be_it();
         if !checkouts.instead_of(gone, &had).iter().any(is_here) {
             continue;
         }
         let command = command_line::move_command(gone, dir);
         let command = command_line::in_home(&command, &env.invocation.elsewhere);
+        let followers = moved::count_followers(sessions, gone);
         notes.push(format!(
             "{} worked in {}, which is gone; if it was moved here, `{command}` lets {} follow.",
-            text::count(sessions.len(), "session"),
+            text::count(followers, "session"),
             env.tilde(gone),
-            if sessions.len() == 1 { "it" } else { "them" }
+            if followers == 1 { "it" } else { "them" }
         ));
     }
     notes.truncate(MAX);

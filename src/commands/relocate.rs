@@ -19,7 +19,7 @@ use crate::scan::{ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
 use crate::session::select::Filter;
-use crate::session::{AgentKind, Session, SessionKind};
+use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
 use crate::system::fsio;
 use crate::system::reach;
@@ -144,22 +144,21 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let mut gone: BTreeMap<Cow<'_, Path>, (&Path, Vec<&Session>)> = BTreeMap::new();
-    for session in scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(false)) {
-        let is_meant = args.agents.agent.is_empty() || args.agents.agent.contains(&session.agent);
-        let is_main = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
-        if let Some(dir) = session.launch_dir().filter(|_| is_meant && is_main) {
+    let is_meant = |agent: AgentKind| args.agents.agent.is_empty() || args.agents.agent.contains(&agent);
+    let meant = || scan.sessions.iter().filter(|session| is_meant(session.agent));
+    for session in meant().filter(|session| session.launch_dir_exists == Some(false)) {
+        if let Some(dir) = session.launch_dir().filter(|_| moved::is_launched(session)) {
             gone.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
     let mut proposals: Vec<Proposal> = Vec::new();
     for (dir, sessions) in gone.into_values() {
         // A directory that moves with a directory above it needs no separate line.
-        let above = proposals.iter_mut().find(|above| {
+        let is_inside = |above: &Proposal| {
             let there = above.to.as_ref().and_then(|to| Some(to.join(dir.strip_prefix(&above.from).ok()?)));
             there.is_some_and(|there| reach::is_dir(&there) == Some(true))
-        });
-        if let Some(above) = above {
-            above.sessions += sessions.len();
+        };
+        if proposals.iter().any(is_inside) {
             continue;
         }
         let had = DirRecords::collect(remotes.get(dir).cloned(), sessions.iter().copied());
@@ -175,11 +174,12 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
                 }
             })
             .collect();
-        proposals.push(Proposal { from: dir.to_owned(), to, sessions: sessions.len(), why: why.join("; ") });
+        let sessions = moved::count_followers(meant(), dir);
+        proposals.push(Proposal { from: dir.to_owned(), to, sessions, why: why.join("; ") });
     }
     for (from, linked) in moved::linked_dirs(&scan.sessions) {
         let agents: BTreeSet<AgentKind> = linked.sessions.iter().map(|at| scan.sessions[*at].agent).collect();
-        if args.agents.agent.is_empty() || args.agents.agent.iter().any(|agent| agents.contains(agent)) {
+        if agents.into_iter().any(is_meant) {
             let why = "a link in the old place leads there, but agents do not find the sessions through it".to_owned();
             proposals.push(Proposal { from, to: Some(linked.target), sessions: linked.sessions.len(), why });
         }

@@ -12,7 +12,6 @@ use crate::format::{command_line, shell};
 use crate::scan::moved::{self, Checkouts, DirRecords, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, ScanScope};
-use crate::session::Session;
 use crate::system::env::Env;
 use crate::system::reach;
 
@@ -39,8 +38,8 @@ struct Surveyed {
     checkouts: Checkouts,
     /// The git remote that the directory had at its last launch.
     remote: Option<String>,
-    /// Number of sessions of the directory that `list` shows.
-    sessions: usize,
+    /// Number of sessions that a move of the directory takes along.
+    followers: usize,
 }
 
 impl Resume {
@@ -67,16 +66,13 @@ impl Resume {
     pub(crate) fn left(&self, env: &Env) -> MissingDirRemedies {
         let gone = self.plan.dir.as_deref().filter(|_| !self.has_named_dir());
         let Some(gone) = gone else { return MissingDirRemedies::default() };
-        let Surveyed { checkouts, remote, sessions } = self.survey(env);
-        let all = match sessions {
-            0 | 1 => "the session".to_owned(),
-            count => format!("all {count} sessions"),
-        };
+        let Surveyed { checkouts, remote, followers } = self.survey(env);
+        let lets_follow = moved::lets_follow(followers);
         let worktree = self.lost_worktree(&checkouts, remote.as_deref()).ok().flatten();
         let mut instead = checkouts.instead_of(gone, &DirRecords::collect(remote, self.session.iter()));
         let best = moved::best(&instead, gone);
         let follow = |found: &Instead| {
-            let why = format!("lets {all} follow to {}", found.why.words());
+            let why = format!("{lets_follow} to {}", found.why.words());
             (command_line::move_command(gone, &found.dir), why)
         };
         let is_best = |found: &&Instead| best.as_ref() == Some(&found.dir);
@@ -87,7 +83,7 @@ impl Resume {
             moved.is_none() && may_move.is_empty() && worktree.is_none() && reach::exists(gone) == Some(false);
         let anywhere = has_none.then(|| {
             let command = command_line::move_command(gone, Path::new("NEW_DIR"));
-            (command, format!("lets {all} follow to where it is now"))
+            (command, format!("{lets_follow} to where it is now"))
         });
         instead.retain(|found| self.starts_in(&found.dir));
         let made = self.needs_own_dir().then(|| checks::mkdir_command(gone)).flatten();
@@ -101,16 +97,15 @@ impl Resume {
     }
 
     /// Finds the checkouts near the directories of all sessions, the git remote of the launch directory, and counts the
-    /// sessions of that directory.
+    /// sessions that follow it.
     fn survey(&self, env: &Env) -> Surveyed {
         let scan = scan::locate(env, &[]).read_all(env, ScanScope::GLANCE);
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
-        let is_there = |session: &&Session| gone.is_some() && session.launch_dir() == gone;
-        let sessions = scan.sessions.iter().filter(|session| session.copy().kind.is_listed()).filter(is_there).count();
+        let followers = gone.map_or(0, |gone| moved::count_followers(&scan.sessions, gone));
         let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env);
-        Surveyed { checkouts, remote, sessions }
+        Surveyed { checkouts, remote, followers }
     }
 
     /// Adds the remedies for a missing launch directory to a refusal.

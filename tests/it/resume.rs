@@ -392,6 +392,22 @@ fn resumable_flag_matches_resume() {
 }
 
 #[test]
+fn every_answer_counts_the_same_followers() {
+    let world = World::with_agents();
+    let (shop, admin) = (world.dir("work/shop"), world.dir("work/shop/admin"));
+    world.add(Claude::session(id(1)).in_dir(&shop).turn("x", "y"));
+    world.add(Claude::session(id(2)).in_dir(&shop).turn("x", "y"));
+    world.add(Claude::session(id(3)).in_dir(&admin).turn("x", "y"));
+    std::fs::rename(&shop, world.root().join("work/shop-v2")).expect("a move");
+    let refused = world.rejoin(["resume", &id(1)]).code(7).stderr();
+    assert!(refused.contains("lets all 3 sessions follow"), "{refused}");
+    let doctor = world.rejoin(["doctor", "--check", "missing-directory"]).code(4).stdout();
+    assert!(doctor.contains("lets all 3 sessions follow") && !doctor.contains("all 2 "), "{doctor}");
+    let moved = world.rejoin(["move", shop.to_str().expect("a path"), "work/shop-v2", "--dry-run"]).code(0).stdout();
+    assert!(moved.contains("3 sessions would be moved"), "{moved}");
+}
+
+#[test]
 fn moved_project_suggests_move_first() {
     let world = World::new();
     let old = world.home().join("work/plain");

@@ -13,9 +13,9 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::command_line::move_command;
 use crate::format::text::count;
-use crate::scan::moved::{self, LinkedDir};
+use crate::scan::moved::{self, LinkedDir, is_launched, lets_follow};
 use crate::session::recorded;
-use crate::session::{AgentKind, Evidence, Health, Session, SessionKind};
+use crate::session::{AgentKind, Evidence, Health, Session};
 use crate::system::names;
 
 pub(super) fn check(survey: &Survey) -> Vec<Finding> {
@@ -48,11 +48,6 @@ impl<'s> Dirs<'s> {
         let there = survey.scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
         Self { of_projects, there: there.filter_map(Session::launch_dir).map(Path::as_os_str).collect() }
     }
-}
-
-/// Returns whether a user would resume the session.
-fn is_launched(session: &Session) -> bool {
-    !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
 }
 
 fn misfiled(session: &Session, dirs: &Dirs<'_>) -> Option<Finding> {
@@ -110,7 +105,11 @@ fn missing(survey: &Survey) -> Vec<Finding> {
             by_dir.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
-    by_dir.into_values().filter_map(|(dir, sessions)| missing_dir(dir, &sessions, survey.gone.get(dir)?)).collect()
+    let finding = |(dir, sessions): (&Path, Vec<&Session>)| {
+        let followers = moved::count_followers(&survey.scan.sessions, dir);
+        missing_dir(dir, &sessions, followers, survey.gone.get(dir)?)
+    };
+    by_dir.into_values().filter_map(finding).collect()
 }
 
 /// Reports a directory that leads to another one, with the sessions that are not found through it.
@@ -129,18 +128,10 @@ fn linked_dir(dir: &Path, linked: &LinkedDir, survey: &Survey) -> Option<Finding
         .subject(format!("{}: {count}; it leads to {target}", dir.display()))
         .path(dir)
         .measured(format!("a link to {target}"), "the directory in which they were started");
-    Some(finding.remedy(command, format!("{}, if it moved there", follows(sessions.len()))))
+    Some(finding.remedy(command, format!("{}, if it moved there", lets_follow(sessions.len()))))
 }
 
-/// Describes the effect of a move on the sessions of a directory.
-fn follows(sessions: usize) -> String {
-    match sessions {
-        1 => "lets the session follow".to_owned(),
-        count => format!("lets all {count} sessions follow"),
-    }
-}
-
-fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding> {
+fn missing_dir(dir: &Path, sessions: &[&Session], followers: usize, gone: &Gone) -> Option<Finding> {
     let is_movable =
         |session: &Session| agent::by_kind(session.agent).is_some_and(|agent| !agent.about().needs_own_dir);
     let newest = sessions.iter().copied().max_by_key(|session| (is_movable(session), session.recency()))?;
@@ -184,7 +175,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], gone: &Gone) -> Option<Finding
         .path(dir)
         .measured(measured, "a directory");
     let selector = selector(newest);
-    let follow = follows(sessions.len());
+    let follow = lets_follow(followers);
     let new = moved::best(&gone.instead, dir).filter(|_| gone.unmounted.is_none());
     let finding = match new {
         Some(ref new) => finding.remedy(move_command(dir, new), format!("{follow}, if it moved there")),

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
+use super::is_launched;
 use crate::agent;
-use crate::session::{Session, SessionKind};
+use crate::session::Session;
 use crate::system::names;
 
 /// A launch directory that is a link, or below one.
@@ -23,8 +24,9 @@ pub(crate) struct LinkedDir {
 pub(crate) fn linked_dirs(sessions: &[Session]) -> BTreeMap<PathBuf, LinkedDir> {
     let mut by_dir: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
     for (at, session) in sessions.iter().enumerate() {
-        let is_launched = !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty);
-        if let Some(dir) = session.launch_dir().filter(|_| is_launched && session.launch_dir_exists == Some(true)) {
+        if let Some(dir) =
+            session.launch_dir().filter(|_| is_launched(session) && session.launch_dir_exists == Some(true))
+        {
             by_dir.entry(dir).or_default().push(at);
         }
     }

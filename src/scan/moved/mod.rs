@@ -10,7 +10,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use crate::session::recorded;
+use crate::session::{Session, SessionKind, recorded};
 use crate::system::reach;
 
 pub(crate) use checkouts::Checkouts;
@@ -140,6 +140,27 @@ pub(crate) fn best(found: &[Instead], gone: &Path) -> Option<PathBuf> {
         }),
     };
     chosen.filter(|dir| found.iter().all(|other| other.dir == *dir || !other.why.is_objection()))
+}
+
+/// Returns whether a user would resume the session.
+pub(crate) fn is_launched(session: &Session) -> bool {
+    !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
+}
+
+/// Counts the sessions that a move of a directory takes along: those of the directory, and of directories below it.
+pub(crate) fn count_followers<'s>(sessions: impl IntoIterator<Item = &'s Session>, gone: &Path) -> usize {
+    let gone = recorded::one_spelling(gone);
+    let is_there = |dir: &Path| recorded::one_spelling(dir).starts_with(&gone);
+    let launched = sessions.into_iter().filter(|session| is_launched(session));
+    launched.filter(|session| session.launch_dir().is_some_and(is_there)).count()
+}
+
+/// Describes the effect of a move on this many sessions.
+pub(crate) fn lets_follow(followers: usize) -> String {
+    match followers {
+        0 | 1 => "lets the session follow".to_owned(),
+        count => format!("lets all {count} sessions follow"),
+    }
 }
 
 /// Returns the nearest existing directory above a missing one.
