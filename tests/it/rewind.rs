@@ -210,8 +210,9 @@ fn resume_warns_of_stuck_session_and_starts_it() {
     seat.shows("1 of 1 session");
     seat.types("\r");
     let screen = seat.shows("makes a new session up to its last good reply");
-    assert!(screen.contains(&format!("  rejoin rewind claude:{}", id(1))), "{screen}");
-    assert!(screen.contains(&format!("> rejoin resume claude:{}", id(1))), "{screen}");
+    assert!(screen.contains(&format!("> rejoin rewind claude:{}", id(1))), "{screen}");
+    seat.types("\x1b[B");
+    seat.shows(&format!("> rejoin resume claude:{}", id(1)));
     seat.types("\r");
     assert_eq!(seat.ends().0, Some(0));
 }

@@ -209,8 +209,8 @@ impl SessionBackend {
     /// Returns the actions for a stuck session. It can still be resumed.
     fn stuck(&self, session: &Session, why: String, rewind: Option<String>, how: &How) -> RefusedResume {
         let rewind = rewind.map(|line| {
-            let why = "makes a new session up to its last good reply".to_owned();
-            Ready { line: in_home(&line, &self.env.invocation.elsewhere).into_owned(), why, how: None }
+            let why = "makes a new session up to its last good reply";
+            copied(in_home(&line, &self.env.invocation.elsewhere).into_owned(), why)
         });
         let anyway = How { stuck: true, ..how.clone() };
         let line = in_home(&Self::line(session, &anyway), &self.env.invocation.elsewhere).into_owned();
@@ -241,7 +241,7 @@ impl SessionBackend {
                 let left = resume.map(|resume| resume.left(&self.env)).unwrap_or_default();
                 let MissingDirRemedies { moved, worktree, instead, may_move, made, anywhere } = left;
                 let made = made.map(|made| (made, "creates it again, empty".to_owned()));
-                let command = |(line, why)| Ready { line, why, how: None };
+                let command = |(line, why): (String, String)| copied(line, &why);
                 let (moved, made) = (moved.map(command), made.map(command));
                 let may_move = may_move.into_iter().map(command);
                 let worktree = worktree.map(|lost| {
@@ -319,6 +319,11 @@ pub(crate) fn options_with(options: &Options, how: &How) -> Options {
         has_terminal: options.has_terminal,
         typed: options.typed.clone(),
     }
+}
+
+/// Returns an action that the picker cannot run.
+fn copied(line: String, why: &str) -> Ready {
+    Ready { line, why: format!("{why}; enter copies it"), how: None }
 }
 
 fn show_it(session: &Session) -> Ready {

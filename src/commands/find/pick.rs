@@ -132,10 +132,12 @@ pub(crate) fn another_dir(
     if !(is_of_dir && can_pick(terminal) && terminal.stdout) {
         return Ok(None);
     }
-    let refused = backend.refused(session, refusal, Some(resume), &How::default());
+    let mut refused = backend.refused(session, refusal, Some(resume), &How::default());
     if refused.ready.iter().all(|ready| ready.how.is_none()) {
         return Ok(None);
     }
+    // There is no pager here.
+    refused.ready.pop();
     match pick::choose(session, refused, ui.err_styles()).context("cannot use the terminal")? {
         UserChoice::Way(how) => Ok(Some(how)),
         UserChoice::Left(exit) => Err(nothing_picked(exit).into()),

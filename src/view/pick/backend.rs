@@ -40,6 +40,9 @@ pub(crate) struct How {
     pub with: Option<AgentKind>,
 }
 
+/// The verb of a chooser, which has no list.
+pub(super) const CHOOSE: &str = "choose";
+
 /// A possible action for a session that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use super::backend::{How, Purpose, RefusedResume};
+use super::backend::{CHOOSE, How, Purpose, RefusedResume};
 use super::footer;
 use super::keys::Typing;
 use super::layout::{Area, ScreenLayout};
@@ -26,7 +26,7 @@ pub(crate) enum UserChoice {
 
 /// Lets the user choose at the terminal; restores the screen afterwards.
 pub(crate) fn choose(session: &Session, refused: RefusedResume, styles: &Styles) -> io::Result<UserChoice> {
-    let purpose = Purpose { verb: "choose", takes_several: false, is_checked: false };
+    let purpose = Purpose { verb: CHOOSE, takes_several: false, is_checked: false };
     let mut state = PickerState::new(purpose, "", Box::new(|_| Err(String::new())));
     state.offer(session.key(), refused);
     let (mut screen, mut painter, mut typing) = (Screen::enter_raw_mode()?, Painter::default(), Typing::default());

@@ -16,7 +16,12 @@ pub(super) fn line(state: &PickerState, columns: usize, styles: &Styles) -> Styl
         Mode::List => help::actions(state.purpose).collect(),
         Mode::Help(_) => vec![("up down", "scroll"), ("esc", "back")],
         Mode::Sure { .. } => vec![("y", "delete"), ("n", "keep"), ("esc", "back")],
-        Mode::Ways { .. } => vec![("enter", "runs it"), ("^Y", "copy"), ("up down", "move"), ("esc", "back")],
+        Mode::Ways { refused, cursor, .. } => {
+            // The text of any other action says what enter does.
+            let is_run = refused.ready.get(*cursor).is_some_and(|way| way.how.is_some());
+            let enter = is_run.then_some(("enter", "runs it"));
+            enter.into_iter().chain([("^Y", "copy"), ("up down", "move"), ("esc", "back")]).collect()
+        }
     };
     let mut line = StyledLine::default();
     for (key, what) in keys {

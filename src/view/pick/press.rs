@@ -1,6 +1,6 @@
 //! Handles keys: for the typed text, the list, and the pages that replace it.
 
-use super::backend::Ready;
+use super::backend::{CHOOSE, Ready};
 use super::item::{ItemKey, PINNED, PickerItem};
 use super::keys::PickerKey as Pressed;
 use super::mouse::Mouse;
@@ -95,7 +95,9 @@ impl PickerState {
                         let Some(way) = refused.ready.get(*cursor).cloned() else { return KeyResult::Stay };
                         return match way.how {
                             Some(_) => KeyResult::Choose(whose.clone(), way),
-                            None => KeyResult::Open(whose.clone()),
+                            // The picker adds the command that shows the session to all others.
+                            None if *cursor == last && self.purpose.verb != CHOOSE => KeyResult::Open(whose.clone()),
+                            None => KeyResult::CopyText(way.line),
                         };
                     }
                     _ => {}
@@ -250,17 +252,30 @@ mod tests {
         let mut state = many(2);
         let key = state.items[0].key.clone();
         let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
-        let ready = vec![way("a", Some(How::default())), way("b", None)];
+        let ready = vec![way("move", None), way("a", Some(How::default())), way("show", None)];
         typed(&mut state, "t");
         state.offer(key.clone(), RefusedResume { why: "it is gone".to_owned(), ready: ready.clone() });
+        state.press(Pressed::Up);
+        assert_eq!(state.press(Pressed::Enter), KeyResult::CopyText("move".to_owned()));
+        state.press(Pressed::Down);
         assert_eq!(state.press(Pressed::Copy), KeyResult::CopyText("a".to_owned()));
-        assert_eq!(state.press(Pressed::Enter), KeyResult::Choose(key.clone(), ready[0].clone()));
+        assert_eq!(state.press(Pressed::Enter), KeyResult::Choose(key.clone(), ready[1].clone()));
         state.press(Pressed::Down);
         state.press(Pressed::Down);
         assert_eq!(state.press(Pressed::Enter), KeyResult::Open(key));
         assert_eq!(state.press(Pressed::Char('x')), KeyResult::Stay);
         assert_eq!(state.press(Pressed::Escape), KeyResult::Stay);
         assert_eq!((&state.mode, state.edit.text()), (&Mode::List, "t"));
+    }
+
+    #[test]
+    fn stuck_session_selects_rewind_first() {
+        let mut state = many(1);
+        let way = |line: &str, how| Ready { line: line.to_owned(), why: "why".to_owned(), how };
+        let anyway = Some(How { stuck: true, ..How::default() });
+        let ready = vec![way("rewind", None), way("resume", anyway), way("show", None)];
+        state.offer(state.items[0].key.clone(), RefusedResume { why: "it is stuck".to_owned(), ready });
+        assert_eq!(state.press(Pressed::Enter), KeyResult::CopyText("rewind".to_owned()));
     }
 
     #[test]

@@ -202,8 +202,9 @@ impl PickerState {
 
     /// Offers the possible actions for a session that is not resumed.
     pub(super) fn offer(&mut self, key: ItemKey, refused: RefusedResume) {
-        // Select the first action that the picker can run.
-        let cursor = refused.ready.iter().position(|ready| ready.how.is_some()).unwrap_or(0);
+        // Select the first action that the picker can run; a stuck session is better not resumed as it is.
+        let is_selected = |ready: &Ready| ready.how.as_ref().is_some_and(|how| !how.stuck);
+        let cursor = refused.ready.iter().position(is_selected).unwrap_or(0);
         self.mode = Mode::Ways { key, refused, cursor, is_offer: false };
     }
 
