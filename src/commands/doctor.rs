@@ -50,12 +50,12 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let mut survey = survey::collect(env, &scope, &showing.watcher());
     drop(showing);
     survey.interrupted = interrupted(env, ui)?;
+    let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
+    survey.named = named.iter().map(Session::key).collect();
     let mut findings = check::run_checks(&survey, &codes, &filter);
     for remedy in findings.iter_mut().flat_map(|finding| &mut finding.remedies) {
         remedy.command = in_home(&remedy.command, &env.invocation.elsewhere).into_owned();
     }
-    let named = find::Finder::new(&filter, scan::ScanScope::GLANCE, env, ui).find_all("check", &args.sessions)?;
-    let is_named = |session: &Session| named.is_empty() || named.iter().any(|named| named.key() == session.key());
     findings.retain(|finding| named.is_empty() || named.iter().any(|session| finding.is_about(session)));
     if let Some(code) = args.accept {
         return accept(code, &findings, args, env, ui);
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &DoctorArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     if args.fix {
         return fix(args, findings, &survey, env, ui);
     }
-    let checked = survey.scan.sessions.iter().filter(|session| filter.matches(session) && is_named(session));
+    let checked = survey.scan.sessions.iter().filter(|session| filter.matches(session) && survey.is_named(session));
     let sessions = checked.clone().count();
     let unlisted = checked.filter(|session| !session.copy().kind.is_listed()).count();
     let detail = match (args.all_findings, args.check.is_empty() && args.sessions.is_empty()) {

@@ -678,6 +678,10 @@ fn doctor_groups_upcoming_deletions_by_day() {
         world.rejoin(args).json::<DoctorReport>().findings.len()
     };
     assert_eq!((within("1"), within("2")), (0, 1));
+    let named: DoctorReport = world.rejoin(["doctor", &id(2), "--check", "expires-soon", "--json"]).code(4).json();
+    let finding = &named.findings[0];
+    assert_eq!((finding.sessions.len(), &*finding.sessions[0].id, finding.paths.len()), (1, &*id(2), 1));
+    assert_eq!(finding.remedy, format!("rejoin archive claude:{}", id(2)));
     put(&world.home().join(".claude/settings.json"), r#"{"cleanupPeriodDays": 10}"#);
     world.rejoin(["archive", &id(2)]).code(0);
     let findings = found(&world, "expires-soon");

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use crate::agent;
 use crate::agent::upkeep::{OrphanKind, Retention};
-use crate::doctor::check::{Finding, word};
+use crate::doctor::check::{Finding, selector, word};
 use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{InterruptedRun, OldOutput, Survey};
 use crate::format::sqlite::DAMAGED;
@@ -57,7 +57,11 @@ fn large_output(output: &OldOutput, survey: &Survey) -> Finding {
 fn expiries(survey: &Survey) -> Vec<Finding> {
     let mut by_day: BTreeMap<_, Vec<&Session>> = BTreeMap::new();
     for session in &survey.scan.sessions {
-        let Some(at) = survey.expiry(session).filter(|_| !survey.archived.contains(&session.key())) else { continue };
+        let Some(at) =
+            survey.expiry(session).filter(|_| !survey.archived.contains(&session.key()) && survey.is_named(session))
+        else {
+            continue;
+        };
         // The agent deletes overdue sessions at its next start, regardless of their day.
         let day = (at > survey.now).then(|| at.to_zoned(TimeZone::UTC).date());
         by_day.entry((session.copy().place.store.root.as_path(), day)).or_default().push(session);
@@ -66,8 +70,12 @@ fn expiries(survey: &Survey) -> Vec<Finding> {
     found
         .filter_map(|((root, day), sessions)| {
             let (agent, retention) = survey.retentions.get(root)?;
-            let within_days = (survey.expires_within.as_hours() + 23) / 24;
-            Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions, within_days))
+            let which = if survey.named.is_empty() {
+                format!("--expiring {}", (survey.expires_within.as_hours() + 23) / 24)
+            } else {
+                sessions.iter().map(|session| selector(session)).collect::<Vec<_>>().join(" ")
+            };
+            Some(expiry_finding(*agent, retention, day.map(|day| day.to_string()), &sessions, &which))
         })
         .collect()
 }
@@ -77,7 +85,7 @@ fn expiry_finding(
     retention: &Retention,
     day: Option<String>,
     sessions: &[&Session],
-    within_days: i64,
+    which: &str,
 ) -> Finding {
     let days = retention.period.as_hours() / 24;
     let (file, key) = &retention.setting;
@@ -114,7 +122,7 @@ fn expiry_finding(
     let finding = Finding::new(Code::ExpiresSoon, severity, evidence)
         .measured(measured, "kept")
         .subject(format!("{} of {agent}", count(sessions.len(), "session")))
-        .remedy(format!("rejoin archive --expiring {within_days}"), "copies them to the archive, out of its reach");
+        .remedy(format!("rejoin archive {which}"), "copies them to the archive, out of its reach");
     sessions.iter().fold(finding, |finding, session| finding.session(session).path(&session.copy().place.path))
 }
 

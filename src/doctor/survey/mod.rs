@@ -123,6 +123,8 @@ pub(crate) struct Survey {
     pub cwd_records: Vec<(CwdRecord, bool)>,
     /// Runs of this program that were interrupted.
     pub interrupted: Vec<InterruptedRun>,
+    /// The sessions that the user named; empty if none was named.
+    pub named: BTreeSet<(AgentKind, String)>,
 }
 
 /// The facts from the lines of one file of a session.
@@ -388,6 +390,11 @@ impl Survey {
         let expiring = self.scan.sessions.iter().filter(|session| self.expiry(session).is_some()).collect::<Vec<_>>();
         self.archived =
             if expiring.is_empty() { BTreeSet::new() } else { archived_sessions(&expiring, &Archive::open(env, None)) };
+    }
+
+    /// Returns whether the user named the session, or none.
+    pub(crate) fn is_named(&self, session: &Session) -> bool {
+        self.named.is_empty() || self.named.contains(&session.key())
     }
 
     /// Returns when the agent of a session will delete it, if that is soon.
