@@ -100,6 +100,12 @@ fn search_finds_deleted_session_of_every_agent() {
                         fault("search", format!("{:?}", found.deleted));
                     }
                 }
+                let hint = world.rejoin(["resume", &id(99), "--json"]).code(5).error().hint.unwrap_or_default();
+                let command =
+                    hint.split('`').nth(1).unwrap_or_default().split(' ').skip(1).chain(["--format", "table"]);
+                if agent != "kimicode" && !world.rejoin(command).code(0).stdout().contains(&id(99)) {
+                    fault("resume", hint);
+                }
                 let after = world.rejoin(["list", "--all", "--json"]).sessions();
                 if after.len() != listed.len() {
                     fault("list", format!("{after:?}"));

@@ -1,16 +1,22 @@
 //! Resolves typed text to one session of the archive.
 
+use std::path::Path;
+
 use super::copies::candidates;
+use super::text::SHORTEST_ID;
 use super::trashed;
 use crate::archive::store::Holdings;
 use crate::archive::{Archive, ArchivedState, Manifest};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::scan::{self, ScanScope};
+use crate::scan::{self, ScanScope, deleted};
 use crate::session::select::{self, Filter, Selector};
 use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Session};
 use crate::system::env::Env;
+
+/// Number of a prompt's words that a search for it has.
+const FEW_WORDS: usize = 4;
 
 /// Adds the command that restores the session to an error for a session that is in the trash or in the default archive.
 pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filter, env: &Env) -> anyhow::Error {
@@ -41,7 +47,9 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
         }
         Err(_) => None,
     };
-    let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else { return refusal.into() };
+    let Some(Manifest { agent, id, .. }) = newest.map(|newest| &newest.manifest) else {
+        return deleted(selector, filter, env).unwrap_or(refusal).into();
+    };
     // A session in a store may have another title than its state in the archive.
     let own = scan::locate_id(env, &[*agent], id).read_some(env, ScanScope::GLANCE, |place| place.id == *id);
     if let (Some(session), Selector::Id { text, .. }) = (own.sessions.first(), selector) {
@@ -53,6 +61,29 @@ pub(super) fn with_hint(error: anyhow::Error, selector: &Selector, filter: &Filt
     let is_only = holdings.sessions.keys().filter(|(_, other)| other == id).count() == 1;
     let name = if is_only { id.clone() } else { format!("{agent}:{id}") };
     found(format!("it is in the archive; run `rejoin restore {}` to put it back", shell::word(&name)))
+}
+
+/// Creates the error for a session that has no file, and that a list of its agent still names, with the command that
+/// shows its prompts.
+fn deleted(selector: &Selector, filter: &Filter, env: &Env) -> Option<Refusal> {
+    let Selector::Id { agent, text } = selector else { return None };
+    if text.len() < SHORTEST_ID {
+        return None;
+    }
+    let mut found = deleted::find_deleted(env, filter, |_| true);
+    found.retain(|one| one.id.starts_with(text.as_str()) && agent.is_none_or(|agent| agent == one.agent));
+    let [one] = found.as_slice() else { return None };
+    let prompt = one.prompts.iter().max_by_key(|prompt| prompt.at)?;
+    let words = prompt.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(FEW_WORDS).collect();
+    if words.is_empty() {
+        return None;
+    }
+    let was_in = one.dir.as_deref().map(|dir| format!("it was in {}; ", env.tilde(Path::new(dir)))).unwrap_or_default();
+    let (agent, id) = (one.agent, &one.id);
+    let message = format!("{agent} session {id} was deleted; a list of {agent} still has its prompts");
+    let hint = format!("{was_in}run `rejoin search --agent {agent} {}` to see them", words.join(" "));
+    Some(Refusal::new(RefusalCode::NotFound, message).hint(hint))
 }
 
 /// Finds the states of the one archived session that matches a selector, the oldest first.

@@ -22,7 +22,7 @@ use crate::system::reach;
 /// Maximum candidates to list; more would not help.
 const MAX_CANDIDATES: usize = 12;
 /// Minimum length of the beginning of an id among several words.
-const SHORTEST_ID: usize = 4;
+pub(super) const SHORTEST_ID: usize = 4;
 /// Minimum length of the beginning of an id that is compared with the names of logs.
 const SHORTEST_OF_LOG: usize = 8;
 /// Length of a UUID without its hyphens; a shorter text may be the beginning of an id.
