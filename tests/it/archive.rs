@@ -130,6 +130,17 @@ pub(crate) fn archive_and_restore(world: &World, session: &str, entries_at_least
 }
 
 #[test]
+fn search_and_list_report_an_empty_archive_alike() {
+    let world = World::with_agents();
+    for command in
+        [&["list", "--archived"][..], &["search", "x", "--archived"], &["search", "--exact", "x", "--archived"]]
+    {
+        let stderr = world.on_terminal(80, command).code(0).stderr();
+        assert!(stderr.contains("No archived sessions found in ~/.local/share/rejoin/archive."), "{stderr}");
+    }
+}
+
+#[test]
 fn restore_brings_an_amplifier_session_with_its_directory() {
     let world = World::new();
     let session = Amplifier::session(id(1)).in_dir(APP).session_info(APP).named("Parser").turn("fix it", "Done.");

@@ -97,7 +97,9 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
         answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
     }
     best.print(&answer, ui)?;
-    if answer.ranking.order.is_empty() && answer.deleted.is_empty() && !args.archived {
+    if args.archived {
+        super::note_of_archive(&answer.loaded.sessions, archive, env, ui);
+    } else if answer.ranking.order.is_empty() && answer.deleted.is_empty() {
         let words = super::super::query::query(&answer.words.text, &env.clock);
         super::note_of_none(&answer.loaded.sessions, &words, &best.filter, best.format(), env, ui);
     }

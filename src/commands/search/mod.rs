@@ -21,6 +21,7 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::{Problem, Role, Session, SessionCopy};
 use crate::system::env::Env;
 use crate::system::in_order::in_order;
+use crate::view::render::archive::none_found;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, SearchSummary};
 use crate::view::render::search_json as json;
@@ -79,7 +80,16 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
     let hidden = put_in_order(&mut sessions, &filter);
     let deleted = Vec::new();
     let search = SearchRun { args, format, pattern, archive: Some((&archive, &holdings)), short, deleted, env };
-    Ok(search.search_all(&sessions, hidden, problems, ui)?.0)
+    let (exit, _) = search.search_all(&sessions, hidden, problems, ui)?;
+    note_of_archive(&sessions, &archive, env, ui);
+    Ok(exit)
+}
+
+/// Explains an answer without a match: no session of the archive passes the filters.
+fn note_of_archive(searched: &[Session], archive: &Archive, env: &Env, ui: &mut Ui) {
+    if searched.is_empty() && env.terminal.stdout {
+        ui.print_note(&none_found(archive, env));
+    }
 }
 
 /// Explains an answer without a match: no session passes the filters, or the archive or the trash may have one.

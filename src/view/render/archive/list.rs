@@ -109,6 +109,11 @@ fn state_json(snapshot: &ArchivedState) -> StateJson<'_> {
     }
 }
 
+/// Returns the note on an archive without a session that passes the filters.
+pub(crate) fn none_found(archive: &Archive, env: &Env) -> String {
+    format!("No archived sessions found in {}.", env.tilde(archive.root()))
+}
+
 /// Returns the notes on a terminal about sessions that the table leaves out.
 pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
     let mut notes = match &list.layout {
@@ -116,7 +121,7 @@ pub(crate) fn list_notes(list: &ArchivedList<'_>, env: &Env) -> Vec<String> {
         _ => Vec::new(),
     };
     if list.sessions.is_empty() {
-        notes.push(format!("No archived sessions found in {}.", env.tilde(list.archive.root())));
+        notes.push(none_found(list.archive, env));
     }
     notes.extend(beyond(list.beyond_limit, true));
     notes.extend(more_with_all(list.hidden, ""));
