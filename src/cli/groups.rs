@@ -22,7 +22,8 @@ pub(crate) fn command() -> Command {
     let (header, line) = (Styles::styled().get_header().to_owned(), line());
     let more = format!("{header}Also:{header:#} {} (help all)", more().join(", "));
     let layout = format!("{groups}\n\n{more}\n\nOptions:\n{{options}}\n\n{line}{{after-help}}");
-    with_line(command, "rejoin").override_usage("rejoin [OPTIONS] <COMMAND>").help_template(format!("{HEAD}{layout}"))
+    let usage = "rejoin [OPTIONS] <COMMAND>\n       rejoin [WORDS]...    (opens the picker)";
+    with_line(command, "rejoin").override_usage(usage).help_template(format!("{HEAD}{layout}"))
 }
 
 /// Returns the help that lists every command.

@@ -52,6 +52,9 @@ pub(crate) use usage::{asks_for_json, refusal};
 ///
 /// An agent files a session under the directory where it was started. rejoin finds the session
 /// from anywhere, knows its directory, and starts the right agent there.
+///
+/// On a terminal, `rejoin` alone opens the picker, and `rejoin WORDS` opens it with these words
+/// searched for; `?` there shows its keys.
 #[derive(Debug, Parser)]
 #[command(
     name = "rejoin",

@@ -56,6 +56,17 @@ fn number_without_unit_means_days() {
 }
 
 #[test]
+fn help_names_the_picker() {
+    let world = World::new();
+    for args in [&["--help"][..], &["-h"], &["help"]] {
+        let help = world.rejoin(args).code(0).stdout();
+        assert!(help.contains("rejoin [WORDS]...    (opens the picker)"), "{help}");
+    }
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/man/rejoin.1")).expect("a page");
+    assert!(page.contains("`rejoin` alone opens the picker"), "{page}");
+}
+
+#[test]
 fn foreign_command_name_suggests_command() {
     let world = World::new();
     for (word, instead) in [
