@@ -2,11 +2,13 @@
 
 use clap::Command;
 
-use crate::format::command_line;
+use crate::format::{command_line, shell};
+use crate::session::when::When;
 use crate::verbs::Verb;
 
 /// Options of other programs, and the option or the command of rejoin with that meaning, for commands that have it.
 const OPTIONS_IN_PLACE_OF: &[(&str, &str)] = &[
+    ("--after", "--since"),
     ("--all", "--every"),
     ("--all", "--any-age"),
     ("--continue", "resume latest"),
@@ -14,14 +16,30 @@ const OPTIONS_IN_PLACE_OF: &[(&str, &str)] = &[
     ("--force", "--yes"),
     ("--last", "resume latest"),
     ("--max", "--limit"),
+    ("--oneline", "--format tsv"),
+    ("--output", "--format"),
     ("--path", "--dir"),
     ("--project", "--dir"),
+    ("-A", "--context"),
+    ("-B", "--context"),
+    ("-F", "--exact"),
+    ("-S", "--sort"),
     ("-c", "resume latest"),
     ("-f", "--yes"),
+    ("-f", "--format"),
+    ("-l", "--wide"),
     ("-n", "--dry-run"),
+    ("-o", "--format"),
     ("-r", "resume"),
+    ("-t", "--sort"),
+    ("-v", "--wide"),
     ("-v", "--version"),
 ];
+
+/// Returns whether a command takes texts that may look like options.
+pub(super) fn takes_texts(meant: &Command) -> bool {
+    Verb::named(meant.get_name()).is_some_and(|verb| [Verb::Rename, Verb::Resume, Verb::Search].contains(&verb))
+}
 
 /// Commands that take no further argument, and the tip for one.
 const TAKES_NO_MORE: &[(Verb, &str)] = &[
@@ -33,12 +51,31 @@ const TAKES_NO_MORE: &[(Verb, &str)] = &[
 /// Returns the tip for an argument that the command does not take but another program, or another command, would.
 pub(super) fn tip(typed: &str, meant: &Command, words: &[String]) -> Option<String> {
     let verb = Verb::named(meant.get_name());
-    let has = |option: &str| meant.get_arguments().any(|arg| arg.get_long() == option.strip_prefix("--"));
+    let has = |option: &str| {
+        let name = option.split(' ').next().and_then(|option| option.strip_prefix("--"));
+        meant.get_arguments().any(|arg| arg.get_long() == name)
+    };
     let does_that = |line: &str| {
         format!("`{}` does that", command_line::in_home(&format!("rejoin {line}"), &command_line::elsewhere_of(words)))
     };
     if !typed.starts_with('-') {
         return TAKES_NO_MORE.iter().find(|(of, _)| Some(*of) == verb).map(|(_, tip)| (*tip).to_owned());
+    }
+    // clap names one letter of a word.
+    let letters = words.iter().filter_map(|word| word.strip_prefix('-')).filter(|word| word.len() > 1);
+    let word =
+        letters.into_iter().find(|word| !word.starts_with('-') && word.contains(&typed[1..])).unwrap_or_default();
+    if word.ends_with(char::is_alphabetic)
+        && word.starts_with(|c: char| c.is_ascii_digit())
+        && word.parse::<When>().is_ok()
+    {
+        return Some(format!("an age has no sign: `{word}`"));
+    }
+    if verb == Some(Verb::Search) && !typed.starts_with("--") && word.chars().count() > 2 {
+        return Some(format!("`{}` leaves out what has the word", shell::word(&format!("!{word}"))));
+    }
+    if verb == Some(Verb::Search) && ["-v", "--not"].contains(&typed) {
+        return Some("`!WORD` leaves out what has the word".to_owned());
     }
     // Not the value in `--limit -1`.
     let has_limit = words.iter().any(|word| word == "--limit" || word == "-n");

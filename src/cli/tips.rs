@@ -126,6 +126,16 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         _ => return,
     };
     let Some(ContextValue::String(typed)) = error.get(typed) else { return };
+    let typed = typed.clone();
+    if suggested == ContextKind::SuggestedArg {
+        // clap's usage has only the option that it finds similar.
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(meant.clone().render_usage()));
+        if !typed.starts_with("--") || !foreign::takes_texts(meant) {
+            // clap proposes `-- -l`.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    let typed = typed.as_str();
     if suggested == ContextKind::SuggestedArg
         && let Some(tip) = foreign::tip(typed, meant, words)
     {
@@ -246,6 +256,19 @@ mod tests {
             ("-v", "`--version` does that"),
             ("resume --last", "`rejoin resume latest` does that"),
             ("list -5", "`--limit 5` does that"),
+            ("list --since -3d", "an age has no sign: `3d`"),
+            ("list --limit -1", ""),
+            ("list -la", "`--wide` does that"),
+            ("list -q -g", ""),
+            ("list --output json", "`--format` does that"),
+            ("list --oneline", "`--format tsv` does that"),
+            ("list -f json", "`--format` does that"),
+            ("search relay -A 3", "`--context` does that"),
+            ("search relay -F", "`--exact` does that"),
+            ("search relay -v cron", "`!WORD` leaves out what has the word"),
+            ("search relay --not cron", "`!WORD` leaves out what has the word"),
+            ("search relay -cron", "`'!cron'` leaves out what has the word"),
+            ("resume 31c5 --model m", "to pass '--model' as a value, use '-- --model'"),
             ("cleanup -n", "`--dry-run` does that"),
             ("cleanup --all", "`--any-age` does that"),
             ("archive --all", "`--every` does that"),
@@ -258,6 +281,18 @@ mod tests {
             suggest_nearest(&mut error, &command, &words);
             let message = error.to_string();
             assert_eq!(tips_in(&message).join("|"), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn unknown_option_shows_the_plain_usage() {
+        for (line, usage) in [
+            ("list --on friday", "Usage: rejoin list [OPTIONS] [WORD]..."),
+            ("search relay --not cron", "Usage: rejoin search [OPTIONS] <TEXT>..."),
+        ] {
+            let (mut error, command, words) = error_of(line);
+            suggest_nearest(&mut error, &command, &words);
+            assert!(error.to_string().contains(usage), "{error}");
         }
     }
 
