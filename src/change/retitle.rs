@@ -2,7 +2,7 @@
 
 use crate::agent::{self, Unable};
 use crate::change::hindrance::left_alone;
-use crate::change::plan::change::{Change, ChangeItem, Contents, PlannedCopy, Step};
+use crate::change::plan::change::{Change, ChangeItem, Contents, PlannedCopy, Step, short_title};
 use crate::format::edit::Edit;
 use crate::session::Session;
 use crate::system::stamp;
@@ -22,6 +22,7 @@ pub(crate) fn plan(session: &Session, title: &str) -> Result<Change, Unable> {
     let steps = agent.retitle(copy, title)?.into_iter().map(step).collect::<Result<_, Unable>>()?;
     let item = ChangeItem {
         seen: [PlannedCopy::from_copy(copy)].into(),
+        title: session.label().map(short_title),
         ..ChangeItem::new(session.into(), "title", title, steps)
     };
     Ok(Change::new("rename", vec![item]))

@@ -11,7 +11,7 @@ use crate::cli::{ChangeArgs, FormatArgs, UndoArgs};
 use crate::commands::find;
 use crate::doctor::survey::sweeps;
 use crate::error::{Exit, Refusal, RefusalCode};
-use crate::format::text;
+use crate::format::{shell, text};
 use crate::system::env::Env;
 use crate::view::render::change::ChangeText;
 use crate::view::render::confirm;
@@ -64,15 +64,22 @@ pub(super) fn carry_out(
 
 /// Suggests remedies for refused items: until they are undone, `undo` without a run selects this run again.
 fn way_out(report: &UndoReport, env: &Env) -> Option<String> {
-    if !report.items.iter().any(|item| matches!(item, ItemResult::Refused(_))) {
-        return None;
-    }
+    let is_refused = |(_, result): &(_, &ItemResult)| matches!(result, ItemResult::Refused(_));
+    let ((record, _), _) = report.run.items.iter().zip(&report.items).find(is_refused)?;
     let id = &report.run.id;
     // The report of the undo is printed even if this fails.
     let history = history::read(env).ok()?;
     let older = history.runs.iter().skip_while(|run| run.id != *id).skip(1).find(|run| run.is_undoable());
     let older = older.map(|run| format!(" `rejoin undo {}` undoes the run before it, {}.", run.id, run.verb));
-    let again = format!("When the reason is gone, `rejoin undo {id}` undoes the rest.");
+    let again = match (report.run.verb.as_str(), agent_of(record), record.id.as_deref()) {
+        // A session that continues never has the old file again.
+        ("rename", Some(agent), Some(session)) => {
+            let title = record.title.as_deref().filter(|title| !title.ends_with('…')).unwrap_or("TITLE");
+            let (name, title) = (shell::selector(agent, session), shell::word(title));
+            format!("`rejoin rename {name} {title}` gives it the old title.")
+        }
+        _ => format!("When the reason is gone, `rejoin undo {id}` undoes the rest."),
+    };
     Some(again + &older.unwrap_or_default())
 }
 

@@ -36,8 +36,23 @@ renamed  claude 00000001-aaaa-4aaa-8aaa-000000000001  Say "hi"
         format!("{{\"customTitle\":\"Say \\\"hi\\\"\",\"sessionId\":\"{}\",\"type\":\"custom-title\"}}\n", id(1))
     );
     assert_eq!(path.metadata().and_then(|metadata| metadata.modified()).expect("a time"), modified);
-    world.rejoin(["undo"]).code(0);
+    let undone = world.rejoin(["undo"]).code(0).stdout();
+    assert!(undone.contains("000000000001  before\n"), "{undone}");
     assert_eq!(picture_of_stores(&world.home()), before);
+}
+
+#[test]
+fn refused_undo_of_rename_suggests_the_old_title() {
+    let world = World::new();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr").title("It was").turn("x", "y"));
+    world.rejoin(["rename", &id(1), "Another"]).code(0);
+    let text = std::fs::read_to_string(&path).expect("a transcript");
+    put(&path, text.clone() + text.lines().next().expect("a record") + "\n");
+    age_tree(&world.home());
+    let stdout = world.rejoin(["undo", "--yes"]).code(7).stdout();
+    let command = format!("`rejoin rename claude:{} 'It was'` gives it the old title.", id(1));
+    assert!(stdout.contains(&command) && !stdout.contains("When the reason"), "{stdout}");
+    world.rejoin(["rename", &format!("claude:{}", id(1)), "It was"]).code(0);
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub(crate) fn in_trash(history: &History) -> Vec<(&Run, &ItemRecord)> {
     let mut later = BTreeSet::new();
     let mut entries: Vec<(&Run, &ItemRecord)> = Vec::new();
     for run in &history.runs {
-        let kept = run.trash().map(|(item, _)| &run.items[item].0);
+        // A rename keeps the old version of a file there.
+        let kept = run.trash().map(|(item, _)| &run.items[item].0).filter(|record| record.code != "title");
         entries.extend(kept.filter(|record| !later.contains(&(&record.agent, &record.id))).map(|record| (run, record)));
         let is_put = |step: &StepRecord| matches!(step, StepRecord::Put { .. });
         let stays = |state: &ItemState| matches!(state, ItemState::Done | ItemState::Stuck(_));

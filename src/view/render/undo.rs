@@ -30,7 +30,11 @@ fn item<'a>(run: &'a Run, at: usize, result: &'a ItemResult, is_plan: bool) -> I
         shown: ShownItem {
             word: Some(words(&run.verb).word(is_plan)),
             about: Some(record.label.as_str().into()),
-            title: typed(&record.code, &record.reason).or(record.title.as_deref()).map(Into::into),
+            // A session that was renamed has its old title again.
+            title: typed(&record.code, &record.reason)
+                .filter(|_| record.code != "title")
+                .or(record.title.as_deref())
+                .map(Into::into),
             note: Some(String::new()),
             ..ShownItem::default()
         },
