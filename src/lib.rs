@@ -6,6 +6,7 @@
 #![cfg_attr(test, expect(clippy::arithmetic_side_effects, reason = "tests reckon with times of their own"))]
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
@@ -148,7 +149,11 @@ pub fn run_in(surroundings: &Surroundings) -> Exit {
     }
     // With other hosts, `--home` is a home on those hosts.
     let home = cli.global.home.as_deref().filter(|_| cli.global.hosts.is_empty());
-    let env = Env::read_from(surroundings, home);
+    let env = Env::read_from(surroundings, home).or_else(|refusal| match &cli.command {
+        // These read no file of a home, and packagers may have none.
+        Command::Help(_) | Command::Completions(_) => Env::read_from(surroundings, Some(Path::new("/"))),
+        _ => Err(refusal),
+    });
     let env = env.map(|mut env| {
         env.invocation.words = args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         env

@@ -100,6 +100,10 @@ fn missing_home_is_an_error() {
 
     let answer = world.with("HOME", &missing).rejoin(["list"]).code(1);
     assert!(answer.stderr().contains(&format!("the home directory {home} does not exist")), "{}", answer.stderr());
+    for args in [&["help", "words"][..], &["help", "list"], &["completions", "bash"]] {
+        let answer = world.with("HOME", &missing).rejoin(args).code(0).stderr_eq("");
+        assert!(!answer.stdout().is_empty(), "{args:?}");
+    }
 }
 
 #[test]

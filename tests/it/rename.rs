@@ -4,7 +4,7 @@ use serde_json::Value;
 use snapbox::str;
 
 use crate::contract::changes::{Change, ChangeResult};
-use crate::fixtures::{Amplifier, Claude, Codex, Gptme, Kimi, id, put};
+use crate::fixtures::{Amplifier, Claude, Codex, Gptme, Kimi, age_tree, id, put};
 use crate::picture::picture_of_stores;
 use crate::world::{World, start_of};
 
