@@ -455,6 +455,9 @@ fn cleanup_refuses_a_likely_mistake() {
     }
     let shown: Cleanup = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d", "--json"]).code(7).json();
     assert_eq!((shown.details.refused, shown.planned), (Some(Guard::Clock), 9));
+    let refused = world.rejoin(["cleanup", "--dry-run", "--older-than", "1d"]).code(7).stderr();
+    let plan = "`rejoin cleanup --dry-run --older-than 1d --allow-all` prints the command that removes these 9";
+    assert!(refused.contains(plan), "{refused}");
     // Removes all sessions of another agent, and most of the others.
     world.add(Jido::session(id(21)));
     assert_eq!(

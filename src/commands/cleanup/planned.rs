@@ -272,10 +272,10 @@ impl CleanupPlan {
             1 => "it".to_owned(),
             many => format!("these {many}"),
         };
-        let all = command_line::again(env, &["--dry-run", "-n", "--exit-code"], &["--allow-all"]);
+        let all = command_line::again(env, &[], &["--allow-all"]);
         let plan = command_line::again(env, &["--yes", "-y"], &["--dry-run", "--allow-all"]);
         let hint = if settings.args.removal.change.dry_run {
-            format!("to remove {these}, run `{all}`")
+            format!("`{all}` prints the command that removes {these}")
         } else {
             format!("see the plan with `{plan}`; to remove {these}, run `{all}`")
         };
