@@ -116,7 +116,7 @@ pub(crate) struct PinArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// List them; change nothing
+    /// List what there is; change nothing
     #[arg(long, conflicts_with = "sessions")]
     pub list: bool,
 
@@ -141,7 +141,7 @@ pub(crate) struct TagArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
 
-    /// List them; change nothing
+    /// List what there is; change nothing
     #[arg(long, conflicts_with = "arguments")]
     pub list: bool,
 

@@ -18,7 +18,7 @@ pub(crate) struct UndoArgs {
     #[arg(value_name = "SESSION")]
     pub session: Option<Selector>,
 
-    /// List them; change nothing
+    /// List what there is; change nothing
     #[arg(long, conflicts_with = "run")]
     pub list: bool,
 

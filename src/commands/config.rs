@@ -108,7 +108,7 @@ pub(super) fn list(args: &ListArgs, env: &Env) -> (ListArgs, Option<String>) {
         added.into_iter().filter_map(|key| env.config.setting(key)).map(SetKey::to_string).collect();
     let note = (!clauses.is_empty()).then(|| {
         let all = command_line::again(env, &[], &["--no-config"]);
-        format!("{} holds: {}. `{all}` lists without.", env.tilde(&env.config_file()), clauses.join(", "))
+        format!("{} sets {}. `{all}` lists without.", env.tilde(&env.config_file()), clauses.join(", "))
     });
     (args, note)
 }

@@ -97,7 +97,8 @@ fn fix(args: &DoctorArgs, findings: Vec<Finding>, survey: &Survey, env: &Env, ui
     super::change::check_fingerprint(&repairs.change, &change, env)?;
     let (asks, overview) = (env.terminal.can_ask(), overview(&repairs.change, env));
     if asks && !args.yes && !args.dry_run && args.apply.is_none() && !repairs.change.items.is_empty() {
-        super::confirm_or_refuse(&overview, "Do this?", env, ui)?;
+        let problems = findings.iter().filter(|finding| finding.repair.is_some()).count();
+        super::confirm_or_refuse(&overview, &format!("Repair {}?", text::count(problems, "problem")), env, ui)?;
     }
     let outcome = super::change::apply(&repairs.change, &change, env)?;
     let mut undecided = findings;

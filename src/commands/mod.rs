@@ -272,8 +272,7 @@ fn refuse_number(selector: &Selector) -> Result<(), Refusal> {
     match selector {
         Selector::Id { text, .. } if select::list_number(text).is_some() => {
             let message = format!("{text} is a number in the list, and the list may change at any moment");
-            Err(Refusal::new(RefusalCode::Usage, message)
-                .hint("see the ids with `rejoin list`, and use that of the session"))
+            Err(Refusal::new(RefusalCode::Usage, message).hint("see the ids with `rejoin list`, and use its id"))
         }
         _ => Ok(()),
     }

@@ -76,7 +76,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
     let named = args.from.iter().zip(&args.to);
     for (from, to) in named.clone() {
         if without_end(&env.absolute(from)) == without_end(&env.absolute(to)) {
-            let message = format!("{} is where the sessions are to go, too", from.display());
+            let message = format!("OLD_DIR and NEW_DIR are the same: {}", from.display());
             let hint = "name the old directory, then the new one";
             return Err(Refusal::new(RefusalCode::Usage, message).hint(hint).into());
         }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &TagArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit
         return Err(refuse("no session is named").hint(example).into());
     }
     if added.is_empty() && removed.is_empty() {
-        return Err(refuse("no tag is named: +WORD adds one, and -WORD removes it").hint(example).into());
+        return Err(refuse("name a tag: +WORD adds one, and -WORD removes it").hint(example).into());
     }
     if let Some(both) = added.iter().find(|tag| removed.contains(tag)) {
         return Err(refuse(&format!("the tag {} is added and removed", both.word())).into());

@@ -132,13 +132,14 @@ impl Resume {
             let made = command_line::in_home(&made, &env.invocation.elsewhere);
             format!("\n      `{made}`  (creates it again, empty)")
         });
-        let head = if self.needs_own_dir() {
-            format!("{} resumes the session only there; one of these may do:", self.agent)
-        } else {
-            format!("if it was moved, go to where it is now and run `{command} --in .`; one of these may do:")
-        };
         let lines = moved.into_iter().chain(worktree).chain(instead).chain(may_move).chain(made).chain(anywhere);
-        let hint = lines.fold(head, |hint, line| hint + &line);
-        self.repeating_options(refusal.hint(hint))
+        let lines: Vec<String> = lines.collect();
+        let may_do = if lines.len() == 1 { "this may do" } else { "one of these may do" };
+        let head = if self.needs_own_dir() {
+            format!("{} resumes the session only there; {may_do}:", self.agent)
+        } else {
+            format!("if it was moved, go to where it is now and run `{command} --in .`; {may_do}:")
+        };
+        self.repeating_options(refusal.hint(head + &lines.concat()))
     }
 }

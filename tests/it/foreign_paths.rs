@@ -144,14 +144,16 @@ fn move_names_two_candidates_with_reasons() {
     let gone = "/workspaces/shop";
     world.add(Claude::session(id(1)).in_dir(gone).turn("made in the container", "y"));
     world.add(Claude::session(id(2)).in_dir(&known).turn("made on the host", "y"));
-    let words =
-        ["a directory with the same last name in which another session worked", "a directory with the same last name"];
+    let words = [
+        "a directory of the same name, ignoring case, in which another session worked",
+        "a directory of the same name, ignoring case",
+    ];
     let name = format!("claude:{}", id(1));
     let lines: Vec<String> =
         [&known, &other]
             .iter()
             .zip(words)
-            .map(|(dir, why)| format!("`rejoin resume {name} --in {}`  ({why})", dir.display()))
+            .map(|(dir, why)| format!("`rejoin resume {name} --print --in {}`  ({why})", dir.display()))
             .chain([&known, &other].iter().zip(words).map(|(dir, why)| {
                 format!("`rejoin move {gone} {}`  (lets the session follow to {why})", dir.display())
             }))

@@ -150,7 +150,7 @@ fn tag_errors_show_an_example() {
     for (args, expected) in [
         (&["tag"] as &[&str], "the following required arguments were not provided"),
         (&["tag", "+x"], "no session is named"),
-        (&["tag", "x"], "no tag is named: +WORD adds one, and -WORD removes it"),
+        (&["tag", "x"], "name a tag: +WORD adds one, and -WORD removes it"),
         (&["tag", "x", "+b", "-b"], "the tag b is added and removed"),
         (&["tag", "x", "+a b"], "a tag is a word of letters, digits"),
         (&["tag", "1", "+a"], "1 is a number in the list"),

@@ -35,17 +35,18 @@ fn of_agent(agent: &dyn agent::Agent, sessions: &BTreeSet<(AgentKind, String)>, 
     }
     let line = |(count, retention): (usize, Retention)| {
         let (file, key) = &retention.setting;
+        let which = if sessions.len() == 1 { "it".to_owned() } else { format!("{count} of these sessions") };
         let (days, next_start) = (retention.period.as_hours() / 24, retention.next_start());
         if let Some(value) = &retention.refused {
             return format!(
-                "{} may delete {count} of these sessions {next_start}, because \"{key}\" in {} is {value}; first set it \
+                "{} may delete {which} {next_start}, because \"{key}\" in {} is {value}; first set it \
                  to a whole number of days",
                 agent.kind(),
                 file.display()
             );
         }
         format!(
-            "{} will delete {count} of these sessions {next_start}, because it keeps sessions for {days} days; \
+            "{} will delete {which} {next_start}, because it keeps sessions for {days} days; \
              resume them soon, or first set \"{key}\" to more days in {}",
             agent.kind(),
             file.display()

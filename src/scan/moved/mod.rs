@@ -87,10 +87,10 @@ impl MoveClue {
             Self::Named => "a directory of the same name near where it was",
             Self::NamedAtHome => "a directory of the same name in your home directory",
             Self::AlikeWithBranch => {
-                "a directory with the same last name, whose repository has a branch that a session worked on"
+                "a directory of the same name, ignoring case, whose repository has a branch that a session worked on"
             }
-            Self::AlikeAndKnown => "a directory with the same last name in which another session worked",
-            Self::Alike => "a directory with the same last name",
+            Self::AlikeAndKnown => "a directory of the same name, ignoring case, in which another session worked",
+            Self::Alike => "a directory of the same name, ignoring case",
             Self::Around => "the repository that it was part of",
             Self::Parent => "the nearest parent that still exists",
         }

@@ -111,7 +111,10 @@ pub(crate) fn notes(listing: &Listing<'_>, filter: &Filter, is_narrowed: bool) -
 pub(super) fn more_with_all(hidden: usize, done: &str) -> Option<String> {
     match hidden {
         0 => None,
-        hidden => Some(format!("{hidden} more {done}with --all (sub-agents, empty, closed by their agent).")),
+        hidden if done.is_empty() => {
+            Some(format!("{hidden} more with --all (sub-agents, empty, closed by their agent)."))
+        }
+        hidden => Some(format!("{hidden} not {done} (sub-agents, empty, closed by their agent); --all adds them.")),
     }
 }
 

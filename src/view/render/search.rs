@@ -352,7 +352,7 @@ pub(crate) fn notes(search_for: SearchFor<'_>, matching: usize, summary: &Search
     if summary.is_limited {
         notes.push("There may be more beyond --limit.".to_owned());
     }
-    notes.extend(more_with_all(summary.hidden, "searched "));
+    notes.extend(more_with_all(summary.hidden, "searched"));
     notes
 }
 
