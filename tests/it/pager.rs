@@ -16,7 +16,10 @@ fn with_pager() -> (World, PathBuf) {
     let talk = Claude::session(id(1)).in_dir("/usr");
     world.add((0..20).fold(talk, |talk, at| talk.turn(&format!("{at}. {long}"), &format!("{at} is done. {long}"))));
     let shown = world.root().join("shown");
-    world.install("look", &format!("cat > '{0}'\necho \"$LESS\" > '{0}.flags'\necho LOOKED", shown.display()));
+    world.install(
+        "look",
+        &format!("cat > '{0}'\necho \"$LESS $LESSCHARSET\" > '{0}.flags'\necho LOOKED", shown.display()),
+    );
     (world, shown)
 }
 
@@ -44,7 +47,7 @@ fn long_answer_goes_to_the_pager() {
         assert_eq!(world.launched().expect("a pager").argv, ["look", "-x"]);
         let text = std::fs::read_to_string(&shown).expect("a text");
         assert!(text.lines().count() > 4, "{args:?}: {text}");
-        assert_eq!(std::fs::read_to_string(shown.with_extension("flags")).expect("flags"), "FRX\n");
+        assert_eq!(std::fs::read_to_string(shown.with_extension("flags")).expect("flags"), "FRX utf-8\n");
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct Pager {
     pub program: PathBuf,
     args: Vec<String>,
     has_flags: bool,
+    has_charset: bool,
 }
 
 impl Pager {
@@ -37,6 +38,7 @@ impl Pager {
                 program,
                 args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
                 has_flags: env.variable("LESS").is_some(),
+                has_charset: env.variable("LESSCHARSET").is_some(),
             }),
             _ => None,
         })
@@ -47,6 +49,10 @@ impl Pager {
         let mut command = Command::new(&self.program);
         if !self.has_flags {
             command.env("LESS", flags);
+        }
+        if !self.has_charset {
+            // Without a locale, as over ssh, less shows the bytes of other characters than ASCII.
+            command.env("LESSCHARSET", "utf-8");
         }
         command.args(&self.args).stdin(Stdio::piped()).spawn()
     }
