@@ -309,6 +309,7 @@ fn titles_and_tags_with_slash_name_session() {
     }
     let stderr = world.rejoin(["show", "--path", "no/where"]).code(5).stderr();
     assert!(stderr.contains("no/where does not exist"), "{stderr}");
+    assert!(stderr.contains("run `rejoin search no/where --pick` to find it in the messages"), "{stderr}");
     world.rejoin(["show", "--path", "./src/main.rs"]).code(5);
 }
 

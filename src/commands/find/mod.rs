@@ -29,7 +29,7 @@ use crate::scan::{self, Places, ScanScope};
 use crate::session::select::{Filter, Selector, SortKey};
 use crate::session::{AgentKind, Located, Pointer, Problem, Session, SessionKind};
 use crate::system::env::Env;
-use crate::system::fsio;
+use crate::system::{fsio, reach};
 
 use crate::view::ui::Ui;
 
@@ -107,7 +107,16 @@ impl<'a> Finder<'a> {
                     // Titles and tags have slashes, too.
                     Err(error) if is_not_found(&error) && may_be_words(path) => {
                         let words = self.by_text(None, &path.to_string_lossy());
-                        return words.map_err(|other| if is_not_found(&other) { error } else { other });
+                        let is_gone = reach::exists(&env.absolute(path)) == Some(false);
+                        return words.map_err(|other| match other.downcast::<Refusal>() {
+                            // The words may be in a message.
+                            Ok(words) if words.exit == Exit::NotFound && is_gone => {
+                                Refusal { message: error.to_string(), ..words }.into()
+                            }
+                            Ok(words) if words.exit == Exit::NotFound => error,
+                            Ok(words) => words.into(),
+                            Err(other) => other,
+                        });
                     }
                     Err(error) if is_not_found(&error) => self.by_dir_of_id(&env.absolute(path)).ok_or(error)?,
                     found => found?,
