@@ -158,7 +158,8 @@ fn purge(args: &UndoArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
         if !doomed.is_empty() && !args.yes {
             let about: Vec<String> = doomed.iter().flat_map(|run| confirm::undo(run, env)).collect();
             let runs = text::count(doomed.len(), "run");
-            super::confirm_or_refuse(&about, &format!("Delete permanently what {runs} removed?"), env, ui)?;
+            let question = format!("Delete permanently what {runs} removed or replaced, so that no undo is possible?");
+            super::confirm_or_refuse(&about, &question, env, ui)?;
         }
         trash::purge(&state_dir::open(env, "undo --purge", args.lock.lock_timeout)?, env.clock.now, &which)?
     };
