@@ -12,7 +12,7 @@ use crate::commands::find::{self, SelectorTarget};
 use crate::commands::no_match;
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::scan::{self, ScanScope};
-use crate::session::select::Filter;
+use crate::session::select::{Filter, Selector};
 use crate::session::{AgentKind, Problem, Session, SessionKind};
 use crate::system::env::Env;
 use crate::view::render::backfill::BackfillReport;
@@ -86,19 +86,24 @@ fn read_all(filter: &Filter, env: &Env, ui: &mut Ui, problems: &mut Vec<Problem>
 }
 
 fn named(args: &BackfillArgs, mut filter: Filter, env: &Env, ui: &mut Ui) -> anyhow::Result<Vec<Session>> {
+    let of_any = filter.clone();
     if filter.agents.is_empty() {
         filter.agents.push(AgentKind::Amplifier);
     }
+    let not_of_amplifier = || Refusal::new(RefusalCode::Usage, "only Amplifier sessions have a session-info.json");
     args.sessions.iter().try_for_each(super::refuse_number)?;
     args.sessions
         .iter()
         .map(|selector| {
-            match find::Finder::new(&filter, ScanScope::THOROUGH, env, ui)
-                .find_one("record directory", selector)
-                .map_err(|error| super::or_in(error, &args.place, env))?
-            {
-                SelectorTarget::Session(session) if session.agent == AgentKind::Amplifier => Ok(*session),
-                _ => Err(Refusal::new(RefusalCode::Usage, "only Amplifier sessions have a session-info.json").into()),
+            let found = find::Finder::new(&filter, ScanScope::THOROUGH, env, ui).find_one("record directory", selector);
+            match found.map_err(|error| super::or_in(error, &args.place, env)) {
+                Ok(SelectorTarget::Session(session)) if session.agent == AgentKind::Amplifier => Ok(*session),
+                Ok(_) => Err(not_of_amplifier().into()),
+                Err(error) if *selector != Selector::Latest && find::is_not_found(&error) => {
+                    let other = find::Finder::new(&of_any, ScanScope::GLANCE, env, ui).unambiguous(selector);
+                    Err(other.map_or(error, |_| not_of_amplifier().into()))
+                }
+                Err(error) => Err(error),
             }
         })
         .collect()

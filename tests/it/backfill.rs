@@ -23,6 +23,17 @@ fn report(world: &World, args: &[&str], code: i32) -> Backfill {
 }
 
 #[test]
+fn session_of_another_agent_has_no_session_info() {
+    let world = World::new();
+    world.add(Claude::session(id(1)).in_dir("/usr").title("Licence").turn("x", "y"));
+    for name in ["Licence", &id(1)[..8]] {
+        let stderr = world.rejoin(["backfill", name]).code(2).stderr();
+        assert!(stderr.contains("only Amplifier sessions have a session-info.json"), "{stderr}");
+    }
+    world.rejoin(["backfill", "nothing"]).code(5);
+}
+
+#[test]
 fn backfill_repairs_every_invalid_session_info() {
     for broken in [
         "",
