@@ -292,10 +292,10 @@ pub(crate) fn rank(
         tallies.iter().filter(is_wanted).map(|tally| count(tally)).max().unwrap_or(0)
     };
     let all = |tally: &WordTally| tally.terms().count();
-    let telling = |tally: &WordTally| tally.terms().filter(|term| !words[*term].is_function_word()).count();
+    let content = |tally: &WordTally| tally.terms().filter(|term| !words[*term].is_function_word()).count();
     // `cron` decides in "what did we do about cron", unless a session has all of these words.
-    let counts_all = most(&all) == terms || most(&telling) == 0;
-    let count = |tally: &WordTally| if counts_all { all(tally) } else { telling(tally) };
+    let counts_all = most(&all) == terms || most(&content) == 0;
+    let count = |tally: &WordTally| if counts_all { all(tally) } else { content(tally) };
     let matched = most(&count);
     let mut bytes: BTreeMap<Option<AgentKind>, (f64, f64)> = BTreeMap::new();
     for tally in tallies.iter().filter(|tally| tally.bytes > 0 && tally.terms().next().is_some()) {

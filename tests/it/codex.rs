@@ -492,7 +492,7 @@ mod database {
         let world = World::new();
         world.add(CodexThreads::of([(&id(1), Some("Crane plan"), "/usr/bin"), (&id(2), None, "/usr/bin")]));
         world.add(Codex::session(id(2)).in_dir("/usr/bin").turn("the first prompt", "Done."));
-        // Somebody removed the rollouts of a month (openai/codex 44947, 21196).
+        // The rollouts of a month were removed by hand (openai/codex 44947, 21196).
         let found = world.rejoin(["search", "crane", "--json"]).code(0).json::<crate::contract::search::Search>();
         assert_eq!(
             found.deleted.iter().map(|one| (one.id.as_str(), one.dir.as_deref())).collect::<Vec<_>>(),

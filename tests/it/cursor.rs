@@ -78,7 +78,7 @@ fn sub_agent_belongs_to_its_chat() {
     let child = sessions.iter().find(|session| session.id == id(2)).expect("a sub-agent");
     assert_eq!((child.kind, child.parent_id.as_deref()), (Kind::Subagent, Some(id(1).as_str())));
     assert_eq!(sessions.len(), 2);
-    // It has a chat of its own, too.
+    // It also has its own chat.
     let app = world.dir("app");
     world.add(Cursor::chat(id(2)).in_dir(&app).meta("isSubagent", true).without_transcript());
     let sessions = listed(&world);

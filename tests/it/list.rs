@@ -363,7 +363,7 @@ fn session_registered_by_running_process_is_live() {
     put(&world.home().join(format!(".claude/sessions/{pid}.json")), job.to_string());
     world.rejoin(["resume", &id(1)]).code(0);
     assert_eq!(world.launched().expect("a launch").argv, ["claude", "attach", "c5b0753b"]);
-    let refused = world.rejoin(["resume", &id(1), "--prompt", "go on"]).code(7).stderr();
+    let refused = world.rejoin(["resume", &id(1), "--prompt", "more"]).code(7).stderr();
     assert!(refused.contains("run `claude stop c5b0753b` first"), "{refused}");
 
     register(if cfg!(target_os = "linux") { "1" } else { "Thu Jan  1 00:00:01 1970" });

@@ -87,7 +87,7 @@ pub(super) fn of_provider(
 pub(super) fn of_base(id: &str) -> Obstacle {
     let why =
         format!("the rollout that it continues, of {id}, is missing, and Codex refuses to continue it without that");
-    let hint = format!("bring the rollout of {id} back; `rejoin restore` looks into the archive and the trash");
+    let hint = format!("bring the rollout of {id} back; `rejoin restore` finds it in the archive and the trash");
     Obstacle { hint: Some(hint), ..Obstacle::damage(why) }
 }
 

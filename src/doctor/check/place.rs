@@ -211,7 +211,7 @@ fn missing_dir(dir: &Path, sessions: &[&Session], followers: usize, gone: &Gone)
     } else {
         finding
     };
-    // A second directory of the same name could not be told from the first.
+    // A second directory of the same name would look like the first.
     let is_respelled = gone.instead.iter().any(|found| names::is_alike(&found.dir, dir));
     let finding = if gone.is_no_directory || gone.unmounted.is_some() || recorded::is_foreign(dir) || is_respelled {
         finding

@@ -104,9 +104,10 @@ fn kept_fork_keeps_its_parents_not_reverse() {
     let linked = [candidate("a"), subagent.clone(), newer];
     assert_eq!(verdicts(&linked, &policy()), [stays, FamilyVerdict::Stays(Keep::Newer)]);
     let both_old = [candidate("a"), subagent, candidate("c")];
-    assert_eq!(verdicts(&both_old, &policy()), [FamilyVerdict::Goes(Go::Old); 2]);
+    let removed = FamilyVerdict::Goes(Go::Old);
+    assert_eq!(verdicts(&both_old, &policy()), [removed; 2]);
     let pinned = RetentionCandidate { is_pinned: true, ..candidate("a") };
-    let expected = [FamilyVerdict::Stays(Keep::Pinned), FamilyVerdict::Goes(Go::Old)];
+    let expected = [FamilyVerdict::Stays(Keep::Pinned), removed];
     assert_eq!(verdicts(&[pinned, fork("b", "a", 1000)], &policy()), expected);
 }
 
