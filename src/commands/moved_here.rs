@@ -7,7 +7,7 @@ use crate::agent;
 use crate::format::{command_line, text};
 use crate::launch::log;
 use crate::scan::git::{GitHead, head_of, remote_of};
-use crate::scan::moved::{self, Checkouts, DirRecords};
+use crate::scan::moved::{self, Checkouts, DirRecords, Followers};
 use crate::session::Session;
 use crate::session::recorded;
 use crate::system::env::Env;
@@ -50,7 +50,7 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
     }
     let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
     let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home).with_caller(env);
-    let mut notes = Vec::new();
+    let (mut notes, followers) = (Vec::new(), Followers::among(sessions));
     for (gone, of_dir) in by_dir {
         let had = DirRecords::collect(remotes.get(gone).cloned(), of_dir.iter().copied());
         let is_here = |found: &moved::Instead| found.dir == dir && found.why.may_be_it();
@@ -59,7 +59,7 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
         }
         let command = command_line::move_command(gone, dir);
         let command = command_line::in_home(&command, &env.invocation.elsewhere);
-        let followers = moved::count_followers(sessions, gone);
+        let followers = followers.count(gone);
         notes.push(format!(
             "{} worked in {}, which is gone; if it was moved here, `{command}` lets {} follow.",
             text::count(followers, "session"),

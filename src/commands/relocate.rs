@@ -14,7 +14,7 @@ use crate::commands::{find, no_match};
 use crate::error::{Exit, Refusal, RefusalCode};
 use crate::format::{shell, text};
 use crate::launch::log;
-use crate::scan::moved::{self, Checkouts, DirRecords};
+use crate::scan::moved::{self, Checkouts, DirRecords, Followers};
 use crate::scan::{ScanScope, processes};
 use crate::session::mapping::Mapping;
 use crate::session::recorded;
@@ -151,6 +151,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
             gone.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
+    let followers = Followers::among(meant());
     let mut proposals: Vec<Proposal> = Vec::new();
     for (dir, sessions) in gone.into_values() {
         // A directory that moves with a directory above it needs no separate line.
@@ -174,7 +175,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
                 }
             })
             .collect();
-        let sessions = moved::count_followers(meant(), dir);
+        let sessions = followers.count(dir);
         proposals.push(Proposal { from: dir.to_owned(), to, sessions, why: why.join("; ") });
     }
     for (from, linked) in moved::linked_dirs(&scan.sessions) {

@@ -9,7 +9,7 @@ use super::resume::{Options, Resume};
 use super::worktree::Recreation;
 use crate::error::{Refusal, RefusalCode};
 use crate::format::{command_line, shell};
-use crate::scan::moved::{self, Checkouts, DirRecords, Instead};
+use crate::scan::moved::{self, Checkouts, DirRecords, Followers, Instead};
 use crate::scan::worktree::Lost;
 use crate::scan::{self, ScanScope};
 use crate::system::env::Env;
@@ -103,7 +103,7 @@ impl Resume {
         let known: BTreeSet<&Path> = scan.sessions.iter().flat_map(|session| session.copy().directories()).collect();
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
-        let followers = gone.map_or(0, |gone| moved::count_followers(&scan.sessions, gone));
+        let followers = gone.map_or(0, |gone| Followers::among(&scan.sessions).count(gone));
         let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env);
         Surveyed { checkouts, remote, followers }
     }

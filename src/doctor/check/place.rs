@@ -13,7 +13,7 @@ use crate::doctor::code::{Code, Severity};
 use crate::doctor::survey::{Gone, Survey};
 use crate::format::command_line::move_command;
 use crate::format::text::count;
-use crate::scan::moved::{self, LinkedDir, is_launched, lets_follow};
+use crate::scan::moved::{self, Followers, LinkedDir, is_launched, lets_follow};
 use crate::session::recorded;
 use crate::session::{AgentKind, Evidence, Health, Session};
 use crate::system::names;
@@ -105,9 +105,9 @@ fn missing(survey: &Survey) -> Vec<Finding> {
             by_dir.entry(recorded::one_spelling(dir)).or_insert_with(|| (dir, Vec::new())).1.push(session);
         }
     }
+    let followers = Followers::among(&survey.scan.sessions);
     let finding = |(dir, sessions): (&Path, Vec<&Session>)| {
-        let followers = moved::count_followers(&survey.scan.sessions, dir);
-        missing_dir(dir, &sessions, followers, survey.gone.get(dir)?)
+        missing_dir(dir, &sessions, followers.count(dir), survey.gone.get(dir)?)
     };
     by_dir.into_values().filter_map(finding).collect()
 }

@@ -8,6 +8,7 @@ mod records;
 #[expect(clippy::disallowed_methods, reason = "tests write the files that they read")]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::session::{Session, SessionKind, recorded};
@@ -147,12 +148,25 @@ pub(crate) fn is_launched(session: &Session) -> bool {
     !matches!(session.copy().kind, SessionKind::Subagent | SessionKind::Empty)
 }
 
-/// Counts the sessions that a move of a directory takes along: those of the directory, and of directories below it.
-pub(crate) fn count_followers<'s>(sessions: impl IntoIterator<Item = &'s Session>, gone: &Path) -> usize {
-    let gone = recorded::one_spelling(gone);
-    let is_there = |dir: &Path| recorded::one_spelling(dir).starts_with(&gone);
-    let launched = sessions.into_iter().filter(|session| is_launched(session));
-    launched.filter(|session| session.launch_dir().is_some_and(is_there)).count()
+/// The launch directories of sessions, in order.
+pub(crate) struct Followers<'s>(Vec<Cow<'s, Path>>);
+
+impl<'s> Followers<'s> {
+    /// Collects the launch directories.
+    pub(crate) fn among(sessions: impl IntoIterator<Item = &'s Session>) -> Self {
+        let launched = sessions.into_iter().filter(|session| is_launched(session));
+        let mut dirs: Vec<_> =
+            launched.filter_map(|session| session.launch_dir().map(recorded::one_spelling)).collect();
+        dirs.sort();
+        Self(dirs)
+    }
+
+    /// Counts the sessions that a move of a directory takes along: those of the directory, and of directories below it.
+    pub(crate) fn count(&self, gone: &Path) -> usize {
+        let gone = recorded::one_spelling(gone);
+        let first = self.0.partition_point(|dir| **dir < *gone);
+        self.0[first..].iter().take_while(|dir| dir.starts_with(&gone)).count()
+    }
 }
 
 /// Describes the effect of a move on this many sessions.
