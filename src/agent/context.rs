@@ -1,9 +1,9 @@
 //! The context for reading a copy: the environment and the small files of its store.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
@@ -116,6 +116,8 @@ pub(crate) struct StoreNotes {
     /// The model providers that the agent's settings define, each with the profiles that alone define it; `None` if they
     /// are unknown.
     pub providers: Option<BTreeMap<String, Vec<String>>>,
+    /// The ids of all logs of the store, listed when they are first needed; `None` before a change.
+    pub logs: Option<Arc<OnceLock<HashSet<String>>>>,
     /// Files that could not be read.
     pub problems: Vec<Problem>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::fixtures::{Claude, id, put};
+use crate::fixtures::{Claude, Codex, id, put};
 use crate::fuzz::{has_ended, ticks_of};
 use crate::world::World;
 
@@ -50,6 +50,21 @@ fn time_grows_linearly_with_sub_agents() {
         world
     };
     grows_as_much(world, 750, &[&["delete", &id(1), "--dry-run"], &["show", &id(1)]]);
+}
+
+#[test]
+fn time_grows_linearly_with_forks() {
+    let world = |count| {
+        let world = World::new();
+        for n in 0..count {
+            let base = json!({"thread_id": id(0), "end_ordinal_exclusive": 5, "end_byte_offset": 100});
+            let session = Codex::session(id(n as u32)).in_dir("/usr/bin");
+            let session = if n == 0 { session } else { session.fork_of(&id(0)).meta("history_base", base) };
+            world.add(session.turn("x", "y"));
+        }
+        world
+    };
+    grows_as_much(world, 400, &[&["list"]]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ use crate::session::repository::Repository;
 use crate::system::process::{self, Locks, Presence, StartTime};
 use meta::Meta;
 use records::{CodexRecord, Daemon, Prompt, named};
-use rollouts::{find, is_archived, is_segment, locate, packed_twin};
+use rollouts::{is_archived, is_segment, last_ids, locate, packed_twin};
 use thread::Thread;
 
 /// Number of bytes at the end that are read in one call: most turns fit.
@@ -80,6 +80,7 @@ impl Reading for Codex {
             notes.problems.push(Problem { reason: error.reason(), path: index });
         }
         threads::add(store, None, env, &mut notes);
+        notes.logs = Some(Arc::default());
         notes.providers = obstacles::providers(store);
         locks::add_held(&store.root.join(LOCKS), is_uuid, |_| None, &mut notes);
         notes
@@ -166,7 +167,7 @@ impl Engine for Codex {
         let lacks_ordinal = ends.lacks_ordinal;
         let missing = match (&thread, ends.meta.as_ref().and_then(|meta| meta.base.as_ref()?.as_ref().ok())) {
             (Some(thread), _) => thread.missing.clone(),
-            (None, base) => base.map(|base| &base.thread_id).filter(|id| find(&copy.place, id).is_none()).cloned(),
+            (None, base) => base.map(|base| &base.thread_id).filter(|id| is_missing(id, &copy.place, context)).cloned(),
         };
         let (by_place, listed) = (is_archived(&path), context.notes.archived.get(&copy.place.id).copied());
         ends.fill(&mut copy, by_place || listed == Some(true));
@@ -295,6 +296,12 @@ impl Moving for Codex {
     fn retitle(&self, _copy: &SessionCopy, _title: &str) -> Result<Vec<(PathBuf, Edit)>, Unable> {
         Err("codex keeps titles in a database, which rejoin never writes; use /rename there".into())
     }
+}
+
+/// Returns whether a rollout is known to be missing.
+fn is_missing(id: &str, place: &Located, context: &ReadContext<'_>) -> bool {
+    let logs = context.notes.logs.as_ref().map(|logs| logs.get_or_init(|| last_ids(&place.store)));
+    logs.is_some_and(|logs| !logs.contains(id))
 }
 
 /// Returns the first record of a thread.

@@ -1,10 +1,8 @@
 //! The locations and the names of rollouts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
-use jiff::SignedDuration;
 
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
@@ -106,24 +104,23 @@ pub(super) fn is_segment(path: &Path) -> bool {
     ids(path).is_some_and(|(_, segment)| segment.is_some())
 }
 
-/// Finds the rollout whose name ends with this id: in the directory of the one that continues it, in those of the days
-/// around the time in the id, or anywhere.
+/// Finds the rollout whose name ends with this id; usually it is in the same directory as the one that continues it.
 pub(super) fn find(place: &Located, id: &str) -> Option<PathBuf> {
-    let is_meant = |path: &Path| ids(path).is_some_and(|(thread, segment)| segment.unwrap_or(thread) == id);
+    let is_meant = |path: &Path| last_id(path) == Some(id);
+    let dir = place.path.parent()?;
+    let near = rollouts(&place.store, dir, 0, &|_: &str| true).places;
     let meant = |places: Vec<Located>| places.into_iter().find(|it| is_meant(&it.path)).map(|it| it.path.to_path_buf());
-    let shifted = |at: Timestamp| [0, -24, 24].map(|hours| at.checked_add(SignedDuration::from_hours(hours)).ok());
-    let days = created_at(id).into_iter().flat_map(shifted).flatten();
-    let days = days.map(|day| place.store.root.join(day.strftime("sessions/%Y/%m/%d").to_string()));
-    let near = place.path.parent().map(Path::to_path_buf).into_iter().chain(days);
-    let mut near = near.filter_map(|dir| meant(rollouts(&place.store, &dir, 0, &|_: &str| true).places));
-    near.next().or_else(|| meant(every(&place.store, &|_: &str| true).places))
+    meant(near).or_else(|| meant(every(&place.store, &|_: &str| true).places))
 }
 
-/// Returns the time in a UUID of version 7.
-fn created_at(id: &str) -> Option<Timestamp> {
-    let digits = [id.get(..8)?, id.get(9..13)?].concat();
-    let millis = i64::from_str_radix(&digits, 16).ok().filter(|_| id.as_bytes().get(14) == Some(&b'7'))?;
-    Timestamp::from_millisecond(millis).ok()
+/// Returns the last id in the name of every rollout of a store.
+pub(super) fn last_ids(store: &Arc<Store>) -> HashSet<String> {
+    let places = every(store, &|_: &str| true).places;
+    places.iter().filter_map(|place| last_id(&place.path).map(str::to_owned)).collect()
+}
+
+fn last_id(path: &Path) -> Option<&str> {
+    ids(path).map(|(thread, segment)| segment.unwrap_or(thread))
 }
 
 /// Returns the compressed form next to a plain rollout, which Codex removes together with it.
