@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::agent::ids::is_word;
 use crate::agent::prelude::*;
 use crate::format::edit::Edit;
 use crate::format::jsonl::Jsonl;
+use crate::format::shell;
 use crate::format::skim::single_members;
 use crate::format::toml::TomlSettings;
 use crate::session::obstacle::Obstacle;
@@ -50,7 +52,8 @@ fn defined(path: &Path) -> Option<Option<Vec<String>>> {
 /// Returns the profile with which Codex has to be started to have the provider of a thread, if it needs one.
 pub(super) fn profile(copy: &SessionCopy) -> Option<String> {
     let profiles = providers(&copy.place.store)?.remove(&super::start_of(copy)?.provider?)?;
-    <[String; 1]>::try_from(profiles).ok().map(|[profile]| profile)
+    // Any other name could be taken for an option.
+    <[String; 1]>::try_from(profiles).ok().map(|[profile]| profile).filter(|profile| is_word(profile))
 }
 
 /// Finds the obstacle in the settings; `provider` is that of the thread, and `known` has those of [`providers`].
@@ -67,7 +70,7 @@ pub(super) fn of_provider(
             let why = format!(
                 "only the profiles {all} have its model provider `{provider}`, and it does not say which it had"
             );
-            (why, format!("run `codex -p {} resume {}` in its directory", profiles[0], copy.place.id))
+            (why, format!("run `codex -p {} resume {}` in its directory", shell::word(&profiles[0]), copy.place.id))
         }
         None => {
             let config = store.join("config.toml");

@@ -13,6 +13,8 @@ use crate::format::turn::instant;
 pub(super) const THREADS: &str = "threads";
 /// Longer names and paths are ignored.
 const MAX_BYTES: u32 = 4096;
+/// Characters of a prompt or title that are read.
+const MAX_TEXT: u32 = 64 * 1024;
 const MAX_CONFIG: u64 = 4 * 1024 * 1024;
 
 /// Adds the rows of the table to the notes on a store: all rows, or that of one session.
@@ -47,9 +49,11 @@ pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
         db.require("threads", &["id"])?;
         let known = db.columns("threads")?;
         let columns = ["id", "cwd", "first_user_message", "title", "name", "updated_at"];
-        let columns = columns.map(|column| if known.contains(column) { column } else { "NULL" });
+        let cut = |column| format!("substr({column}, 1, {MAX_TEXT})");
+        let columns = columns.map(|column| if known.contains(column) { cut(column) } else { "NULL".to_owned() });
         db.query(&format!("SELECT {} FROM threads", columns.join(", ")), &[], |row| {
             let Some(id) = row.filled(0) else { return };
+            let at = row.filled(5).and_then(|at| instant(at.parse().ok()?));
             let mut texts: Vec<String> = [2, 3, 4].into_iter().filter_map(|at| row.filled(at)).collect();
             texts.dedup();
             mentions.extend(texts.into_iter().map(|text| Mention {
@@ -58,7 +62,7 @@ pub(super) fn mentions(store: &Store, env: &Env) -> Vec<Mention> {
                 list: list.clone(),
                 entry: None,
                 dir: row.filled(1).and_then(|dir| recorded::dir(&dir)).map(|dir| dir.to_path_buf()),
-                at: row.int(5).and_then(instant),
+                at,
                 text,
             }));
         })
