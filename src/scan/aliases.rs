@@ -41,7 +41,7 @@ pub(super) fn drop_aliases(places: &mut Vec<Located>) -> BTreeSet<SharedRoots> {
         }
     }
     for (at, by) in linked {
-        places[at].linked_by = Some(by);
+        places[at].linked_by.push(by);
     }
     let mut dropped = dropped.into_iter();
     places.retain(|_| !dropped.next().unwrap_or_default());

@@ -69,8 +69,8 @@ pub(crate) struct Located {
     pub parent_id: Option<String>,
     /// Set if its name or place shows that it is a sub-agent's session.
     pub is_subagent: bool,
-    /// Another session whose directory has a link to this sub-agent's transcript.
-    pub linked_by: Option<Box<str>>,
+    /// Other sessions whose directories have links to this sub-agent's transcript.
+    pub linked_by: Vec<Box<str>>,
 }
 
 impl Located {
@@ -84,7 +84,7 @@ impl Located {
             side_dir: None,
             parent_id: None,
             is_subagent: false,
-            linked_by: None,
+            linked_by: Vec::new(),
         }
     }
 

@@ -165,7 +165,7 @@ impl Manifest {
             side_dir: None,
             parent_id: facts.parent_id.clone(),
             is_subagent: facts.kind == SessionKind::Subagent,
-            linked_by: None,
+            linked_by: Vec::new(),
         });
         copy.kind = facts.kind;
         copy.title = text(&facts.title);

@@ -269,10 +269,10 @@ impl Summaries {
                 _ if self.is_left_to_its_agent(*at) => inspection?.its_agents()?.to_string(),
                 _ => {
                     let fork = forks.get(&(agent, id)).and_then(|forks| self.dependent(*at, forks));
-                    let link = self.copies(*at).iter().find_map(|copy| copy.place.linked_by.as_deref());
+                    let mut links = self.copies(*at).iter().flat_map(|copy| &copy.place.linked_by).map(|link| &**link);
                     let is_kept =
                         |link: &&str| self.find_session(agent, link).into_iter().any(|at| !going.contains(&at));
-                    let (by, why) = match (fork, link.filter(is_kept)) {
+                    let (by, why) = match (fork, links.find(is_kept)) {
                         (Some(fork), _) => (fork, "continues it and needs its files"),
                         (None, link) => (link?, "has a link to its files"),
                     };
@@ -327,7 +327,7 @@ impl Summaries {
                 id,
                 kind: kind.unwrap_or(SessionKind::Empty),
                 parent_id,
-                linked_by: copies.iter().find_map(|copy| copy.place.linked_by.as_deref()),
+                linked_by: copies.iter().flat_map(|copy| &copy.place.linked_by).map(|by| &**by).collect(),
                 project: copies[0].place.project.as_deref().or(copies[0].dir.as_deref()),
                 active_at: active_at.and(newest_at),
                 recorded_at: inspection.and_then(|inspection| inspection.recorded_at),

@@ -56,8 +56,8 @@ pub(crate) struct RetentionCandidate<'a> {
     pub kind: SessionKind,
     /// Id of the session from which this one was started or forked.
     pub parent_id: Option<&'a str>,
-    /// Id of another session with a link to its files.
-    pub linked_by: Option<&'a str>,
+    /// Ids of other sessions with links to its files.
+    pub linked_by: Vec<&'a str>,
     /// The agent's name of the project, shared by its sessions.
     pub project: Option<&'a str>,
     /// Newest time inside any copy.
@@ -161,8 +161,8 @@ pub(crate) fn decide(candidates: &[RetentionCandidate<'_>], policy: &Policy) -> 
     rules::keep_last(&mut families, candidates, policy);
     rules::keep_by_rules(&mut families, candidates, policy);
     shrink(&mut families, candidates, policy);
-    let linked = (0..candidates.len()).filter_map(|at| Some((find(at, candidates[at].linked_by)?, at)));
-    let linked: Vec<_> = linked.collect();
+    let links = |at: usize| candidates[at].linked_by.iter().filter_map(move |by| Some((find(at, Some(*by))?, at)));
+    let linked: Vec<_> = (0..candidates.len()).flat_map(links).collect();
     keep_needed(&mut families, roots, parent, &linked);
     families
 }

@@ -21,7 +21,7 @@ fn candidate(id: &str) -> RetentionCandidate<'_> {
         id,
         kind: SessionKind::Main,
         parent_id: None,
-        linked_by: None,
+        linked_by: Vec::new(),
         project: Some("-p"),
         active_at: Some(before(1000)),
         recorded_at: Some(before(1000)),
@@ -99,13 +99,13 @@ fn kept_fork_keeps_its_parents_not_reverse() {
     assert_eq!(verdicts(&chain, &policy()), [stays, stays, FamilyVerdict::Stays(Keep::Newer)]);
     // A kept session has a link to the transcript of another session's sub-agent.
     let kind = SessionKind::Subagent;
-    let subagent = RetentionCandidate { kind, parent_id: Some("a"), linked_by: Some("c"), ..candidate("agent-b") };
+    let subagent = RetentionCandidate { kind, parent_id: Some("a"), linked_by: vec!["c", "d"], ..candidate("agent-b") };
     let newer = RetentionCandidate { active_at: Some(before(10)), ..candidate("c") };
-    let linked = [candidate("a"), subagent.clone(), newer];
-    assert_eq!(verdicts(&linked, &policy()), [stays, FamilyVerdict::Stays(Keep::Newer)]);
-    let both_old = [candidate("a"), subagent, candidate("c")];
     let removed = FamilyVerdict::Goes(Go::Old);
-    assert_eq!(verdicts(&both_old, &policy()), [removed; 2]);
+    let linked = [candidate("a"), subagent.clone(), newer, candidate("d")];
+    assert_eq!(verdicts(&linked, &policy()), [stays, FamilyVerdict::Stays(Keep::Newer), removed]);
+    let all_old = [candidate("a"), subagent, candidate("c"), candidate("d")];
+    assert_eq!(verdicts(&all_old, &policy()), [removed; 3]);
     let pinned = RetentionCandidate { is_pinned: true, ..candidate("a") };
     let expected = [FamilyVerdict::Stays(Keep::Pinned), removed];
     assert_eq!(verdicts(&[pinned, fork("b", "a", 1000)], &policy()), expected);
@@ -239,7 +239,7 @@ fn candidates(all: &[Any], now: Timestamp) -> Vec<RetentionCandidate<'static>> {
         id: IDS[number],
         kind: any.kind,
         parent_id: any.parent.map(|parent| IDS[parent]),
-        linked_by: None,
+        linked_by: Vec::new(),
         project: any.project.then_some("-p"),
         active_at: any.active.map(at),
         recorded_at: any.modified.map(at).filter(|_| number % 2 == 0),
