@@ -103,8 +103,9 @@ impl Reading for Codex {
         last_activity(&place.path).filter(|_| place.path.extension().is_some_and(|extension| extension == "jsonl"))
     }
 
-    fn resumed_files(&self, place: &Located) -> Vec<PathBuf> {
-        // A rewound thread continues in another rollout.
+    fn conversation_files(&self, place: &Located) -> Vec<PathBuf> {
+        // A rewound thread continues in another rollout, which names the earlier ones by their length in bytes: no repair
+        // may edit those, so they are not among the resumed files.
         let thread = is_segment(&place.path).then(|| Thread::of(place).ok()).flatten();
         let own = thread.map(|thread| thread.parts.into_iter().filter(|part| !part.is_foreign));
         own.map_or_else(|| vec![place.path.to_path_buf()], |own| own.map(|part| part.path).collect())

@@ -35,7 +35,7 @@ pub(super) fn find_unread_logs(survey: &Survey, env: &Env) -> UnreadLogs {
         let Some(agent) = agent::by_kind(kind).filter(|_| is_log(path)) else { continue };
         known.extend(copy.temporary.iter().map(|path| path.as_os_str().to_owned()));
         known.insert(path.as_os_str().to_owned());
-        let files = [agent.written(&copy.place), agent.resumed_files(&copy.place)];
+        let files = [agent.written(&copy.place), agent.conversation_files(&copy.place)];
         known.extend(files.into_iter().flatten().map(PathBuf::into_os_string));
         dirs.extend(path.parent().map(|dir| (kind, dir.as_os_str())));
     }
