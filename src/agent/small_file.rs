@@ -10,7 +10,7 @@ use crate::system::fsio;
 /// Maximum size of a settings file in bytes.
 const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 
-/// Reads the settings of a program; `None` if there are none, or they cannot be read.
+/// Reads the settings of a program; `None` if the file is missing or unreadable.
 pub(super) fn settings(path: &Path) -> Option<String> {
     let bytes = fsio::read_if_present(path, MAX_SETTINGS).ok().flatten()?;
     String::from_utf8(bytes).ok()

@@ -185,8 +185,8 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
 /// Returns whether Hermes would start with the home of an active profile instead of that of the store: also if the variable
 /// names a root, but not if it names the home of a profile (hermes_cli/main.py of 0.19.0).
 fn has_other_profile(store: &Store) -> Result<bool, PathError> {
-    let is_profile = |home: &std::ffi::OsString| Path::new(home).parent().is_some_and(|dir| dir.ends_with("profiles"));
-    if store.set.get(VARIABLE).is_some_and(is_profile) {
+    let home = store.set.get(VARIABLE).map(Path::new);
+    if home.and_then(Path::parent).is_some_and(|dir| dir.ends_with("profiles")) {
         return Ok(false);
     }
     let bytes = fsio::read_if_present(&store.root.join("active_profile"), MAX_NAME)?.unwrap_or_default();

@@ -194,9 +194,9 @@ impl Checkouts {
 }
 
 impl Checkouts {
-    /// Finds the directories with the last name of a missing one, but for case and the encoding of accents: those of other sessions, and those
-    /// near them, near the old place and in the home. Those with the most common names at the end come first, then
-    /// those whose repository has a recorded branch.
+    /// Finds the directories whose last name is that of a missing one, except for case and the encoding of accents: those of
+    /// other sessions, and those near them, near the old place and in the home. Those with the most common names at the end
+    /// come first, then those whose repository has a recorded branch.
     fn alike(&self, gone: &Path, parent: Option<&Path>, had: &Repository) -> Vec<(PathBuf, MoveClue)> {
         let Some(name) = recorded::file_name(gone) else { return Vec::new() };
         let has_name =

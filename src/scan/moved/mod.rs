@@ -58,11 +58,12 @@ pub(crate) enum MoveClue {
     Named,
     /// It has the same name, and is below the home directory.
     NamedAtHome,
-    /// Its last name is the same but for case and the encoding of accents, and its repository has a branch on which a session worked.
+    /// Its last name is the same except for case and the encoding of accents, and its repository has a branch on which a
+    /// session worked.
     AlikeWithBranch,
-    /// Its last name is the same but for case and the encoding of accents, and another session worked in it.
+    /// Its last name is the same except for case and the encoding of accents, and another session worked in it.
     AlikeAndKnown,
-    /// Its last name is the same but for case and the encoding of accents.
+    /// Its last name is the same except for case and the encoding of accents.
     Alike,
     /// It is the checkout around the missing directory.
     Around,
