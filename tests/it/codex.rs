@@ -815,6 +815,13 @@ fn rewound_thread_is_one_session() {
     assert!(files.iter().all(|file| !file.exists()));
     world.rejoin(["restore", &id(1)]).code(0);
     assert_eq!(world.rejoin(["show", &id(1), "--transcript"]).code(0).stdout(), stdout);
+    // doctor repairs the last part, and not one that is continued at an offset.
+    for (at, is_repaired) in [(0, false), (files.len() - 1, true)] {
+        let damaged = [std::fs::read(&files[at]).expect("a rollout"), b"\0\0\0\n".to_vec()].concat();
+        std::fs::write(&files[at], &damaged).expect("a rollout");
+        world.rejoin(["doctor", "--fix", "--yes"]);
+        assert_eq!(std::fs::read(&files[at]).expect("a rollout") != damaged, is_repaired);
+    }
     // The missing part is named.
     std::fs::remove_file(&files[0]).expect("a removal");
     let stdout = world.rejoin(["show", &id(1)]).code(0).stdout();
