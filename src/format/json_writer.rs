@@ -16,7 +16,8 @@ pub(crate) struct Harmless<W>(pub W);
 impl<W: Write> Write for Harmless<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if shown::is_only_shown(bytes) {
-            return self.0.write(bytes);
+            // A partial write could end inside a character.
+            return self.0.write_all(bytes).map(|()| bytes.len());
         }
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
@@ -40,7 +41,7 @@ impl<W: Write> Write for Harmless<W> {
 /// Serializes a value to JSON.
 pub(crate) fn to_string(value: &impl Serialize) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
-    serde_json::to_writer(Harmless(&mut bytes), value)?;
+    Harmless(&mut bytes).write_all(&serde_json::to_vec(value)?).map_err(serde_json::Error::io)?;
     String::from_utf8(bytes).map_err(|error| serde_json::Error::io(io::Error::other(error)))
 }
 

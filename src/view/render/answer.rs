@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::document::{AnswerDocument, write_object};
-use super::ndjson;
 use super::rows::RowWriter;
+use super::serializer;
 use crate::cli::Format;
 use crate::format::json_writer::Harmless;
 use crate::system::env::Env;
@@ -41,7 +41,7 @@ pub(crate) trait Answer {
         let (kind, fields) = self.object();
         let mut rows = RowWriter::new(out, format);
         if Self::HAS_ITEMS {
-            ndjson::write(&mut rows, &AnswerDocument::new(kind, fields), Self::COUNTS_ITEMS)?;
+            serializer::write_lines(&mut rows, &AnswerDocument::new(kind, fields), Self::COUNTS_ITEMS)?;
         } else {
             write_object(&mut rows, kind, fields)?;
         }
@@ -103,7 +103,7 @@ fn write<A: Answer + ?Sized>(
         Format::Tsv | Format::Csv => answer.rows(out, format),
         Format::Ndjson if A::HAS_ITEMS => {
             let (kind, fields) = answer.object();
-            ndjson::write(&mut Harmless(out), &AnswerDocument::new(kind, fields), A::COUNTS_ITEMS)
+            serializer::write_lines(&mut Harmless(out), &AnswerDocument::new(kind, fields), A::COUNTS_ITEMS)
         }
         Format::Json | Format::Ndjson => {
             let (kind, fields) = answer.object();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::items::Compact;
+use super::serializer;
 use crate::format::json_writer::Harmless;
 
 /// The version of the JSON contract (docs/json.md). Additive change is a minor version.
@@ -26,24 +26,24 @@ impl<T> AnswerDocument<T> {
 }
 
 /// Writes one object, on a line.
-pub(crate) fn write_object(out: &mut impl Write, kind: &'static str, fields: impl Serialize) -> io::Result<()> {
+pub(crate) fn write_object(out: &mut dyn Write, kind: &'static str, fields: impl Serialize) -> io::Result<()> {
     write_line(out, &AnswerDocument::new(kind, fields))
 }
 
 /// Writes the first line of an ndjson answer whose items follow one by one.
-pub(crate) fn write_header(out: &mut impl Write, kind: &'static str) -> io::Result<()> {
+pub(crate) fn write_header(out: &mut dyn Write, kind: &'static str) -> io::Result<()> {
     #[derive(Serialize)]
     struct Nothing {}
     write_object(out, kind, Nothing {})
 }
 
 /// Writes an object up to the beginning of its list, so that its items can be written as they are found.
-pub(crate) fn begin_list(out: &mut impl Write, kind: &str, list: &str) -> io::Result<()> {
+pub(crate) fn begin_list(out: &mut dyn Write, kind: &str, list: &str) -> io::Result<()> {
     write!(out, r#"{{"format_version":"{FORMAT_VERSION}","kind":"{kind}","{list}":["#)
 }
 
 /// Writes the last line of an ndjson answer.
-pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io::Result<()> {
+pub(crate) fn write_summary(out: &mut dyn Write, fields: impl Serialize) -> io::Result<()> {
     #[derive(Serialize)]
     struct SummaryLine<T> {
         kind: &'static str,
@@ -54,7 +54,6 @@ pub(crate) fn write_summary(out: &mut impl Write, fields: impl Serialize) -> io:
 }
 
 /// Writes a value as one line of JSON.
-pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(Harmless(&mut *out), Compact))?;
-    writeln!(out)
+pub(crate) fn write_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serializer::write_line(&mut Harmless(out), value)
 }

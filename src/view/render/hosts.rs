@@ -170,7 +170,7 @@ pub(crate) fn write_answers(
         if !are_lines && at > 0 {
             out.write_all(b",")?;
         }
-        serde_json::to_writer(Harmless(&mut *out), &answer)?;
+        Harmless(&mut *out).write_all(&serde_json::to_vec(&answer)?)?;
         if are_lines {
             writeln!(out)?;
         }

@@ -1,13 +1,12 @@
 //! The items of an answer: formatted by all threads, and written one after the other, so that many items need little
 //! memory.
 
-use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
-use serde_json::ser::Formatter;
 
+use super::serializer::JsonItems;
 use crate::system::in_order::in_order;
 
 /// The items of an answer. They are written by a serializer whose formatter writes bytes as they are.
@@ -69,65 +68,11 @@ impl<T: Serialize> Serialize for ItemList<'_, T> {
     }
 }
 
-/// Items as JSON, one after the other.
-#[derive(Default)]
-struct JsonItems {
-    json: Vec<u8>,
-    /// End offset of each.
-    ends: Vec<usize>,
-}
-
-impl JsonItems {
-    fn serialize(items: impl Iterator<Item = impl Serialize>) -> serde_json::Result<Self> {
-        let mut words = Self::default();
-        for item in items {
-            item.serialize(&mut serde_json::Serializer::with_formatter(&mut words, Compact))?;
-            words.ends.push(words.json.len());
-        }
-        Ok(words)
-    }
-
-    fn items(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = [0].into_iter().chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.json[start..*end])
-    }
-}
-
-/// Nearly half of a serializer's writes are a single quote, colon or comma. A call costs more than copying them.
-impl Write for JsonItems {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match bytes {
-            [byte] => self.json.push(*byte),
-            _ => self.json.extend_from_slice(bytes),
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// An item that is already JSON.
 struct InWords<'a>(&'a [u8]);
 
 impl Serialize for InWords<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_bytes(self.0)
-    }
-}
-
-/// Writes JSON in as few bytes as possible, and byte arrays verbatim: they are items that are already JSON.
-pub(super) struct Compact;
-
-impl Formatter for Compact {
-    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
-        out.write_all(json)
     }
 }

@@ -12,7 +12,7 @@ use crate::format::text;
 
 /// Writes a row: comma-separated as in RFC 4180, or with tabs.
 pub(crate) fn row(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     format: Format,
     cells: impl IntoIterator<Item = impl AsRef<str>>,
 ) -> io::Result<()> {
@@ -31,7 +31,7 @@ pub(crate) fn row(
 
 /// Writes the names of the columns; only csv has them.
 pub(crate) fn head(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     format: Format,
     names: impl IntoIterator<Item = impl AsRef<str>>,
 ) -> io::Result<()> {
@@ -41,8 +41,8 @@ pub(crate) fn head(
 /// Converts ndjson to rows while it is written: one row per item, one column per field.
 ///
 /// An answer without items is one row of the fields in its header.
-pub(crate) struct RowWriter<W> {
-    out: W,
+pub(crate) struct RowWriter<'a> {
+    out: &'a mut dyn Write,
     format: Format,
     line: Vec<u8>,
     /// The fields of the header, until an item follows.
@@ -55,8 +55,8 @@ pub(crate) struct RowWriter<W> {
 /// The fields of an object in their order.
 struct RowFields(Vec<(String, Box<RawValue>)>);
 
-impl<W: Write> RowWriter<W> {
-    pub(crate) fn new(out: W, format: Format) -> Self {
+impl<'a> RowWriter<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write, format: Format) -> Self {
         Self { out, format, line: Vec::new(), header: None, last: None, names: Vec::new() }
     }
 
@@ -99,7 +99,7 @@ impl<W: Write> RowWriter<W> {
     }
 }
 
-impl<W: Write> Write for RowWriter<W> {
+impl Write for RowWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
