@@ -207,7 +207,7 @@ impl Document {
             sum.is_whole = true;
             return Ok(sum);
         }
-        self.shape.each(file.take(MAX_HEAD), &mut |field| {
+        self.shape.each(&mut file.take(MAX_HEAD), &mut |field| {
             sum.see(&field, self);
             let is_enough = sum.first_prompt.is_some() && sum.replies > 0;
             if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -217,9 +217,9 @@ impl Document {
 
     /// Sums up a whole document, and calls `see` with each element of its list.
     pub(super) fn whole(&self, path: &Path, see: &mut dyn FnMut(&RawValue)) -> Result<Sum, PathError> {
-        let (file, metadata) = fsio::open_regular(path)?;
+        let (mut file, metadata) = fsio::open_regular(path)?;
         let mut sum = Sum { bytes: metadata.len(), is_whole: true, ..Sum::default() };
-        sum.is_broken = !self.shape.each(file, &mut |field| {
+        sum.is_broken = !self.shape.each(&mut file, &mut |field| {
             sum.see(&field, self);
             if let DocumentField::Message(raw) = field {
                 see(raw);
@@ -231,9 +231,9 @@ impl Document {
 
     /// Calls `see` with the messages of a document until it breaks.
     pub(super) fn messages(&self, path: &Path, see: &mut Visitor<'_>) -> Result<(), PathError> {
-        let (file, _) = fsio::open_regular(path)?;
+        let (mut file, _) = fsio::open_regular(path)?;
         let mut seen = 0;
-        let is_whole = self.shape.each(file, &mut |field| match field {
+        let is_whole = self.shape.each(&mut file, &mut |field| match field {
             DocumentField::Message(raw) => {
                 self.parse(raw, &mut seen).into_iter().flatten().flat_map(|turn| turn.messages).try_for_each(&mut *see)
             }
@@ -249,9 +249,9 @@ impl Document {
     }
 
     fn digests(&self, path: &Path) -> Option<Vec<u64>> {
-        let (file, _) = fsio::open_regular(path).ok()?;
+        let (mut file, _) = fsio::open_regular(path).ok()?;
         let mut digests = Vec::new();
-        let is_whole = self.shape.each(file, &mut |field| {
+        let is_whole = self.shape.each(&mut file, &mut |field| {
             if let DocumentField::Message(raw) = field {
                 let mut hasher = DefaultHasher::new();
                 raw.get().hash(&mut hasher);

@@ -212,7 +212,7 @@ impl Ends {
         let zone = &context.env.clock.zone;
         (copy.transcript_bytes, self.modified) = (file.len(), file.modified());
         let (mut number, mut bytes) = (0, 0);
-        self.is_whole = file.lines_forward(|line| {
+        self.is_whole = file.lines_forward(&mut |line| {
             (number, bytes) = (number + 1, bytes + line.len());
             let is_parsed = self.prompt.is_none() || !L::knows_start(copy, facts) && L::matters_at_start(line);
             let record = Some(line).filter(|_| is_parsed).and_then(L::parse);
@@ -232,7 +232,7 @@ impl Ends {
         })?;
         context.inspect(&copy.place, log, &mut file, copy.place.is_subagent);
         let (mut records, mut bytes) = (0, 0);
-        file.lines_backward(|line, has_end| {
+        file.lines_backward(&mut |line, has_end| {
             bytes += line.len();
             if self.newest.is_none() || records < L::LAST_RECORDS || L::matters_at_end(line, copy, facts) {
                 let record = L::parse(line);

@@ -25,12 +25,12 @@ pub(crate) fn of(agent: &dyn Agent, copy: &SessionCopy) -> Option<String> {
     };
     let mut version = None;
     // An unreadable file has no version here; it is reported elsewhere.
-    let _ = Jsonl::open(&path).ok()?.lines_backward(|line, _| {
+    let _ = Jsonl::open(&path).ok()?.lines_backward(&mut |line, _| {
         version = find(line);
         version.is_some()
     });
     if version.is_none() {
-        let _ = Jsonl::open(&path).ok()?.lines_forward(|line| {
+        let _ = Jsonl::open(&path).ok()?.lines_forward(&mut |line| {
             version = find(line);
             version.is_some()
         });

@@ -31,7 +31,11 @@ impl Shape {
     ///
     /// Returns `true` if the document was read to its end or `see` broke, `false` if it is cut off or is not such a
     /// document.
-    pub(crate) fn each(&self, reader: impl Read, see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
+    pub(crate) fn each(
+        &self,
+        reader: &mut dyn Read,
+        see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>,
+    ) -> bool {
         let reader = BufReader::with_capacity(64 * 1024, reader);
         self.walk(&mut serde_json::Deserializer::from_reader(reader), see)
     }
@@ -128,7 +132,7 @@ mod tests {
         let text = r#"{"sessionId":"s","x":[1],"messages":[{"id":"a"},7],"summary":"T","kind":3}"#;
         let shown = |text: &str, most: usize| {
             let mut seen = Vec::new();
-            let is_read = shape.each(text.as_bytes(), &mut |field| {
+            let is_read = shape.each(&mut text.as_bytes(), &mut |field| {
                 seen.push(match field {
                     DocumentField::Member(key, value) => format!("{key}={value}"),
                     DocumentField::Message(raw) => raw.get().to_owned(),

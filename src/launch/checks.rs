@@ -111,11 +111,11 @@ pub(crate) fn check_records(session: &Session) -> Option<String> {
     let path = agent::by_kind(session.agent)?.transcript(&session.copy().place).filter(|path| is_line_wise(path))?;
     let is_record = agent::about(session.agent).link;
     let (mut has_line, mut has_record) = (false, false);
-    let see = |line: &[u8]| {
+    let mut see = |line: &[u8]| {
         (has_line, has_record) = (true, is_record(line).is_some());
         has_record
     };
-    Jsonl::open(&path).and_then(|mut file| file.lines_forward(see)).ok()?;
+    Jsonl::open(&path).and_then(|mut file| file.lines_forward(&mut see)).ok()?;
     let why = || format!("no line of {} is a record, so {} may find no conversation", path.display(), session.agent);
     (has_line && !has_record).then(why)
 }
@@ -130,12 +130,12 @@ enum LastLine {
 fn last_line(session: &Session) -> Option<LastLine> {
     let path = agent::by_kind(session.agent)?.transcript(&session.copy().place)?;
     let (is_record, mut last) = (agent::about(session.agent).link, None);
-    let see = |line: &[u8], is_ended: bool| {
+    let mut see = |line: &[u8], is_ended: bool| {
         let kind = if is_record(line).is_some() { LastLine::Whole } else { LastLine::Half };
         last = Some(kind).filter(|_| !is_ended);
         true
     };
-    Jsonl::open(&path).and_then(|file| file.lines_backward(see)).ok()?;
+    Jsonl::open(&path).and_then(|file| file.lines_backward(&mut see)).ok()?;
     last
 }
 

@@ -71,7 +71,7 @@ fn is_stuck(copy: &SessionCopy) -> bool {
 fn may_end_with(mark: &str, agent: &dyn Agent, copy: &SessionCopy) -> bool {
     let Some(Ok(file)) = agent.transcript(&copy.place).map(|path| Jsonl::open(&path)) else { return false };
     let (mut has_mark, mut seen) = (false, 0);
-    let read = file.with_tail(END_BYTES).lines_backward(|line, _| {
+    let read = file.with_tail(END_BYTES).lines_backward(&mut |line, _| {
         seen += line.len();
         has_mark = memmem::find(line, mark.as_bytes()).is_some();
         has_mark || seen >= END_BYTES

@@ -86,7 +86,7 @@ impl Engine for Aider {
         history.end(&mut |piece| start.add_piece(piece));
         // The program prints the model at every start.
         let (mut model, mut bytes) = (None, 0);
-        file.lines_backward(|line, _| {
+        file.lines_backward(&mut |line, _| {
             bytes += line.len();
             model = last_model(line);
             model.is_some() || bytes >= TAIL

@@ -130,7 +130,7 @@ impl<'a> AmplifierReader<'a> {
         let wants_dir = self.context.depth == Depth::Thorough || !self.copy.evidence.iter().any(|found| found.counts);
         if !has_transcript || wants_dir {
             let (mut prompt, mut first_at, mut has_reply, mut dir) = (None, None, false, None);
-            let is_whole = file.lines_forward(|line| {
+            let is_whole = file.lines_forward(&mut |line| {
                 if let Some(event) = json::record::<EventLine<'_>>(line) {
                     let turn = event.turn();
                     first_at = first_at.or_else(|| event.time());
@@ -150,7 +150,7 @@ impl<'a> AmplifierReader<'a> {
             }
         }
         let (mut newest, mut has_ended) = (None, false);
-        file.lines_backward(|line, _| {
+        file.lines_backward(&mut |line, _| {
             let event = json::record::<EventLine<'_>>(line);
             newest = event.as_ref().and_then(EventLine::time);
             has_ended = event.is_some_and(|event| event.is_end());

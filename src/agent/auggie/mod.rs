@@ -88,7 +88,7 @@ fn backup_of(name: &str) -> Option<&str> {
 fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
     let (file, _) = fsio::open_regular(path)?;
     let mut first = None;
-    DOCUMENT.shape.each(file.take(MAX_HEAD), &mut |field| {
+    DOCUMENT.shape.each(&mut file.take(MAX_HEAD), &mut |field| {
         if let DocumentField::Message(raw) = field {
             first = workspace(raw);
         }
@@ -100,7 +100,7 @@ fn first_workspace(path: &Path) -> Result<Option<Arc<Path>>, PathError> {
 /// Returns the members after the conversation of a large document, as one object.
 fn members_behind(path: &Path) -> Result<String, PathError> {
     let (mut members, mut bytes) = (Vec::new(), 0);
-    Jsonl::open(path)?.with_tail(TAIL).lines_backward(|line, _| {
+    Jsonl::open(path)?.with_tail(TAIL).lines_backward(&mut |line, _| {
         bytes += line.len();
         members.extend(member_of_names(line).map(str::to_owned));
         bytes >= TAIL

@@ -195,13 +195,13 @@ impl Engine for Transcripts {
         let changed = file.changed();
 
         let mut ends = TranscriptEnds::default();
-        ends.is_whole = file.lines_forward(|line| {
+        ends.is_whole = file.lines_forward(&mut |line| {
             ends.see_from_start(line);
             ends.knows_start()
         })?;
         let is_subagent = copy.place.is_subagent || ends.is_sidechain;
         context.inspect(&copy.place, &copy.place.path, &mut file, is_subagent);
-        file.lines_backward(|line, is_ended| {
+        file.lines_backward(&mut |line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
         })?;

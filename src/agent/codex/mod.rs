@@ -147,7 +147,7 @@ impl Engine for Codex {
             None => read_start_of(RolloutEnds::in_store(&copy.place.store), &mut file)?,
         };
         context.inspect(&copy.place, &path, &mut file, copy.place.is_subagent);
-        file.lines_backward(|line, is_ended| {
+        file.lines_backward(&mut |line, is_ended| {
             ends.see_from_end(line, is_ended);
             ends.is_done_with_end()
         })?;
@@ -329,7 +329,7 @@ fn read_start(file: &mut Jsonl) -> Result<RolloutEnds, PathError> {
 }
 
 fn read_start_of(mut ends: RolloutEnds, file: &mut Jsonl) -> Result<RolloutEnds, PathError> {
-    ends.is_whole = file.lines_forward(|line| {
+    ends.is_whole = file.lines_forward(&mut |line| {
         ends.see_from_start(line);
         ends.knows_start()
     })?;

@@ -142,7 +142,7 @@ impl Thread {
 fn start_of(path: &Path) -> Result<Meta, PathError> {
     let mut file = Jsonl::open(path)?;
     let mut meta = None;
-    file.lines_forward(|line| {
+    file.lines_forward(&mut |line| {
         meta = Meta::parse(line);
         true
     })?;

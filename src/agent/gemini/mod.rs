@@ -138,8 +138,8 @@ impl Engine for Gemini {
 
     fn messages_on(&self, copy: &SessionCopy, wanted: BranchFilter, see: &mut Visitor<'_>) -> Result<(), PathError> {
         if is_document(&copy.place) {
-            let (file, _) = fsio::open_regular(&copy.place.path)?;
-            each(&copy.place, file, &mut |field| match field {
+            let (mut file, _) = fsio::open_regular(&copy.place.path)?;
+            each(&copy.place, &mut file, &mut |field| match field {
                 DocumentField::Message(raw) => {
                     // No message of a document repeats the result that a call has.
                     let is_answered = |_: &str| false;
@@ -330,7 +330,7 @@ fn is_without_id(place: &Located) -> bool {
 /// Checks whether the first line of a file begins as a record and is not one.
 fn starts_torn(path: &Path) -> Result<bool, PathError> {
     let mut is_torn = false;
-    Jsonl::open(path)?.lines_forward(|line| {
+    Jsonl::open(path)?.lines_forward(&mut |line| {
         is_torn = line.starts_with(b"{") && record(line).is_none();
         true
     })?;
@@ -371,7 +371,7 @@ fn head_of(path: &Path) -> Result<Option<Head>, PathError> {
         });
     } else {
         let mut file = Jsonl::open(path)?;
-        let seen = file.lines_forward(|line| {
+        let seen = file.lines_forward(&mut |line| {
             let record = record(line);
             let change = record.as_ref().and_then(|record| record.change());
             is_subagent = record.as_ref().is_some_and(|record| record.kind.get() == Some("subagent"));

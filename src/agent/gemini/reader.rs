@@ -25,12 +25,12 @@ pub(super) fn read_lines(copy: &mut SessionCopy) -> Result<Option<Timestamp>, Pa
     let (length, modified) = (file.len(), file.modified());
     copy.transcript_bytes = length;
     let mut sum = Conversation::default();
-    let is_whole = file.lines_forward(|line| {
+    let is_whole = file.lines_forward(&mut |line| {
         sum.see(line, Place::default());
         length > SMALL && sum.first_prompt().is_some() && sum.created_at.is_some()
     })?;
     let (mut late, mut is_torn, mut seen) = (Conversation::default(), false, 0);
-    file.lines_backward(|line, is_ended| {
+    file.lines_backward(&mut |line, is_ended| {
         is_torn |= !is_ended && record(line).is_none();
         seen += line.len() as u64;
         if !is_whole {
@@ -75,14 +75,14 @@ pub(super) fn read_document(copy: &mut SessionCopy) -> Result<Option<Timestamp>,
         ControlFlow::Continue(())
     };
     let is_read = if !is_small {
-        each(&copy.place, file.take(MAX_HEAD), &mut see)
+        each(&copy.place, &mut file.take(MAX_HEAD), &mut see)
     } else if is_saved {
-        saved::each(&*fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see)
+        saved::each(&mut &*fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see)
     } else {
         DOCUMENT.each_in(&fsio::read_opened(file, &metadata, &path, SMALL)?, &mut see)
     };
     if !is_small && !is_saved {
-        Jsonl::open(&path)?.lines_backward(|line, _| {
+        Jsonl::open(&path)?.lines_backward(&mut |line, _| {
             sum.summary = summary_line(line);
             // The title comes after the last message, whose brackets have this indentation.
             sum.summary.is_some() || line.starts_with(b"  ]")
@@ -118,7 +118,7 @@ pub(super) fn take_field(sum: &mut Conversation, field: &DocumentField<'_>) {
 /// Passes the fields of a document, or of a saved chat, to `see`.
 pub(super) fn each(
     place: &Located,
-    file: impl Read,
+    file: &mut dyn Read,
     see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>,
 ) -> bool {
     if saved::is_in(place) { saved::each(file, see) } else { DOCUMENT.each(file, see) }
@@ -128,8 +128,8 @@ pub(super) fn each(
 pub(super) fn whole(place: &Located, see: &mut dyn FnMut(&[u8])) -> Result<Conversation, PathError> {
     let mut sum = Conversation::default();
     if is_document(place) {
-        let (file, _) = fsio::open_regular(&place.path)?;
-        each(place, file, &mut |field| {
+        let (mut file, _) = fsio::open_regular(&place.path)?;
+        each(place, &mut file, &mut |field| {
             take_field(&mut sum, &field);
             if let DocumentField::Message(raw) = field {
                 see(raw.get().as_bytes());

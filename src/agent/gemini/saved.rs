@@ -70,13 +70,13 @@ fn decoded(text: &str) -> String {
 }
 
 /// Passes the messages of a saved chat to `see` until it breaks; returns `false` if it is cut off, or has another form.
-pub(super) fn each(file: impl Read, see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
+pub(super) fn each(file: &mut dyn Read, see: &mut dyn FnMut(DocumentField<'_>) -> ControlFlow<()>) -> bool {
     let mut file = BufReader::new(file);
     let start = file.fill_buf().unwrap_or_default();
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
         // The older form is converted to the newer one.
-        Some(b'[') => SHAPE.each((&b"{\"history\":"[..]).chain(file).chain(&b"}"[..]), see),
-        _ => SHAPE.each(file, see),
+        Some(b'[') => SHAPE.each(&mut (&b"{\"history\":"[..]).chain(file).chain(&b"}"[..]), see),
+        _ => SHAPE.each(&mut file, see),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     fn saved_chat_is_parsed_as_object_or_array() {
         for (text, is_read) in [(r#"{"history":[1,2],"authType":"x"}"#, true), ("\n [1, 2]", true), ("[1, 2", false)] {
             let mut count = 0;
-            let whole = each(text.as_bytes(), &mut |_| {
+            let whole = each(&mut text.as_bytes(), &mut |_| {
                 count += 1;
                 ControlFlow::Continue(())
             });

@@ -90,7 +90,7 @@ pub(super) fn read_context(copy: &mut SessionCopy, path: &Path, has_prompt: bool
     let Some(mut file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     let (modified, length) = (file.modified(), file.len());
     let (mut prompt, mut has_reply, mut dir) = (None, false, None);
-    let is_whole = file.lines_forward(|line| {
+    let is_whole = file.lines_forward(&mut |line| {
         if let Some(record) = json::record::<ContextRecord<'_>>(line) {
             dir = dir.take().or_else(|| record.directory());
             let turn = record.turn();

@@ -270,7 +270,7 @@ fn is_torn(place: &Located) -> bool {
     let mut is_torn = false;
     if let Ok(Some(file)) = Jsonl::open_if_present(&messages_path(place)) {
         // An unreadable file is not known to be torn.
-        let _ = file.lines_backward(|line, is_ended| {
+        let _ = file.lines_backward(&mut |line, is_ended| {
             is_torn = !is_ended && LettaLine::parse(line).is_none();
             true
         });

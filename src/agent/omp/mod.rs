@@ -266,7 +266,7 @@ fn add_subagents(
 
 fn id_in_header(path: &Path) -> Result<Option<String>, PathError> {
     let mut id = None;
-    Jsonl::open(path)?.lines_forward(|line| {
+    Jsonl::open(path)?.lines_forward(&mut |line| {
         let record = PiRecord::parse(line);
         let header = record.as_ref().filter(|record| record.is_header());
         id = header.and_then(|header| header.id.get()).filter(|id| is_word(id)).map(str::to_owned);
@@ -278,7 +278,7 @@ fn id_in_header(path: &Path) -> Result<Option<String>, PathError> {
 fn begins_with_title(path: &Path) -> bool {
     let mut is_title = false;
     let seen = Jsonl::open(path).and_then(|mut file| {
-        file.lines_forward(|line| {
+        file.lines_forward(&mut |line| {
             is_title = PiRecord::parse(line).is_some_and(|record| record.title_line().is_some());
             true
         })

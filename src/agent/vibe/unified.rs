@@ -91,7 +91,7 @@ impl ConversationFiles {
                 continue;
             };
             let mut flow = ControlFlow::Continue(());
-            let is_whole = CHUNK.each(file.take(budget), &mut |field| {
+            let is_whole = CHUNK.each(&mut file.take(budget), &mut |field| {
                 match field {
                     DocumentField::Message(raw) => match UnifiedEntry::parse(raw.get().as_bytes()) {
                         Some(entry) => flow = see(entry),
@@ -236,7 +236,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
         copy.transcript_bytes += file.len();
         modified = modified.max(file.modified());
         if prompt.is_none() && is_whole {
-            is_whole &= file.lines_forward(|line| {
+            is_whole &= file.lines_forward(&mut |line| {
                 for change in changes(line).unwrap_or_default() {
                     match change {
                         EntryChange::Reserved(text) => prompt = prompt.take().or(Some(text)),
@@ -253,7 +253,7 @@ fn read(copy: &mut SessionCopy, has_meta: bool, env: &Env) -> Result<Option<Fact
         }
         let mut is_torn = false;
         let (mut at, mut seen) = (None, 0);
-        file.lines_backward(|line, is_ended| {
+        file.lines_backward(&mut |line, is_ended| {
             match changes(line) {
                 Some(changes) => {
                     for change in &changes {

@@ -24,7 +24,7 @@ pub(super) enum FirstRecords {
 pub(super) fn first_records(agent: &dyn Agent, path: &Path) -> FirstRecords {
     let (mut seen, mut has_record, mut found) = (0, false, false);
     let read = Jsonl::open(path).and_then(|mut file| {
-        file.lines_forward(|line| {
+        file.lines_forward(&mut |line| {
             seen += 1;
             let is_record = is_object(line);
             has_record |= is_record;

@@ -198,7 +198,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
     let (mut found, about) = (TranscriptLines::default(), agent.about());
     let ends_in_nul = file.ends_in_nul()?;
     let (mut number, mut seen) = (0, 0);
-    file.lines_forward(|line| {
+    file.lines_forward(&mut |line| {
         number += 1;
         seen += line.len();
         let is_record = (about.link)(line).is_some();
@@ -210,7 +210,7 @@ fn look_at_ends(mut file: Jsonl, agent: &dyn Agent) -> Result<TranscriptLines, P
     })?;
     let first_lines = number;
     let (mut number, mut seen) = (0, 0);
-    file.with_tail(END).lines_backward(|line, is_ended| {
+    file.with_tail(END).lines_backward(&mut |line, is_ended| {
         number += 1;
         seen += line.len();
         found.may_be_stuck |= has_mark(about.api_error, line);

@@ -68,7 +68,7 @@ pub(crate) fn last_messages<M: IntoIterator<Item = Message>>(
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(None) };
     // The messages, in reverse order.
     let mut last: Vec<Message> = Vec::new();
-    file.with_reach(REACH_OF_LAST).lines_backward(|line, _| {
+    file.with_reach(REACH_OF_LAST).lines_backward(&mut |line, _| {
         let start = last.len();
         last.extend(messages(line).into_iter().flatten());
         last[start..].reverse();

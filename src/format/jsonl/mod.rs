@@ -201,7 +201,7 @@ impl Jsonl {
     /// Calls `see` with lines from the start until it returns `true`, or about [`LAST_WINDOW`] bytes were shown.
     ///
     /// Returns whether every line of the file was shown.
-    pub(crate) fn lines_forward(&mut self, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
+    pub(crate) fn lines_forward(&mut self, see: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
         let mut start = 0;
         loop {
             let head: &[u8] = &self.head;
@@ -229,7 +229,7 @@ impl Jsonl {
     }
 
     /// Continues [`Jsonl::lines_forward`] with a line that is longer than the window.
-    fn long_lines_forward(&self, start: usize, mut see: impl FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
+    fn long_lines_forward(&self, start: usize, see: &mut dyn FnMut(&[u8]) -> bool) -> Result<bool, PathError> {
         let (mut lines, mut shown) = (self.lines_from(start as u64, MAX_SKIPPED)?.up_to(LAST_WINDOW), start);
         while shown < LAST_WINDOW {
             let Some(line) = lines.next_line()? else { return Ok(!self.is_cut() && self.end <= MAX_SKIPPED) };
@@ -244,7 +244,7 @@ impl Jsonl {
     /// Calls `see` with lines from the end backwards until it returns `true`, or about [`LAST_WINDOW`] bytes were shown.
     ///
     /// The second argument of `see` is `true` if the line ends with a newline.
-    pub(crate) fn lines_backward(mut self, mut see: impl FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
+    pub(crate) fn lines_backward(mut self, see: &mut dyn FnMut(&[u8], bool) -> bool) -> Result<(), PathError> {
         if self.is_cut() {
             return Ok(());
         }

@@ -21,7 +21,7 @@ fn all_from_start(path: &Path) -> Vec<String> {
     let mut seen = Vec::new();
     let complete = Jsonl::open(path)
         .expect("a file")
-        .lines_forward(|line| {
+        .lines_forward(&mut |line| {
             seen.push(String::from_utf8_lossy(line).into_owned());
             false
         })
@@ -32,11 +32,11 @@ fn all_from_start(path: &Path) -> Vec<String> {
 
 fn all_from_end(path: &Path) -> Vec<(String, bool)> {
     let mut seen = Vec::new();
-    let see = |line: &[u8], is_ended| {
+    let mut see = |line: &[u8], is_ended| {
         seen.push((String::from_utf8_lossy(line).into_owned(), is_ended));
         false
     };
-    Jsonl::open(path).expect("a file").lines_backward(see).expect("lines");
+    Jsonl::open(path).expect("a file").lines_backward(&mut see).expect("lines");
     seen
 }
 
@@ -72,16 +72,16 @@ fn tail_size_does_not_change_lines() {
         for tail in [1, 999, 1000, 1001, 96 * 1024] {
             let mut file = Jsonl::open(&path).expect("a file").with_tail(tail);
             let (mut forward, mut backward) = (Vec::new(), Vec::new());
-            let from_start = |line: &[u8]| {
+            let mut from_start = |line: &[u8]| {
                 forward.push(line.to_vec());
                 false
             };
-            assert!(file.lines_forward(from_start).expect("lines"));
-            let from_end = |line: &[u8], _| {
+            assert!(file.lines_forward(&mut from_start).expect("lines"));
+            let mut from_end = |line: &[u8], _| {
                 backward.push(line.to_vec());
                 false
             };
-            file.lines_backward(from_end).expect("lines");
+            file.lines_backward(&mut from_end).expect("lines");
             backward.reverse();
             assert_eq!(forward.concat().len() + forward.len(), length + usize::from(!text[..length].ends_with('\n')));
             assert_eq!(forward, backward, "{length} bytes, {tail} of the end");
@@ -172,11 +172,11 @@ fn compressed_file_has_same_lines_as_plain() {
         for tail in [1, 96 * 1024] {
             let from_start = |path| {
                 let (mut file, mut seen) = (Jsonl::open(path).expect("a file").with_tail(tail), Vec::new());
-                let see = |line: &[u8]| {
+                let mut see = |line: &[u8]| {
                     seen.push(line.to_vec());
                     false
                 };
-                (file.lines_forward(see).expect("lines"), seen)
+                (file.lines_forward(&mut see).expect("lines"), seen)
             };
             assert_eq!(from_start(&packed), from_start(&path), "{length}");
         }
@@ -216,7 +216,7 @@ fn backward_read_of_compressed_file_stops_at_limit() {
     std::fs::write(&path, zstd::encode_all(lines, 1).expect("a packed file")).expect("a file");
     let mut file = Jsonl::open(&path).expect("a file");
     let mut seen = Vec::new();
-    let is_whole = file.lines_forward(|line| {
+    let is_whole = file.lines_forward(&mut |line| {
         seen.push(line.len());
         false
     });
@@ -247,7 +247,7 @@ fn forward_read_stops_after_the_largest_window() {
     let line = record(10, &" ".repeat(64 * 1024));
     let (_dir, path) = file(format!("{line}\n").repeat(100).as_bytes());
     let mut seen = 0;
-    let is_whole = Jsonl::open(&path).expect("a file").lines_forward(|line| {
+    let is_whole = Jsonl::open(&path).expect("a file").lines_forward(&mut |line| {
         seen += line.len();
         false
     });

@@ -75,7 +75,7 @@ pub(crate) fn file(env: &Env) -> PathBuf {
 pub(crate) fn read(path: &Path) -> Result<Vec<Launch>, PathError> {
     let Some(file) = Jsonl::open_if_present(path)? else { return Ok(Vec::new()) };
     let mut launches = Vec::new();
-    file.lines_backward(|line, _| {
+    file.lines_backward(&mut |line, _| {
         // Skips torn lines, and lines that only a newer version can read.
         launches.extend(Launch::read(line));
         launches.len() > MAX_IN_ALL
