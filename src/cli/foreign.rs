@@ -3,6 +3,7 @@
 use clap::Command;
 
 use crate::format::{command_line, shell};
+use crate::session::select::in_command;
 use crate::session::when::When;
 use crate::verbs::Verb;
 
@@ -41,6 +42,20 @@ pub(super) fn takes_texts(meant: &Command) -> bool {
     Verb::named(meant.get_name()).is_some_and(|verb| [Verb::Rename, Verb::Resume, Verb::Search].contains(&verb))
 }
 
+/// Returns the session in a line that begins with an id in place of a command, or has the command of an agent.
+fn session_in(typed: &str, words: &[String]) -> Option<String> {
+    /// A shorter word may be a mistyped command.
+    const SHORTEST: usize = 8;
+    let is_id = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let line = words.get(1..)?;
+    if let Some((agent, id)) = in_command(&line.join(" ")) {
+        return Some(agent.map_or_else(|| id.to_owned(), |agent| format!("{agent}:{id}")));
+    }
+    let starts = line.first().is_some_and(|first| first == typed) && typed.starts_with(|c: char| c != '-');
+    (starts && typed.len() >= SHORTEST && is_id(typed) && typed.contains(|c: char| c.is_ascii_digit()))
+        .then(|| typed.to_owned())
+}
+
 /// Commands that take no further argument, and the tip for one.
 const TAKES_NO_MORE: &[(Verb, &str)] = &[
     (Verb::Agents, "`rejoin list --agent AGENT` lists the sessions of one"),
@@ -58,6 +73,10 @@ pub(super) fn tip(typed: &str, meant: &Command, words: &[String]) -> Option<Stri
     let does_that = |line: &str| {
         format!("`{}` does that", command_line::in_home(&format!("rejoin {line}"), &command_line::elsewhere_of(words)))
     };
+    if let Some(name) = session_in(typed, words) {
+        let verb = verb.filter(|_| meant.get_positionals().any(|argument| argument.get_id() == "session"));
+        return Some(does_that(&format!("{} {name}", verb.unwrap_or(Verb::Resume).name())));
+    }
     if !typed.starts_with('-') {
         return TAKES_NO_MORE.iter().find(|(of, _)| Some(*of) == verb).map(|(_, tip)| (*tip).to_owned());
     }

@@ -2,10 +2,11 @@
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Command, Error, ValueEnum as _};
 
 use crate::cli::foreign;
 use crate::format::{command_line, shell};
+use crate::session::AgentKind;
 use crate::session::nearly::nearest;
 use crate::verbs::{InPlaceOf, Verb};
 
@@ -136,16 +137,19 @@ pub(crate) fn suggest_nearest(error: &mut Error, command: &Command, words: &[Str
         }
     }
     let typed = typed.as_str();
-    if suggested == ContextKind::SuggestedArg
+    if [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand].contains(&suggested)
         && let Some(tip) = foreign::tip(typed, meant, words)
     {
         error.remove(suggested);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return;
     }
-    let known = Verb::ALL.iter().flat_map(|verb| verb.in_place_of());
-    let mut known = known.filter(|_| error.kind() == ErrorKind::InvalidSubcommand);
-    if let Some(InPlaceOf { instead, .. }) = known.find(|known| known.word == typed) {
+    let known = || Verb::ALL.iter().flat_map(|verb| verb.in_place_of()).find(|known| known.word == typed);
+    let list = || Some(format!("list {}", AgentKind::from_str(typed, false).ok()?));
+    let instead = || known().map(|InPlaceOf { instead, .. }| (*instead).to_owned()).or_else(list);
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(instead) = instead()
+    {
         let line = format!("rejoin {instead}");
         let line = command_line::in_home(&line, &command_line::elsewhere_of(words));
         let tip = StyledStr::from(format!("`{line}` does that"));
@@ -251,7 +255,7 @@ mod tests {
     fn argument_of_other_program_suggests_ours() {
         for (line, expected) in [
             ("--list", "`rejoin list` does that"),
-            ("--home /a --resume 31c5", "`rejoin --home /a resume` does that"),
+            ("--home /a --resume 31c5", "`rejoin --home /a resume 31c5` does that"),
             ("-c", "`rejoin resume latest` does that"),
             ("-v", "`--version` does that"),
             ("resume --last", "`rejoin resume latest` does that"),

@@ -18,7 +18,7 @@ macro_rules! verbs {
             #[command(visible_alias = "ls")]
             List(ListArgs) list {
                 Daily main reads, see [Show Search Stats Agents Rename],
-                in_place_of ["ps" => "list --running"],
+                in_place_of ["ps" => "list --running", "projects" => "list --group project", "sessions" => "list"],
                 examples [
                     "rejoin list --since 7days --agent claude" => "the sessions of Claude Code of the last week",
                     "rejoin list cron" => "those with a word in their title, first prompt, directory, agent, id or marks",
@@ -46,7 +46,7 @@ macro_rules! verbs {
                 Daily main reads, see [List Search Export Resume],
                 in_place_of [
                     "view" => "show SESSION", "cat" => "show SESSION", "log" => "show SESSION",
-                    "path" => "show SESSION --path",
+                    "info" => "show SESSION", "path" => "show SESSION --path",
                 ],
                 examples [
                     "rejoin show licence" => "everything that is known of a session",
@@ -62,7 +62,7 @@ macro_rules! verbs {
                 Daily main changes, see [List Search Rewind Move],
                 in_place_of [
                     "open" => "resume SESSION", "continue" => "resume SESSION", "attach" => "resume SESSION",
-                    "pick" => "resume",
+                    "last" => "resume latest", "latest" => "resume latest", "pick" => "resume", "." => "resume .",
                 ],
                 examples [
                     "rejoin resume" => "pick a session on the terminal",
@@ -137,6 +137,7 @@ macro_rules! verbs {
             /// once: archiving a session again adds only what is new. The sessions stay where they are.
             Archive(ArchiveArgs) archive {
                 Keep main changes, see [Restore Sync Cleanup],
+                in_place_of ["backup" => "archive SESSION"],
                 examples [
                     "rejoin archive --expiring 7" => "keep what an agent deletes within a week",
                     "rejoin archive licence" => "keep one session",

@@ -314,6 +314,31 @@ fn titles_and_tags_with_slash_name_session() {
 }
 
 #[test]
+fn pasted_text_names_session_only_by_its_id() {
+    let world = World::with_agents();
+    let path = world.add(Claude::session(id(1)).in_dir("/usr").turn("mend the trawl", "mended"));
+    let named = |text: &str| world.rejoin(["show", "--path", text]);
+    let uuid = id(1);
+    let digits = uuid.replace('-', "");
+    for text in [
+        format!("claude --resume={uuid}"),
+        format!("cd /tmp && claude --resume '{uuid}' --model opus"),
+        format!("https://example.org/threads/{uuid}?tab=1"),
+        format!("{uuid}.jsonl"),
+        format!("[{uuid}]"),
+        digits,
+    ] {
+        assert_eq!(named(&text).code(0).stdout().trim(), path.to_string_lossy(), "{text}");
+    }
+    // The option of an unknown session leaves out nothing, so that the only session of Claude Code is not the answer.
+    for text in [&format!("claude --resume={}", id(2)), "claude --continue", "claude -c", "claude --resume=mend"] {
+        named(text).code(5);
+        world.rejoin(["resume", text, "--print"]).code(5);
+        world.rejoin(["delete", text, "--dry-run"]).code(5);
+    }
+}
+
+#[test]
 fn list_recognizes_torn_empty_and_sidechain_files() {
     let world = World::with_agents();
     let dir = world.dir("alpha");

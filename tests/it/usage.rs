@@ -83,6 +83,11 @@ fn foreign_command_name_suggests_command() {
         ("gc", "cleanup"),
         ("prune", "cleanup"),
         ("trash", "undo --list"),
+        ("backup", "archive SESSION"),
+        ("projects", "list --group project"),
+        ("info", "show SESSION"),
+        ("last", "resume latest"),
+        (".", "resume ."),
     ] {
         let expected = format!(
             "error: unrecognized subcommand '{word}'\n\n  tip: `rejoin {instead}` does that\n\nUsage: rejoin [OPTIONS] <COMMAND>\n"
@@ -98,6 +103,23 @@ fn foreign_command_name_suggests_command() {
     let stderr = world.rejoin(["frobnicate"]).code(2).stderr();
     let tip = "  tip: `rejoin search frobnicate --pick` looks for it in every session\n";
     assert!(stderr.starts_with(&format!("error: unrecognized subcommand 'frobnicate'\n\n{tip}\nUsage: ")), "{stderr}");
+}
+
+#[test]
+fn pasted_id_or_command_suggests_its_session() {
+    let world = World::new();
+    let id = "31c5f2e8-7a4b-4c1d-9e0f-6d2a8b3c4e5f";
+    for (args, instead) in [
+        (vec![id], format!("resume {id}")),
+        (vec!["claude", "--resume", id], format!("resume claude:{id}")),
+        (vec!["resume", "claude", "--resume", id], format!("resume claude:{id}")),
+        (vec!["show", "cursor-agent", &format!("--resume={id}")], format!("show {id}")),
+        (vec!["codex", "resume", id], format!("resume codex:{id}")),
+        (vec!["claude"], "list claude".to_owned()),
+    ] {
+        let stderr = world.rejoin(&args).code(2).stderr();
+        assert!(stderr.contains(&format!("tip: `rejoin {instead}` does that")), "{args:?}: {stderr}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::format::{command_line, shell};
 use crate::scan::named_logs::{self, NamedLog};
 use crate::scan::{self, Places, Scan, ScanScope};
 use crate::session::matching::Query;
-use crate::session::select::{self, Filter, NameCandidate, NameMatch};
+use crate::session::select::{self, Filter, NameCandidate, NameMatch, NamedSessions};
 use crate::session::{AgentKind, Located, Session, Store};
 use crate::system::env::Env;
 use crate::system::reach;
@@ -76,7 +76,7 @@ impl Finder<'_> {
             )
         };
         // Sessions outside the stores have an id only after they are read.
-        let (named, outside) = (among(&scan.sessions), among(&left_out));
+        let (named, outside) = (among(&scan.sessions).or_else(|| in_text(text, &scan.sessions)), among(&left_out));
         // Only an id outside of the filters is reported; a title outside of them is ignored.
         let outside = outside.filter(|found| found.by.is_of_id()).map(|found| found.keys).unwrap_or_default();
         if let [only] = outside.as_slice()
@@ -102,7 +102,9 @@ impl Finder<'_> {
         }
         let query = query::query(text, &env.clock);
         crate::commands::mark(&mut scan.sessions, &query, env, self.ui);
-        let with_words = by_words(&query, &scan.sessions, env);
+        // `-word` may be an option of a pasted command; it must not turn the other words into another session.
+        let has_options = text.split_whitespace().any(|word| word.starts_with('-'));
+        let with_words = if has_options { Vec::new() } else { by_words(&query, &scan.sessions, env) };
         match if with_words.is_empty() { sessions } else { with_words }.as_slice() {
             [only] => Ok(found(again(&scan.sessions[*only], requested, env)?)),
             [] => {
@@ -144,6 +146,20 @@ fn by_id(agent: Option<AgentKind>, text: &str, places: &Places) -> Vec<(AgentKin
         select::named(text, own.map(|place| NameCandidate::from_place((place.agent(), place.id.as_str()), place)));
     let keys = named.map(|named| named.keys).unwrap_or_default();
     keys.into_iter().map(|(agent, id)| (agent, id.to_owned())).collect()
+}
+
+/// Finds the only whole id in a pasted text, such as the address of a conversation or the name of a file.
+fn in_text(text: &str, sessions: &[Session]) -> Option<NamedSessions<usize>> {
+    /// Shorter ids may be words.
+    const SHORTEST: usize = 16;
+    let is_of_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let is_in = |id: &str| {
+        let bounds = text.match_indices(id).map(|(at, _)| (&text[..at], &text[at + id.len()..]));
+        id.len() >= SHORTEST && { bounds }
+            .any(|(before, after)| !is_of_word(before.chars().last()) && !is_of_word(after.chars().next()))
+    };
+    let keys: Vec<usize> = (0..sessions.len()).filter(|at| is_in(sessions[*at].id())).collect();
+    (keys.len() == 1).then_some(NamedSessions { by: NameMatch::WholeId, keys })
 }
 
 fn found(session: Session) -> SelectorTarget {

@@ -24,8 +24,8 @@ pub(crate) enum NameMatch {
     Id,
     /// The id of a sub-agent starts with the name. Older sub-agents have their parent's whole id as a prefix.
     SubagentId,
-    /// The id starts with the name, ignoring case.
-    IdInOtherCase,
+    /// The id starts with the name, ignoring case, the hyphens of a UUID, or a word such as `session_` in front.
+    IdInOtherForm,
     /// The name is the title.
     Title,
     /// The title contains the name, ignoring case.
@@ -61,6 +61,30 @@ impl<'a, K> NameCandidate<'a, K> {
         Self { key, id: &place.id, title: None, is_subagent: place.is_subagent }
     }
 
+    /// Returns whether the id starts with a typed UUID, with the hyphens of either left out. OpenHands prints the id of a
+    /// session with hyphens, and names its directory without them.
+    fn starts_as_uuid(&self, typed: &str) -> bool {
+        /// Without its first hyphen, a shorter text starts no other id.
+        const SHORTEST: usize = 10;
+        let is_uuid = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let digits = |text: &'a str| text.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase());
+        if typed.len() < SHORTEST || !is_uuid(typed) || !is_uuid(self.id) {
+            return false;
+        }
+        let mut own = digits(self.id);
+        typed.bytes().filter(|byte| *byte != b'-').all(|byte| own.next() == Some(byte.to_ascii_lowercase()))
+    }
+
+    /// Returns whether the id, without a word such as `session_` or `ses_` in front, starts with a typed text.
+    fn starts_without_word(&self, typed: &str) -> bool {
+        /// A shorter text may be a word.
+        const SHORTEST: usize = 6;
+        let rest =
+            self.id.split_once(['_', '-']).filter(|(word, _)| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        let is_id = typed.len() >= SHORTEST && typed.contains(|c: char| c.is_ascii_digit());
+        is_id && rest.is_some_and(|(_, rest)| rest.starts_with(typed))
+    }
+
     fn matches(&self, name: &TypedName<'_>) -> Option<NameMatch> {
         let starts_in_other_case =
             || self.id.get(..name.typed.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.typed));
@@ -70,8 +94,8 @@ impl<'a, K> NameCandidate<'a, K> {
             NameMatch::WholeId
         } else if self.id.starts_with(name.typed) {
             if self.is_subagent { NameMatch::SubagentId } else { NameMatch::Id }
-        } else if starts_in_other_case() {
-            NameMatch::IdInOtherCase
+        } else if starts_in_other_case() || self.starts_as_uuid(name.typed) || self.starts_without_word(name.typed) {
+            NameMatch::IdInOtherForm
         } else if title().is_some_and(|title| title == name.words) {
             NameMatch::Title
         } else if title().is_some_and(|title| title.to_lowercase().contains(&name.lower)) {
@@ -172,9 +196,18 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn exact_prefix_beats_id_in_other_case() {
+    fn exact_prefix_beats_id_in_other_form() {
         assert_eq!(among(&["c-aB1", "c-ab2"], "c-ab"), Some((NameMatch::Id, vec!["c-ab2"])));
-        assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((NameMatch::IdInOtherCase, vec!["31c5f2e8"])));
+        assert_eq!(among(&["31c5f2e8", "9f4d"], "31C5"), Some((NameMatch::IdInOtherForm, vec!["31c5f2e8"])));
+        let uuid = "088bbf1f-c4d6-4b77-bbf9-db79a25ab440";
+        let digits = "088bbf1fc4d64b77bbf9db79a25ab440";
+        for (id, typed) in [(digits, uuid), (uuid, digits), (digits, "088BBF1F-C4"), ("session_eaea0003-1", "eaea0003")]
+        {
+            assert_eq!(among(&[id], typed), Some((NameMatch::IdInOtherForm, vec![id])), "{typed}");
+        }
+        for (id, typed) in [(digits, "088bbf1f-d"), (digits, "08-8"), ("abc-1_explorer", "explorer"), ("ses_a", "a")] {
+            assert_eq!(among(&[id], typed), None, "{typed}");
+        }
         assert_eq!(among(&["日本"], "日"), Some((NameMatch::Id, vec!["日本"])));
         assert_eq!(among(&["日本"], "ab"), None);
     }

@@ -30,6 +30,9 @@ impl FromStr for Selector {
         if text.trim().is_empty() {
             return Err("SESSION must not be empty".to_owned());
         }
+        if let Some((agent, id)) = in_command(text) {
+            return Ok(Self::Id { agent, text: id.to_owned() });
+        }
         if text == "latest" {
             return Ok(Self::Latest);
         }
@@ -46,6 +49,47 @@ impl FromStr for Selector {
         }
         Ok(Self::Id { agent: None, text: text.to_owned() })
     }
+}
+
+/// Options of agents and of rejoin whose value is the id of a session.
+const ID_OPTIONS: [&str; 11] = [
+    "--resume",
+    "-r",
+    "--session",
+    "-s",
+    "--session-id",
+    "--conversation",
+    "--continue",
+    "--id",
+    "--resume-id",
+    "--thread",
+    "--fork",
+];
+/// Words after which commands of agents take the id of a session.
+const ID_COMMANDS: [&str; 4] = ["resume", "continue", "attach", "fork"];
+
+/// Finds the id in a pasted command, such as `cd /a && claude --resume ID`, and the agent if the program has its name.
+pub(crate) fn in_command(text: &str) -> Option<(Option<AgentKind>, &str)> {
+    /// Shorter values are numbers of a list, or words.
+    const SHORTEST: usize = 4;
+    let command = text.rsplit_once("&&").map_or(text, |(_, command)| command);
+    let quotes = ['\'', '"', '`'];
+    let words: Vec<&str> = command.split_whitespace().map(|word| word.trim_matches(quotes)).collect();
+    let agent = words.iter().find_map(|word| AgentKind::from_str(word, false).ok());
+    let is_id = |word: &str| {
+        let is_of_ids = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        word.len() >= SHORTEST && word.chars().all(is_of_ids) && word.contains(|c: char| c.is_ascii_digit())
+    };
+    let value = |at: usize| {
+        let word = words[at];
+        let next = || words.get(at + 1).copied();
+        let is_command = || agent.is_some() && at > 0 && ID_COMMANDS.contains(&word);
+        match word.split_once('=') {
+            Some((option, value)) => Some(value.trim_matches(quotes)).filter(|_| ID_OPTIONS.contains(&option)),
+            None => next().filter(|_| ID_OPTIONS.contains(&word) || is_command()),
+        }
+    };
+    (0..words.len()).filter_map(value).find(|word| is_id(word) && !word.starts_with('-')).map(|id| (agent, id))
 }
 
 /// The user's argument for one copy of a session.
@@ -93,6 +137,12 @@ mod tests {
             ("other:5d1f", id(None, "other:5d1f")),
             ("./latest", Selector::Path("./latest".into())),
             ("~", Selector::Path("~".into())),
+            ("claude --resume=5d1f", id(Some(AgentKind::Claude), "5d1f")),
+            ("cd /a && copilot --resume='5d1f' --allow-all", id(Some(AgentKind::Copilot), "5d1f")),
+            ("cursor-agent --resume 5d1f", id(None, "5d1f")),
+            ("codex resume 5d1f 'go on'", id(Some(AgentKind::Codex), "5d1f")),
+            ("resume the 2024 report", id(None, "resume the 2024 report")),
+            ("claude --resume 3", id(None, "claude --resume 3")),
             ("/x/y.jsonl", Selector::Path("/x/y.jsonl".into())),
         ] {
             assert_eq!(text.parse(), Ok(expected), "{text}");
