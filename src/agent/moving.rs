@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::Unable;
 use super::registry::{Listed, about, by_kind};
-use super::relocation::{Relocation, StoreMove};
+use super::relocation::{Moved, Relocation, StoreMove};
 use crate::format::command_line::move_command;
 use crate::format::edit::Edit;
 use crate::format::shell;
 use crate::session::repository::Repository;
 use crate::session::{Located, SessionCopy};
-use crate::system::names;
+use crate::system::{names, reach};
 
 /// Returns whether a rule accepts a directory as text: as spelled, or as spelled on the disk, which only an existing
 /// path has.
@@ -42,6 +42,32 @@ pub(crate) fn is_lost_behind_link(copy: &SessionCopy, target: &Path) -> bool {
 /// Returns the hint with the command that moves the sessions of a directory to the one to which it leads.
 pub(crate) fn follow_hint(from: &Path, to: &Path) -> String {
     format!("if the directory was moved, its sessions follow with `{}`", move_command(from, to))
+}
+
+/// Refuses a directory that the agent would leave for its own one of a session, if that exists; `way` is the way out.
+pub(super) fn refuse_other_dir(copy: &SessionCopy, dir: &Path, way: &str) -> Result<(), Unable> {
+    let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
+    match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
+        Some(own) => {
+            let title = about(copy.place.agent()).title;
+            Err(format!("{title} continues in {}, wherever it is started; {way}", own.display()).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Describes a briefing as the way to continue a conversation in another directory.
+pub(super) fn brief_elsewhere(copy: &SessionCopy) -> String {
+    let name = shell::selector(copy.place.agent(), &copy.place.id);
+    format!("`rejoin resume {name} --with AGENT --in DIR` begins a new session there")
+}
+
+/// Leaves the sessions whose agent would go back to their own directories, if these exist; `way` is the way out.
+pub(super) fn relocate_unless_back<'a>(way: impl Fn(&SessionCopy) -> String + Sync + 'a) -> Relocation<'a> {
+    Relocation::of_each(move |copy, dir| {
+        refuse_other_dir(copy, dir, &way(copy))?;
+        Ok(Moved::changing_no_file())
+    })
 }
 
 /// Decides where the sessions of an agent belong, and moves and renames them.

@@ -17,7 +17,7 @@ pub(super) use super::found::Found;
 pub(super) use super::housekeeping::{Housekeeping, own_files};
 pub(super) use super::listing::{Listings, is_there};
 pub(super) use super::log_places::LogPlaces;
-pub(super) use super::moving::{Moving, counts, encodes};
+pub(super) use super::moving::{Moving, brief_elsewhere, counts, encodes, refuse_other_dir, relocate_unless_back};
 pub(super) use super::observers::Observers;
 pub(super) use super::reading::Reading;
 pub(super) use super::relocation::{Act, Moved, Relocation, StoreMove, small};

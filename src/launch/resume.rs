@@ -124,7 +124,8 @@ impl Resume {
         if let Some(dir) = &options.dir {
             let dir = env.resolve(dir);
             // A missing directory is refused later.
-            if !agent::counts(&session.copy().place, &dir) && reach::exists(&dir) != Some(false) {
+            let is_found_anywhere = agent.changes_to(session.copy()).is_some();
+            if !is_found_anywhere && !agent::counts(&session.copy().place, &dir) && reach::exists(&dir) != Some(false) {
                 warnings.push(format!(
                     "{} is not filed under {}, so {} may not find it there",
                     session.id(),

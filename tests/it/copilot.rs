@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::contract::{Agent, Details, Kind, Liveness, ResumePlan, Session};
-use crate::fixtures::{Copilot, age_tree, id, put};
+use crate::fixtures::{Copilot, Gptme, age_tree, id, put};
 use crate::world::World;
 
 fn listed(fixture: Copilot) -> Session {
@@ -84,6 +84,26 @@ fn directory_of_last_resume_wins_with_a_warning() {
     let launch = world.launched().expect("a launch");
     assert_eq!((&launch.argv, &launch.cwd), (&plan.resume.argv, &state_dir));
     assert_eq!(launch.variable("PWD"), state_dir.to_str());
+}
+
+#[test]
+fn resume_in_other_directory_warns_where_agent_goes() {
+    let world = World::with_agents();
+    let (app, other) = (world.dir("app"), world.dir("other"));
+    world.add(Gptme::session("2026-02-01-quiet-blue-fox").in_dir(&app).turn("a", "b"));
+    let omp = id(2);
+    crate::omp::add(&world, "-app", &omp, &crate::omp::turn(&omp, &app.to_string_lossy()));
+    for (title, program, name) in [("gptme", "gptme", "2026-02-01-quiet-blue-fox"), ("oh-my-pi", "omp", &omp)] {
+        world.install(program, "");
+        let warning = world.from(&other).rejoin(["resume", name, "--in", ".", "--print"]).code(0).stderr();
+        let expected = format!("{title} changes to {} by itself when it resumes", app.display());
+        assert!(warning.contains(&expected) && !warning.contains("may not find it"), "{warning}");
+        let moved =
+            format!("`rejoin move {} {} --session {program}:{name}` changes that", app.display(), other.display());
+        assert!(warning.contains(&moved), "{warning}");
+        world.rejoin(["move", &app.to_string_lossy(), &other.to_string_lossy(), "--session", name, "--yes"]).code(0);
+        assert_eq!(world.from(&other).rejoin(["resume", name, "--print"]).code(0).stderr(), "");
+    }
 }
 
 #[test]

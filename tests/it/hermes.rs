@@ -53,6 +53,7 @@ fn kind_and_parent_follow_from_columns() {
         (session().column("archived", Sql::Integer(1)), Kind::Archived, None),
         (session().text("source", "cron"), Kind::Exec, None),
         (session().text("source", "tool"), Kind::Exec, None),
+        (session().text("source", "telegram").text("chat_id", "1"), Kind::Exec, None),
         (session().text("model_config", "{"), Kind::Main, None),
         (Hermes::session(hermes_id(2)), Kind::Empty, None),
         (Hermes::session(hermes_id(2)).prompt("killed before the answer"), Kind::Main, None),
@@ -91,6 +92,31 @@ fn resume_passes_full_id() {
         assert_eq!(launch.argv, [&["hermes", "chat", "-Q", "--resume", &id], last].concat());
         assert_eq!(launch.cwd, app);
     }
+}
+
+#[test]
+fn resume_refuses_session_for_which_hermes_opens_another() {
+    let world = World::new();
+    world.install("hermes", "");
+    let app = world.dir("app");
+    let session = |n: u32| Hermes::session(hermes_id(n)).in_dir(&app).turn("a", "b");
+    let child = |n: u32, parent: u32| session(n).text("parent_session_id", &hermes_id(parent));
+    // A reset of the gateway began 2 after 1; 4 continues the compressed 3, and 5 is a branch of 3.
+    world.add(session(1).text("end_reason", "session_reset"));
+    world.add(child(2, 1));
+    world.add(session(3).text("end_reason", "compression").column("ended_at", Sql::Real(0.0)));
+    world.add(child(4, 3));
+    world.add(session(5).branch_of(&hermes_id(3)));
+    let refused = world.rejoin(["resume", &hermes_id(1), "--print"]).code(7).stderr();
+    assert!(refused.contains(&format!("Hermes opens {} instead", hermes_id(2))), "{refused}");
+    assert!(refused.contains(&format!("`rejoin resume hermes:{}`", hermes_id(2))), "{refused}");
+    for n in [2, 3, 4] {
+        world.rejoin(["resume", &hermes_id(n), "--print"]).code(0);
+    }
+    // In a process of its own, Hermes changes to the directory of the session.
+    let other = world.dir("other");
+    let refused = world.from(&other).rejoin(["resume", &hermes_id(2), "--in", ".", "--print"]).code(7).stderr();
+    assert!(refused.contains(&format!("Hermes continues in {}, wherever it is started", app.display())), "{refused}");
 }
 
 #[test]
@@ -258,5 +284,7 @@ fn continuation_after_compression_has_parents_directory() {
     let evidence = details.evidence.iter().map(|evidence| evidence.detail.as_str()).collect::<Vec<_>>();
     assert_eq!(evidence, ["cwd in the database, of the session that it continues"]);
     let details: Details = world.rejoin(["show", &hermes_id(2), "--json"]).code(0).json();
-    assert!(details.notes.is_empty(), "{:?}", details.notes);
+    let opened =
+        format!("Hermes opens {} instead, a later conversation that names this one as its parent", hermes_id(7));
+    assert_eq!(details.notes, [opened]);
 }

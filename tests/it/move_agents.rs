@@ -324,9 +324,11 @@ fn move_handles_nested_linked_and_unusual_directories() {
         let all = everyone(&world, &old);
         std::fs::create_dir_all(&new).expect("a directory");
         let before = picture_of_stores(&world.home());
-        world.rejoin(args(&old, &new, &["--yes"])).code(0);
+        // Hermes goes back to the directory of a session that still exists.
+        let left = usize::from(old.is_dir() && cfg!(feature = "sqlite"));
+        world.rejoin(args(&old, &new, &["--yes"])).code(if left > 0 { 3 } else { 0 });
         let dirs = launch_dirs(&world);
-        assert_eq!(dirs.iter().filter(|(_, _, dir)| Path::new(dir) == new).count(), all.len(), "{dirs:?}");
+        assert_eq!(dirs.iter().filter(|(_, _, dir)| Path::new(dir) == new).count(), all.len() - left, "{dirs:?}");
         world.rejoin(["undo"]).code(0);
         assert_same(&before, &picture_of_stores(&world.home()), "after the undo");
     }

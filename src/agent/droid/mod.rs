@@ -36,17 +36,13 @@ impl Resuming for Droid {
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-        refuse_other_dir(copy, dir)
+        refuse_other_dir(copy, dir, &taken_along(copy))
     }
 }
 
 impl Moving for Droid {
     fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
-        // If its own directory is missing, a session uses the directory in which it is started.
-        Ok(Relocation::of_each(|copy, dir| {
-            refuse_other_dir(copy, dir)?;
-            Ok(Moved::changing_no_file())
-        }))
+        Ok(relocate_unless_back(taken_along))
     }
 }
 
@@ -102,19 +98,9 @@ impl Log for Droid {
     }
 }
 
-/// Refuses a directory in which a session does not continue, because its own directory is another one that
-/// exists.
-fn refuse_other_dir(copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
-    let own = copy.last_dir.as_ref().and_then(|own| reach::canonicalize(&own.value).ok());
-    match own.filter(|own| reach::canonicalize(dir).map_or(true, |dir| dir != *own)) {
-        Some(own) => Err(format!(
-            "Droid continues in {}, wherever it is started; `droid --resume {} --cwd DIR` takes it elsewhere",
-            own.display(),
-            copy.place.id
-        )
-        .into()),
-        None => Ok(()),
-    }
+/// Describes how Droid takes a session to another directory.
+fn taken_along(copy: &SessionCopy) -> String {
+    format!("`droid --resume {} --cwd DIR` takes it elsewhere", copy.place.id)
 }
 
 /// Returns the settings file of a session.

@@ -96,6 +96,10 @@ impl Resuming for Gptme {
         Ok(Command::new(&[words, &["--resume", "--name", id]].concat(), as_last_argument(prompt)))
     }
 
+    fn changes_to(&self, copy: &SessionCopy) -> Option<Arc<Path>> {
+        workspace(copy).map(Arc::from)
+    }
+
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
         let Some(own) = copy.last_dir.as_ref().filter(|own| own.source != "system-prompt") else { return Ok(()) };
         let path = own.value.display();

@@ -58,6 +58,10 @@ impl Resuming for Grok {
         refuse_subagent(copy)?;
         Ok(Command::new(&["grok", "--resume", &copy.place.id], as_option(prompt, "-p", "--single")))
     }
+
+    fn changes_to(&self, copy: &SessionCopy) -> Option<Arc<Path>> {
+        copy.last_dir.as_ref().map(|own| Arc::clone(&own.value))
+    }
 }
 
 impl Moving for Grok {

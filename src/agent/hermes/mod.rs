@@ -11,8 +11,10 @@ use super::{AgentManaged, stores};
 use crate::agent::command::as_option;
 use crate::agent::database::{self, Database, MAX_BYTES, Queries, Schema, TableSql};
 use crate::agent::prelude::*;
+use crate::format::shell;
 use crate::format::sqlite::{Db, DbRow, QueryError};
 use crate::format::turn::instant;
+use crate::session::obstacle::Obstacle;
 use records::{HermesColumns, HermesOrigin};
 
 /// The variable that selects another home.
@@ -24,6 +26,9 @@ const MAX_NAME: u64 = 4096;
 
 /// The note on a compressed session, before the id of the other one.
 const CONTINUED: &str = "Hermes compressed it, and resumes the newest session that continues it";
+
+/// The detail of the directory to which Hermes changes by itself (0.19.0, cli.py, `_restore_session_cwd`).
+const OWN_DIR: &str = "cwd in the database";
 
 const SESSION: &[&str] = &[
     "id",
@@ -37,6 +42,7 @@ const SESSION: &[&str] = &[
     "git_branch",
     "end_reason",
     "source",
+    "chat_id",
 ];
 
 const AGENT_MANAGED: AgentManaged = AgentManaged::of_sessions(&["hermes", "sessions", "delete", "--yes"], true);
@@ -79,8 +85,8 @@ impl Schema for HermesSchema {
 
     fn fill(&self, row: &DbRow<'_>, copy: &mut SessionCopy) {
         match row.filled(2) {
-            Some(dir) => copy.set_dir(Some(&dir), "cwd in the database"),
-            None => copy.set_dir(row.filled(11).as_deref(), "cwd in the database, of the session that it continues"),
+            Some(dir) => copy.set_dir(Some(&dir), OWN_DIR),
+            None => copy.set_dir(row.filled(12).as_deref(), "cwd in the database, of the session that it continues"),
         }
         copy.title = row.filled(3).map(|title| Fact::new(title, "title"));
         copy.model = row.filled(4).map(|model| Fact::new(model, "session"));
@@ -94,13 +100,25 @@ impl Schema for HermesSchema {
             HermesOrigin::Branch(_) => SessionKind::Fork,
             // A program started it, and Hermes lists no session with the source "tool".
             HermesOrigin::Own if matches!(row.text(10).as_deref(), Some("cron" | "tool")) => SessionKind::Exec,
+            // The gateway goes on with a chat of Telegram and others; `hermes --continue` takes none of them.
+            HermesOrigin::Own if row.filled(11).is_some() => SessionKind::Exec,
             HermesOrigin::Own => SessionKind::Main,
         };
         copy.parent_id = row.filled(1).or(match origin {
             HermesOrigin::Branch(parent) | HermesOrigin::Delegate(parent) => Some(parent),
             HermesOrigin::Own => None,
         });
-        if let Some(tip) = row.filled(12).filter(|tip| *tip != copy.place.id) {
+        let other = |column: usize| row.filled(column).filter(|id| *id != copy.place.id);
+        let (tip, opened) = (other(13), other(14));
+        if let Some(opened) = opened.filter(|opened| Some(opened) != tip.as_ref()) {
+            let why = format!("Hermes opens {opened} instead, a later conversation that names this one as its parent");
+            let own = shell::selector(AgentKind::Hermes, &copy.place.id);
+            let hint = format!(
+                "run `rejoin resume {}` for that one, or `rejoin resume {own} --with AGENT` to go on with this one in a new session",
+                shell::selector(AgentKind::Hermes, &opened)
+            );
+            copy.obstruct(Obstacle { hint: Some(hint), ..Obstacle::new(why) });
+        } else if let Some(tip) = tip {
             copy.notes.push(format!("{CONTINUED}, {tip}"));
         }
     }
@@ -150,6 +168,12 @@ impl Resuming for Hermes {
         Ok(Command::new(&words, as_option(prompt, "-q", "--query")))
     }
 
+    fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
+        // A continuation without its own directory stays where it is started.
+        let has_own = copy.evidence.iter().any(|evidence| evidence.detail == OWN_DIR);
+        if has_own { refuse_other_dir(copy, dir, &brief_elsewhere(copy)) } else { Ok(()) }
+    }
+
     fn warning(&self, copy: &SessionCopy, _env: &Env) -> Option<String> {
         let is_archived = copy.kind == SessionKind::Archived;
         let closed =
@@ -158,7 +182,11 @@ impl Resuming for Hermes {
     }
 }
 
-impl Moving for Hermes {}
+impl Moving for Hermes {
+    fn relocation<'a>(&'a self, _moving: &StoreMove<'a>) -> Result<Relocation<'a>, Unable> {
+        Ok(relocate_unless_back(brief_elsewhere))
+    }
+}
 
 impl Housekeeping for Hermes {}
 

@@ -112,6 +112,10 @@ impl Resuming for Omp {
         // The program also accepts a prefix of an id, so always pass the whole id.
         Ok(Command::new(&["omp", "--resume", &copy.place.id], prompt_words(prompt)))
     }
+
+    fn changes_to(&self, copy: &SessionCopy) -> Option<Arc<Path>> {
+        copy.start_dir.as_ref().map(|own| Arc::clone(&own.value))
+    }
 }
 
 impl Moving for Omp {
