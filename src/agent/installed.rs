@@ -57,11 +57,23 @@ impl Package {
 
     /// Returns whether the package's version is at least this one; `None` if the version does not consist of numbers.
     pub(crate) fn is_at_least<const N: usize>(&self, least: [u64; N]) -> Option<bool> {
-        // Text after the numbers marks a version before or after a release.
-        let numbers = self.version.split(['.', '-', '+']).map(|number| number.parse::<u64>().ok());
-        let version: Vec<u64> = numbers.take(N).collect::<Option<_>>()?;
-        (version.len() == N).then(|| version.as_slice() >= least.as_slice())
+        is_at_least(&self.version, least)
     }
+}
+
+/// Returns whether a version is at least this one; `None` if it does not consist of numbers.
+pub(crate) fn is_at_least<const N: usize>(version: &str, least: [u64; N]) -> Option<bool> {
+    // Text after the numbers marks a version before or after a release.
+    let numbers = version.split(['.', '-', '+']).map(|number| number.parse::<u64>().ok());
+    let version: Vec<u64> = numbers.take(N).collect::<Option<_>>()?;
+    (version.len() == N).then(|| version.as_slice() >= least.as_slice())
+}
+
+/// Returns the version in the name of the file to which the link of an installer leads, such as `grok-1.0.41`.
+pub(crate) fn version_in_name(program: &str, env: &Env) -> Option<String> {
+    let ProgramSearch::Found(path) = env.find_program(program) else { return None };
+    let real = reach::canonicalize(&path).ok()?;
+    Some(real.file_name()?.to_str()?.strip_prefix(program)?.strip_prefix('-')?.to_owned())
 }
 
 /// Finds the npm package whose manifest declares this file as the program.

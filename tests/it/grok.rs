@@ -146,6 +146,15 @@ fn sessions_expire_only_by_the_config_file() {
         assert_eq!(due.len(), expected, "{text}: {due:?}");
         assert!(due.iter().all(|found| found.evidence.contains("storage.cleanup_ttl_days")), "{due:?}");
     }
+    put(&world.home().join(".grok/config.toml"), "");
+    for (version, expected) in [("1.0.24", 1), ("1.0.41", 0), ("next", 0)] {
+        let program = world.install(&format!("grok-{version}"), "");
+        let link = program.with_file_name("grok");
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&program, &link).expect("a link");
+        let report: DoctorReport = world.rejoin(["doctor", "--json"]).code_is_one_of(&[0, 4]).json();
+        assert_eq!(report.findings.iter().filter(|found| found.code == "expires-soon").count(), expected, "{version}");
+    }
 }
 
 #[test]

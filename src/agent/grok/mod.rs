@@ -16,6 +16,7 @@ use super::LiveRecord;
 use super::command::as_option;
 use super::ids::is_word as is_id;
 use super::lines::Lines;
+use crate::agent::installed::{self, Package};
 use crate::agent::prelude::*;
 use crate::agent::relocation::text;
 use crate::agent::upkeep::Retention;
@@ -90,17 +91,35 @@ impl Moving for Grok {
 }
 
 impl Housekeeping for Grok {
-    /// Grok Build deletes the folders of sessions by the times of their files, but only if its config file says so (measured on
-    /// 1.0.41).
-    fn retention(&self, store: &Store, _env: &Env) -> Option<Retention> {
+    /// Grok Build deletes the folders of sessions by the times of their files. 1.0.41 does so only if its config file says so
+    /// (measured); 1.0.6 does after 30 days without it (xai-org/grok-build 19d42e35, `DEFAULT_CLEANUP_TTL_DAYS`), and so did
+    /// 1.0.24 (phuryn/grok-build-vscode 138).
+    fn retention(&self, store: &Store, env: &Env) -> Option<Retention> {
+        const DEFAULT_DAYS: i64 = 30;
         let path = store.root.join("config.toml");
-        let text = String::from_utf8(fsio::read_if_present(&path, MAX_SUMMARY).ok()??).ok()?;
+        let text = String::from_utf8(fsio::read_if_present(&path, MAX_SUMMARY).ok()?.unwrap_or_default()).ok()?;
         let config = DeTable::parse(&text).ok()?;
-        let days = config.get_ref().get("storage")?.get_ref().get("cleanup_ttl_days")?.get_ref().as_integer()?;
-        let days: i64 = days.as_str().parse().ok().filter(|days| *days > 0)?;
+        let storage = config.get_ref().get("storage").and_then(|storage| storage.get_ref().as_table());
+        let set = storage.and_then(|storage| storage.get("cleanup_ttl_days"));
+        let days = match set {
+            Some(days) => days.get_ref().as_integer()?.as_str().parse().ok().filter(|days| *days > 0)?,
+            None => DEFAULT_DAYS,
+        };
+        if set.is_none() && !deletes_by_default(env) {
+            return None;
+        }
         let period = SignedDuration::from_hours(days.min(100_000) * 24);
-        Some(Retention { is_set: true, ..Retention::new(period, (path, "storage.cleanup_ttl_days")) })
+        Some(Retention { is_set: set.is_some(), ..Retention::new(period, (path, "storage.cleanup_ttl_days")) })
     }
+}
+
+/// Returns whether the installed version is known to be older than the one that was measured to delete nothing by default.
+fn deletes_by_default(env: &Env) -> bool {
+    /// The first version that was measured.
+    const MEASURED: [u64; 3] = [1, 0, 41];
+    let package = Package::find_on_path("grok", env).map(|package| package.version);
+    let version = package.or_else(|| installed::version_in_name("grok", env));
+    version.and_then(|version| installed::is_at_least(&version, MEASURED)) == Some(false)
 }
 
 fn summary(place: &Located) -> PathBuf {
