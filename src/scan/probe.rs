@@ -202,7 +202,7 @@ pub(super) fn has_accents(bytes: &[u8]) -> bool {
             _ => return false,
         };
         let letter = bytes.get(at..at + length).and_then(|letter| str::from_utf8(letter).ok()?.chars().next());
-        letter.is_some_and(|letter| is_mark(letter) || fold(letter).is_ascii())
+        letter.is_some_and(|letter| is_mark(letter) || fold(letter).is_ascii_alphanumeric())
     };
     let mut parts = bytes.chunks(PART).zip((0..).step_by(PART)).filter(|(part, _)| !part.is_ascii());
     parts.any(|(part, start)| (start..start + part.len()).any(has_base))
@@ -236,7 +236,7 @@ mod tests {
     fn accent_check_finds_every_letter_with_ascii_base() {
         for letter in ('\u{80}'..=char::MAX).filter(|letter| letter.len_utf8() < 4) {
             let is_found = has_accents(format!("{}{letter}", "x".repeat(62)).as_bytes());
-            assert_eq!(is_found, is_mark(letter) || fold(letter).is_ascii(), "{letter}");
+            assert_eq!(is_found, is_mark(letter) || fold(letter).is_ascii_alphanumeric(), "{letter}");
         }
         let beyond = ('\u{10000}'..=char::MAX).find(|letter| fold(*letter).is_ascii());
         assert_eq!(beyond, None, "letters of four bytes need not be looked at");

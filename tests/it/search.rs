@@ -151,6 +151,11 @@ fn search_matches_forms_accents_and_identifiers() {
             "{words:?}"
         );
     }
+    // Phones and models write other quotation marks than keyboards.
+    world.add(Claude::session(id(2)).in_dir(APP).turn("don't stop the pump", "it’s a “dry run” now"));
+    for words in ["don’t", "don't", "it's", "it’s", "“stop the pump”"] {
+        assert_eq!(ids(&search(&world, &[words])), [id(2)], "{words}");
+    }
     let shown = world.on_terminal(80, ["search", "budgets", "relays"]).code(0).stdout();
     let found = "\u{1b}[1m\u{1b}[38;5;163m";
     assert!(

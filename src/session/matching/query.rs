@@ -224,7 +224,7 @@ fn parts(text: &str) -> Vec<String> {
     let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
         match c {
-            '"' => is_quoted = !is_quoted,
+            '"' | '“' | '”' => is_quoted = !is_quoted,
             c if c.is_whitespace() && !is_quoted => parts.push(std::mem::take(&mut part)),
             c => part.push(c),
         }

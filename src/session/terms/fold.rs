@@ -24,8 +24,13 @@ pub(crate) fn folded(text: &str) -> String {
     folded
 }
 
-/// Converts a letter to lower case without its accent.
+/// Converts a letter to lower case without its accent, and a typographic quotation mark to the one of a keyboard.
 pub(crate) fn fold(c: char) -> char {
+    match c {
+        '‘' | '’' => return '\'',
+        '“' | '”' => return '"',
+        _ => {}
+    }
     let base = to_lower_case(normalize(c));
     // The base of a capital such as `Ā` is only known for its small letter.
     if base.is_ascii() { base } else { normalize(to_lower_case(c)) }
@@ -101,7 +106,9 @@ mod tests {
 
     #[test]
     fn fold_maps_capitals_like_lower_case() {
-        for (word, base) in [("Āpple", "apple"), ("ÉTÉ", "ete"), ("Łódź", "lodz"), ("\u{212a}elvin", "kelvin")] {
+        for (word, base) in
+            [("Āpple", "apple"), ("ÉTÉ", "ete"), ("Łódź", "lodz"), ("\u{212a}elvin", "kelvin"), ("don’t", "don't")]
+        {
             assert_eq!(folded(word), base);
         }
         let differs = |c: &char| {
