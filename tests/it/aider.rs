@@ -91,13 +91,13 @@ fn resume_starts_in_directory_of_history() {
     let path = Aider::history().turn("look", "ok").write_in_repository(&app);
     let name = path.to_str().expect("a path");
     let plan: ResumePlan = world.rejoin(["resume", name, "--json"]).plan();
-    assert_eq!(plan.resume.argv, ["aider", "--restore-chat-history"]);
+    assert_eq!(plan.resume.argv, ["aider", "--restore-chat-history", "--chat-history-file", ".aider.chat.history.md"]);
     for dir in [app.to_str().expect("a path").to_owned(), format!("aider:{}", app.display())] {
         assert_eq!(world.rejoin(["resume", &dir, "--json"]).plan().resume.argv, plan.resume.argv, "by its directory");
     }
     world.rejoin(["resume", &format!("aider:{name}"), "--prompt", "-go on"]).code(0);
     let launch = world.launched().expect("a launch");
-    assert_eq!((launch.argv[2..].to_vec(), launch.cwd), (vec!["--message=-go on".to_owned()], app));
+    assert_eq!((launch.argv[4..].to_vec(), launch.cwd), (vec!["--message=-go on".to_owned()], app));
     let refused = world.rejoin(["resume", name, "--in", other.to_str().expect("a path")]).code(7);
     let hint = format!("`aider --restore-chat-history --chat-history-file {name}`");
     assert!(refused.stderr().contains(&hint), "{}", refused.stderr());

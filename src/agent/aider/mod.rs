@@ -141,7 +141,9 @@ impl Engine for Aider {
 
 impl Resuming for Aider {
     fn command(&self, _copy: &SessionCopy, prompt: Option<&str>) -> Result<Command, Unable> {
-        Ok(Command::new(&["aider", "--restore-chat-history"], as_option(prompt, "--message", "--message")))
+        // The option wins over a `chat-history-file` in the settings of the project or of the home, and over `.env`.
+        let words = ["aider", "--restore-chat-history", "--chat-history-file", HISTORY];
+        Ok(Command::new(&words, as_option(prompt, "--message", "--message")))
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {
