@@ -136,7 +136,7 @@ pub(crate) fn another_dir(
     if refused.ready.iter().all(|ready| ready.how.is_none()) {
         return Ok(None);
     }
-    // There is no pager here.
+    // The last way shows the session in the pager, which only the picker has.
     refused.ready.pop();
     match pick::choose(session, refused, ui.err_styles()).context("cannot use the terminal")? {
         UserChoice::Way(how) => Ok(Some(how)),
