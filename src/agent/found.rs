@@ -6,13 +6,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use crate::error::reason;
 use crate::session::{Located, Problem, Store};
-use crate::system::fsio;
-use crate::system::links;
 use crate::system::reach::{self, NO_ANSWER};
+use crate::system::{fsio, links, parallel};
 
 /// The results of searching a store.
 #[derive(Clone, Debug, Default)]
@@ -182,7 +179,7 @@ impl Found {
             (look(dir, &mut found), found)
         };
         let mut all = Vec::new();
-        for (some, found) in dirs.par_iter().map(look).collect::<Vec<_>>() {
+        for (some, found) in parallel::map(dirs, look) {
             all.extend(some);
             self.extend(found);
         }

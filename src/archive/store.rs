@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use super::machine;
 use super::machine_dir::{ArchivedState, MachineDir};
 use super::manifest::Manifest;
@@ -14,6 +12,7 @@ use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// Maximum number of a state.
 const MAX_NUMBER: u64 = 1_000_000_000_000;
@@ -146,9 +145,9 @@ impl Archive {
     ) -> Holdings {
         let listed = dirs.iter().flat_map(|dir| list(dir, &mut problems).into_iter().map(move |path| (dir, path)));
         let paths: Vec<(&MachineDir, PathBuf)> = listed.collect();
-        let read: Vec<_> = paths.into_par_iter().filter_map(|(dir, path)| dir.read(path).transpose()).collect();
+        let read = parallel::map(paths, |(dir, path)| dir.read(path).transpose());
         let mut sessions: BTreeMap<_, Vec<ArchivedState>> = BTreeMap::new();
-        for result in read {
+        for result in read.into_iter().flatten() {
             match result {
                 Ok(snapshot) => {
                     let key = (snapshot.manifest.agent, snapshot.manifest.id.clone());

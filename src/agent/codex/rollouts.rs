@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
 
@@ -67,7 +65,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
         found.places.push(Located::new(store, id, path.as_path()));
     }
     if levels > 0 {
-        let below: Vec<Found> = dirs.into_par_iter().map(|dir| rollouts(store, &dir, levels - 1, is_wanted)).collect();
+        let below = parallel::map(dirs, |dir| rollouts(store, &dir, levels - 1, is_wanted));
         below.into_iter().for_each(|part| found.extend(part));
     }
     found

@@ -5,8 +5,6 @@
 
 pub(super) mod about;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use super::PointerWriter;
 
 use crate::agent::claude::slug::is_slug_of;
@@ -66,7 +64,8 @@ impl PointerWriter for Leo {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
             read => Some((path, read)),
         };
-        let mut seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
+        let seen = parallel::map(&dirs, |dir| look(dir.join(FILE_NAME), dir));
+        let mut seen: Vec<_> = seen.into_iter().flatten().collect();
         // Few directories contain a pointer, so comparing only these is much faster than comparing all directories.
         seen.sort_by(|(a, _), (b, _)| a.parent().cmp(&b.parent()));
         seen.dedup_by(|(a, _), (b, _)| a == b);
