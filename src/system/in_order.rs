@@ -1,6 +1,5 @@
 //! Processes items in all threads and delivers the results one by one, in the order of the items.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
@@ -39,13 +38,10 @@ impl Queue {
         Some(next)
     }
 
-    /// Returns whether a result is the next one to deliver, and if so counts it as delivered.
-    fn takes(&self, at: usize) -> bool {
-        let mut place = self.lock();
-        let is_next = place.taken == at;
-        place.taken += usize::from(is_next);
+    /// Counts a result as delivered.
+    fn note_taken(&self) {
+        self.lock().taken += 1;
         self.changed.notify_all();
-        is_next
     }
 }
 
@@ -96,16 +92,17 @@ pub(crate) fn in_order<T: Send, E>(
         }
         drop(sender);
         let _end = StopWorkers(&queue);
-        let mut waiting = BTreeMap::new();
-        let mut taken = Ok(ControlFlow::Continue(()));
+        // Workers start only items for which the place of an earlier one is free.
+        let places = ahead.min(count);
+        let mut waiting = Vec::from_iter((0..places).map(|_| None));
+        let (mut next, mut taken) = (0, Ok(ControlFlow::Continue(())));
         for (at, result) in receiver {
             arrived();
-            waiting.insert(at, result);
-            while let (Ok(ControlFlow::Continue(())), Some(first)) = (&taken, waiting.first_entry()) {
-                if !queue.takes(*first.key()) {
-                    break;
-                }
-                taken = take(first.remove());
+            waiting[at % places] = Some(result);
+            while let (Ok(ControlFlow::Continue(())), Some(result)) = (&taken, waiting[next % places].take()) {
+                next += 1;
+                queue.note_taken();
+                taken = take(result);
             }
             if !matches!(taken, Ok(ControlFlow::Continue(()))) {
                 break;
