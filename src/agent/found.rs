@@ -99,7 +99,7 @@ impl Found {
         project: Option<&Arc<str>>,
         ending: &str,
         only: Option<&str>,
-        is_id: impl Fn(&str) -> bool,
+        is_id: &dyn Fn(&str) -> bool,
     ) {
         let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
         if let Some(id) = only {
@@ -107,7 +107,7 @@ impl Found {
             self.places.extend((is_id(id) && links::is_file(&path)).then(|| place(id, path)));
             return;
         }
-        self.add_named(store, dir, project, |name| name.strip_suffix(ending).filter(|id| is_id(id)));
+        self.add_named(store, dir, project, &|name| name.strip_suffix(ending).filter(|id| is_id(id)));
     }
 
     /// Adds the sessions that are files in a directory, with the ids that `id_of` returns for their names.
@@ -116,11 +116,11 @@ impl Found {
         store: &Arc<Store>,
         dir: &Path,
         project: Option<&Arc<str>>,
-        id_of: impl Fn(&str) -> Option<&str>,
+        id_of: &dyn Fn(&str) -> Option<&str>,
     ) {
         for (entry, kind) in self.entries(dir) {
             let (name, path) = (entry.file_name(), entry.path());
-            match name.to_str().and_then(&id_of) {
+            match name.to_str().and_then(id_of) {
                 Some(id) if kind.is_file() => {
                     self.places.push(Located { project: project.cloned(), ..Located::new(store, id, path) });
                 }
@@ -138,7 +138,7 @@ impl Found {
         dir: &Path,
         project: Option<&Arc<str>>,
         only: Option<&str>,
-        is_id: impl Fn(&str) -> bool,
+        is_id: &dyn Fn(&str) -> bool,
     ) {
         let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
         if let Some(id) = only {

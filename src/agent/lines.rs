@@ -60,9 +60,9 @@ pub(super) trait Log: Sync + 'static {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
         if Self::FILE.is_some() {
-            found.add_folders(store, &dir, None, only, Self::is_id);
+            found.add_folders(store, &dir, None, only, &Self::is_id);
         } else {
-            found.add_files(store, &dir, None, ".jsonl", only, Self::is_id);
+            found.add_files(store, &dir, None, ".jsonl", only, &Self::is_id);
         }
         found
     }

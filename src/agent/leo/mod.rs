@@ -83,8 +83,8 @@ impl PointerWriter for Leo {
     fn moved_pointer(&self, dir: &Path, mapping: &Mapping, _env: &Env) -> Option<Act> {
         let path = dir.join(FILE_NAME);
         let json = small(&path, MAX_BYTES).ok()??;
-        let edit = |key| json_string(&json, &[key], |dir| mapping.text_to(dir));
-        Act::in_place(path, ["app_path", "cwd"].into_iter().filter_map(edit)).pop()
+        let edit = |key| json_string(&json, &[key], &|dir| mapping.text_to(dir));
+        Act::in_place(path, ["app_path", "cwd"].into_iter().filter_map(edit).collect()).pop()
     }
 
     /// Leo replaces only the slashes; Claude Code's rule is different.
