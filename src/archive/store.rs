@@ -112,19 +112,19 @@ impl Archive {
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let dirs = self.machine_dirs(&mut problems);
-        self.read_all(&dirs, problems, |dir, problems| dir.manifests(problems))
+        self.read_all(&dirs, problems, &MachineDir::manifests)
     }
 
     /// Reads the manifests that this machine wrote.
     pub(crate) fn own_holdings(&self) -> Holdings {
         let own: Vec<MachineDir> = self.own().into_iter().collect();
-        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests(problems))
+        self.read_all(&own, Vec::new(), &MachineDir::manifests)
     }
 
     /// Reads the manifests of one session that this machine wrote.
     pub(crate) fn own_snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
         let own: Vec<MachineDir> = self.own().into_iter().collect();
-        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests_in(&dir.session_dir(agent, id), problems))
+        self.read_all(&own, Vec::new(), &|dir, problems| dir.manifests_in(&dir.session_dir(agent, id), problems))
     }
 
     /// Returns the largest number of a state of a session, 0 if there is none.
@@ -141,7 +141,7 @@ impl Archive {
         &self,
         dirs: &[MachineDir],
         mut problems: Vec<Problem>,
-        list: impl Fn(&MachineDir, &mut Vec<Problem>) -> Vec<PathBuf>,
+        list: &dyn Fn(&MachineDir, &mut Vec<Problem>) -> Vec<PathBuf>,
     ) -> Holdings {
         let listed = dirs.iter().flat_map(|dir| list(dir, &mut problems).into_iter().map(move |path| (dir, path)));
         let paths: Vec<(&MachineDir, PathBuf)> = listed.collect();

@@ -91,7 +91,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     };
     super::super::warn_of_problems(ui, env, &answer.problems);
     if !args.archived && best.query.is_empty() {
-        answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
+        answer.deleted = super::deleted(args, &best.filter, env, &|text| has_all(&answer.words, text));
     }
     best.print(&answer, ui)?;
     if args.archived {

@@ -46,7 +46,7 @@ pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, 
     }
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
-    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home).with_caller(env);
+    let checkouts = Checkouts::find_near(&mut known.into_iter().map(Path::new), &env.home).with_caller(env);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };

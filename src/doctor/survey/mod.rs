@@ -208,7 +208,7 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
     if scope.wants_any(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
-        survey.gone_sessions = deleted::without_files(env, |_| true, files);
+        survey.gone_sessions = deleted::without_files(env, &|_| true, &files);
     }
     if scope.wants_any(&[Code::LargeOutput]) {
         survey.survey_outputs(env);

@@ -68,7 +68,7 @@ impl Checkout {
 
 impl Checkouts {
     /// Finds the checkouts around the directories that sessions record; others are searched for by name below `home`.
-    pub(crate) fn find_near<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
+    pub(crate) fn find_near(known: &mut dyn Iterator<Item = &Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
         let repositories = BTreeSet::from_iter(parallel::map(&known, |dir| repository_of(dir)).into_iter().flatten());
         let by_dir =
