@@ -228,16 +228,10 @@ impl SearchRun<'_> {
         };
         let mut part = Vec::with_capacity(PART);
         let work = |at| self.search_one(&sessions[at]);
-        in_order(
-            sessions.len(),
-            AHEAD,
-            work,
-            || watcher.done(1),
-            |looked| {
-                part.push(looked);
-                if part.len() < PART { Ok(ControlFlow::Continue(())) } else { show(&mut part) }
-            },
-        )?;
+        in_order(sessions.len(), AHEAD, &work, &mut || watcher.done(1), &mut |looked| {
+            part.push(looked);
+            if part.len() < PART { Ok(ControlFlow::Continue(())) } else { show(&mut part) }
+        })?;
         let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();
