@@ -55,7 +55,7 @@ impl Engine for Documents {
         let mut dir = store.root.clone();
         dir.extend(self.dir);
         let mut found = Found::default();
-        found.add_files(store, &dir, None, ".json", only, self.is_id);
+        found.add_files(store, &dir, None, ".json", only, &self.is_id);
         found
     }
 

@@ -6,13 +6,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use crate::error::reason;
 use crate::session::{Located, Problem, Store};
-use crate::system::fsio;
-use crate::system::links;
 use crate::system::reach::{self, NO_ANSWER};
+use crate::system::{fsio, links, parallel};
 
 /// The results of searching a store.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +99,7 @@ impl Found {
         project: Option<&Arc<str>>,
         ending: &str,
         only: Option<&str>,
-        is_id: impl Fn(&str) -> bool,
+        is_id: &dyn Fn(&str) -> bool,
     ) {
         let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
         if let Some(id) = only {
@@ -110,7 +107,7 @@ impl Found {
             self.places.extend((is_id(id) && links::is_file(&path)).then(|| place(id, path)));
             return;
         }
-        self.add_named(store, dir, project, |name| name.strip_suffix(ending).filter(|id| is_id(id)));
+        self.add_named(store, dir, project, &|name| name.strip_suffix(ending).filter(|id| is_id(id)));
     }
 
     /// Adds the sessions that are files in a directory, with the ids that `id_of` returns for their names.
@@ -119,11 +116,11 @@ impl Found {
         store: &Arc<Store>,
         dir: &Path,
         project: Option<&Arc<str>>,
-        id_of: impl Fn(&str) -> Option<&str>,
+        id_of: &dyn Fn(&str) -> Option<&str>,
     ) {
         for (entry, kind) in self.entries(dir) {
             let (name, path) = (entry.file_name(), entry.path());
-            match name.to_str().and_then(&id_of) {
+            match name.to_str().and_then(id_of) {
                 Some(id) if kind.is_file() => {
                     self.places.push(Located { project: project.cloned(), ..Located::new(store, id, path) });
                 }
@@ -141,7 +138,7 @@ impl Found {
         dir: &Path,
         project: Option<&Arc<str>>,
         only: Option<&str>,
-        is_id: impl Fn(&str) -> bool,
+        is_id: &dyn Fn(&str) -> bool,
     ) {
         let place = |id: &str, path| Located { project: project.cloned(), ..Located::new(store, id, path) };
         if let Some(id) = only {
@@ -182,7 +179,7 @@ impl Found {
             (look(dir, &mut found), found)
         };
         let mut all = Vec::new();
-        for (some, found) in dirs.par_iter().map(look).collect::<Vec<_>>() {
+        for (some, found) in parallel::map(dirs, look) {
             all.extend(some);
             self.extend(found);
         }

@@ -60,9 +60,9 @@ pub(super) trait Log: Sync + 'static {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
         if Self::FILE.is_some() {
-            found.add_folders(store, &dir, None, only, Self::is_id);
+            found.add_folders(store, &dir, None, only, &Self::is_id);
         } else {
-            found.add_files(store, &dir, None, ".jsonl", only, Self::is_id);
+            found.add_files(store, &dir, None, ".jsonl", only, &Self::is_id);
         }
         found
     }
@@ -249,8 +249,8 @@ impl Ends {
         })
     }
 
-    fn fill<L: Log>(&self, copy: &mut SessionCopy, now: Timestamp) {
-        let fact = |at: Option<Timestamp>| at.map(|at| Fact::new(at, L::SOURCE));
+    fn fill(&self, copy: &mut SessionCopy, source: &'static str, now: Timestamp) {
+        let fact = |at: Option<Timestamp>| at.map(|at| Fact::new(at, source));
         copy.created_at = copy.created_at.take().or_else(|| fact(self.created));
         copy.active_at = fact(self.newest);
         copy.set_active_by_file(self.modified);
@@ -262,7 +262,7 @@ impl Ends {
             copy.be_empty();
         }
         let prompt = self.prompt.clone().filter(|prompt| !prompt.trim().is_empty());
-        copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, L::SOURCE));
+        copy.first_prompt = prompt.map(|prompt| Fact::new(prompt, source));
     }
 }
 
@@ -283,7 +283,7 @@ impl<L: Log> Engine for Lines<L> {
             None => (ends.is_missing, ends.is_whole) = (true, true),
         }
         copy.size_bytes = L::size(&copy, context);
-        ends.fill::<L>(&mut copy, context.env.clock.now);
+        ends.fill(&mut copy, L::SOURCE, context.env.clock.now);
         L::finish(&mut copy, &ends, facts, context)?;
         if copy.transcript_bytes > L::MAX_BYTES {
             let agent = about(copy.place.agent()).title;

@@ -34,4 +34,4 @@ pub(super) use crate::session::{
     Visitor, evidence, recorded,
 };
 pub(super) use crate::system::env::Env;
-pub(super) use crate::system::{fsio, links, reach};
+pub(super) use crate::system::{fsio, links, parallel, reach};

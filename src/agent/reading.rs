@@ -24,7 +24,7 @@ use crate::system::env::Env;
 pub(crate) trait Reading: Listed + Sync {
     /// Returns the roots of its sessions; they need not exist.
     fn stores(&self, env: &Env) -> Vec<Store> {
-        stores::with_configured(self.kind(), env, |env| self.usual_stores(env))
+        stores::with_configured(self.kind(), env, &|env| self.usual_stores(env))
     }
 
     /// Returns the roots of its sessions without those of the config file, by default from the variables and the root in its

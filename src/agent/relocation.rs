@@ -66,8 +66,7 @@ pub(crate) enum Act {
 
 impl Act {
     /// Edits a file without moving it; nothing without edits.
-    pub(super) fn in_place(path: PathBuf, edits: impl IntoIterator<Item = Edit>) -> Vec<Self> {
-        let mut edits: Vec<Edit> = edits.into_iter().collect();
+    pub(super) fn in_place(path: PathBuf, mut edits: Vec<Edit>) -> Vec<Self> {
         edits.sort_by_key(|edit| edit.at);
         if edits.is_empty() { Vec::new() } else { vec![Self::Edit { from: path.clone(), to: path, edits }] }
     }

@@ -31,10 +31,10 @@ pub(super) fn selected_stores(agent: AgentKind, env: &Env) -> Vec<Store> {
 }
 
 /// Returns the stores that `usual` finds, and those of the config file.
-pub(super) fn with_configured(agent: AgentKind, env: &Env, usual: impl Fn(&Env) -> Vec<Store>) -> Vec<Store> {
+pub(super) fn with_configured(agent: AgentKind, env: &Env, usual: &dyn Fn(&Env) -> Vec<Store>) -> Vec<Store> {
     let mut stores = usual(env);
     for rule in env.config.stores.iter().filter(|rule| rule.agent == agent) {
-        let further = in_home(agent, &env.absolute(&rule.home), env, &usual);
+        let further = in_home(agent, &env.absolute(&rule.home), env, usual);
         let further = further.filter(|further| stores.iter().all(|store| store.root != further.root));
         stores.extend(further.map(|store| led_by(rule, store)));
     }
@@ -43,7 +43,7 @@ pub(super) fn with_configured(agent: AgentKind, env: &Env, usual: impl Fn(&Env) 
 
 /// Returns the store of an agent in a directory that replaces its usual one, such as `~/.claude`, or that replaces the
 /// home directory.
-pub(super) fn in_home(agent: AgentKind, home: &Path, env: &Env, usual: impl Fn(&Env) -> Vec<Store>) -> Option<Store> {
+pub(super) fn in_home(agent: AgentKind, home: &Path, env: &Env, usual: &dyn Fn(&Env) -> Vec<Store>) -> Option<Store> {
     let own = about(agent).variables.first().map(|(variable, _)| *variable);
     let candidate = |variable: &'static str| {
         let store = usual(&env.in_agent_home(variable, home)).into_iter().find(|store| store.root.starts_with(home))?;

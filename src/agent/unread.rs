@@ -199,7 +199,7 @@ fn further_homes(env: &Env) -> Vec<UnreadStore> {
             let about = about(agent.kind());
             let may_be = about.has_forks || about.program.is_some_and(|program| name.contains(program));
             let store = (may_be && !about.variables.is_empty())
-                .then(|| stores::in_home(agent.kind(), &dir, env, |env| agent.usual_stores(env)));
+                .then(|| stores::in_home(agent.kind(), &dir, env, &|env| agent.usual_stores(env)));
             store.flatten().is_some_and(|store| !agent.locate(&Arc::new(store), None).places.is_empty())
         };
         if let Some(agent) = registry::all().iter().find(has_sessions) {

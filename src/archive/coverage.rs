@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
 use super::MachineDir;
@@ -15,7 +14,7 @@ use super::store::{Archive, Holdings};
 use crate::agent;
 use crate::format::text::hex;
 use crate::session::{AgentKind, Session};
-use crate::system::fsio;
+use crate::system::{fsio, parallel};
 
 /// Returns the sessions that this machine has archived completely: all their belongings, with their current content.
 ///
@@ -23,8 +22,8 @@ use crate::system::fsio;
 pub(crate) fn archived_sessions(sessions: &[&Session], archive: &Archive) -> BTreeSet<(AgentKind, String)> {
     let Some(own) = archive.own() else { return BTreeSet::new() };
     let holdings = archive.own_holdings();
-    let is_held = |session: &&&Session| is_held(session, &holdings, &own);
-    sessions.par_iter().filter(is_held).map(|session| session.key()).collect()
+    let held = parallel::map(sessions, |session| is_held(session, &holdings, &own).then(|| session.key()));
+    held.into_iter().flatten().collect()
 }
 
 /// Like [`archived_sessions`], for one session: reads only the manifests of that session.

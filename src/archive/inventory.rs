@@ -113,7 +113,7 @@ pub(super) fn settled<S: PartialEq, T>(
 pub(super) fn list_entries(
     session: &Session,
     agent: &dyn Agent,
-    find: impl Fn(&Located) -> Result<Belongings, Unable>,
+    find: &dyn Fn(&Located) -> Result<Belongings, Unable>,
 ) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory { stores: Vec::new(), copies: Vec::new(), pieces: Vec::new() };
     let mut paths: BTreeMap<(usize, PathBuf), EntryRole> = BTreeMap::new();
@@ -168,7 +168,7 @@ pub(super) fn list_entries(
             continue;
         }
         let root = &inventory.stores[store];
-        walk(root, &root.join(&path), |path, kind, state| {
+        walk(root, &root.join(&path), &mut |path, kind, state| {
             inventory.pieces.push(InventoryEntry { store, path, role, kind, state });
         })?;
         covered = Some((store, path));
@@ -190,7 +190,7 @@ fn active_at(copy: &SessionCopy) -> (i64, i64) {
 fn walk(
     root: &Path,
     path: &Path,
-    mut see: impl FnMut(PathBuf, InventoryKind, FileMetadata),
+    see: &mut dyn FnMut(PathBuf, InventoryKind, FileMetadata),
 ) -> Result<(), InventoryError> {
     let refused = |path: &Path, why: &str| InventoryError::Refused(format!("{} {why}", path.display()));
     let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());

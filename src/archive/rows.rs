@@ -5,7 +5,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
 use super::chunks::CHUNK_BYTES;
@@ -16,6 +15,7 @@ use crate::format::sqlite::rows::{self, CapturedRows, OwnedValue, RowOwnership, 
 use crate::format::sqlite::{self, QueryError};
 use crate::format::text::hex;
 use crate::session::{AgentKind, Located};
+use crate::system::parallel;
 
 /// The text between a row's number and its values.
 const NUMBERED: &[u8] = b",\"row\":[";
@@ -89,7 +89,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
         let owned = agent_managed(places[0]).map(|agent_managed| &agent_managed.owned);
         places.chunks(AT_ONCE).filter_map(move |places| Some((*path, owned?, places)))
     });
-    let sizes = parts.collect::<Vec<_>>().into_par_iter().flat_map_iter(|(path, owned, places)| {
+    let sizes = parallel::map(parts, |(path, owned, places)| {
         let read = sqlite::read(path, |db| {
             let mut tables = SessionTables::find_in(db, owned)?;
             places.iter().map(|place| size(&mut tables, &place.id)).collect::<Result<Vec<_>, _>>()
@@ -97,7 +97,7 @@ pub(super) fn sizes<'p>(places: impl Iterator<Item = &'p Located>, archive: &Arc
         let sizes = places.iter().zip(read.unwrap_or_default());
         sizes.filter_map(|(place, size)| Some(((Arc::clone(path), place.id.clone()), size?))).collect::<Vec<_>>()
     });
-    sizes.collect()
+    sizes.into_iter().flatten().collect()
 }
 
 /// Returns the size of one session's rows in bytes; `None` if the session is not there.

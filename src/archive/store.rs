@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use super::machine;
 use super::machine_dir::{ArchivedState, MachineDir};
 use super::manifest::Manifest;
@@ -14,6 +12,7 @@ use crate::session::state_name::StateName;
 use crate::session::{AgentKind, Problem, Session};
 use crate::system::disk::{self, Disk};
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// Maximum number of a state.
 const MAX_NUMBER: u64 = 1_000_000_000_000;
@@ -113,19 +112,19 @@ impl Archive {
     pub(crate) fn holdings(&self) -> Holdings {
         let mut problems = Vec::new();
         let dirs = self.machine_dirs(&mut problems);
-        self.read_all(&dirs, problems, |dir, problems| dir.manifests(problems))
+        self.read_all(&dirs, problems, &MachineDir::manifests)
     }
 
     /// Reads the manifests that this machine wrote.
     pub(crate) fn own_holdings(&self) -> Holdings {
         let own: Vec<MachineDir> = self.own().into_iter().collect();
-        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests(problems))
+        self.read_all(&own, Vec::new(), &MachineDir::manifests)
     }
 
     /// Reads the manifests of one session that this machine wrote.
     pub(crate) fn own_snapshots(&self, agent: AgentKind, id: &str) -> Holdings {
         let own: Vec<MachineDir> = self.own().into_iter().collect();
-        self.read_all(&own, Vec::new(), |dir, problems| dir.manifests_in(&dir.session_dir(agent, id), problems))
+        self.read_all(&own, Vec::new(), &|dir, problems| dir.manifests_in(&dir.session_dir(agent, id), problems))
     }
 
     /// Returns the largest number of a state of a session, 0 if there is none.
@@ -142,13 +141,13 @@ impl Archive {
         &self,
         dirs: &[MachineDir],
         mut problems: Vec<Problem>,
-        list: impl Fn(&MachineDir, &mut Vec<Problem>) -> Vec<PathBuf>,
+        list: &dyn Fn(&MachineDir, &mut Vec<Problem>) -> Vec<PathBuf>,
     ) -> Holdings {
         let listed = dirs.iter().flat_map(|dir| list(dir, &mut problems).into_iter().map(move |path| (dir, path)));
         let paths: Vec<(&MachineDir, PathBuf)> = listed.collect();
-        let read: Vec<_> = paths.into_par_iter().filter_map(|(dir, path)| dir.read(path).transpose()).collect();
+        let read = parallel::map(paths, |(dir, path)| dir.read(path).transpose());
         let mut sessions: BTreeMap<_, Vec<ArchivedState>> = BTreeMap::new();
-        for result in read {
+        for result in read.into_iter().flatten() {
             match result {
                 Ok(snapshot) => {
                     let key = (snapshot.manifest.agent, snapshot.manifest.id.clone());

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Serialize;
 
 use super::machine::MachineNotes;
@@ -12,6 +11,7 @@ use super::{Archive, ArchivedState, MachineDir};
 use crate::format::path_json;
 use crate::session::AgentKind;
 use crate::system::fsio::EntryKind;
+use crate::system::parallel;
 
 /// The answer of `archive --verify`.
 #[derive(Debug, Default, Serialize)]
@@ -130,14 +130,11 @@ pub(crate) fn verify(archive: &Archive, notes: &MachineNotes) -> VerifyAnswer {
         }
     }
     verdict.blobs = needed.len();
-    let checked: Vec<_> = needed
-        .par_iter()
-        .map(|((machine, name), users)| {
-            let dir = archive.machine_dir(machine);
-            let blob = dir.blob(name);
-            (*name, users, dir.chunk(name).map(|_| dir.size(&blob)), blob)
-        })
-        .collect();
+    let checked = parallel::map(&needed, |((machine, name), users)| {
+        let dir = archive.machine_dir(machine);
+        let blob = dir.blob(name);
+        (*name, users, dir.chunk(name).map(|_| dir.size(&blob)), blob)
+    });
     let mut incomplete: BTreeSet<&PathBuf> = BTreeSet::new();
     for (name, users, checked, blob) in checked {
         let fault = match checked {

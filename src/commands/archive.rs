@@ -197,7 +197,7 @@ pub(super) fn show_session(args: &ShowArgs, filter: &Filter, env: &Env, ui: &mut
                 render::show_text(ui.data(), env, &styles, &shown)?;
                 writeln!(ui.data())?;
             }
-            messages::each_message(&copy, &wants, &left_out, |message| -> anyhow::Result<()> {
+            messages::each_message(&copy, &wants, &left_out, &mut |message| -> anyhow::Result<()> {
                 Ok(show::message(ui.data(), env, &styles, message)?)
             })?;
         }

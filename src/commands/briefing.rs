@@ -68,7 +68,7 @@ fn write(session: &Session, env: &Env, ui: &mut Ui) -> anyhow::Result<(PathBuf, 
         session.copy(),
         &MessageRange::All(BranchFilter::Active),
         &left_out,
-        |message| -> anyhow::Result<()> {
+        &mut |message| -> anyhow::Result<()> {
             digest.add(message);
             Ok(page.message(message)?)
         },

@@ -92,7 +92,7 @@ pub(super) fn each_message<E: From<PathError>>(
     copy: &SessionCopy,
     wants: &MessageRange,
     left_out: &LeftOut,
-    mut see: impl FnMut(&Message) -> Result<(), E>,
+    see: &mut dyn FnMut(&Message) -> Result<(), E>,
 ) -> Result<(), E> {
     let Some(agent) = agent::by_kind(copy.place.agent()) else { return Ok(()) };
     let (mut outcome, mut is_any) = (Ok(()), false);
@@ -142,7 +142,7 @@ pub(super) fn write_ndjson(
         messages: u64,
     }
     let mut count = 0_u64;
-    each_message(copy, wants, left_out, |message| -> anyhow::Result<()> {
+    each_message(copy, wants, left_out, &mut |message| -> anyhow::Result<()> {
         count += 1;
         Ok(write_line(out, message)?)
     })?;
@@ -158,7 +158,7 @@ impl Serialize for Stream<'_> {
             return serializer.serialize_none();
         }
         let list = RefCell::new(serializer.serialize_seq(None)?);
-        each_message(self.0, self.1, self.2, |message| {
+        each_message(self.0, self.1, self.2, &mut |message| {
             list.borrow_mut().serialize_element(message).map_err(Stopped::Output)
         })
         .map_err(|stopped| match stopped {

@@ -49,7 +49,7 @@ pub(super) fn notes(dir: &Path, sessions: &[Session], env: &Env) -> Vec<String> 
         return Vec::new();
     }
     let known: BTreeSet<&Path> = sessions.iter().flat_map(|session| session.copy().directories()).collect();
-    let checkouts = Checkouts::find_near(known.into_iter().chain([dir]), &env.home).with_caller(env);
+    let checkouts = Checkouts::find_near(&mut known.into_iter().chain([dir]), &env.home).with_caller(env);
     let (mut notes, followers) = (Vec::new(), Followers::among(sessions));
     for (gone, of_dir) in by_dir {
         let had = DirRecords::collect(remotes.get(gone).cloned(), of_dir.iter().copied());

@@ -84,7 +84,7 @@ fn mapping(args: &MoveArgs, env: &Env) -> anyhow::Result<Mapping> {
     let pairs: Vec<(&PathBuf, &PathBuf)> =
         named.chain(args.map.iter().chain(&of_file).map(|(from, to)| (from, to))).collect();
     check_pairs(&pairs, env)?;
-    Ok(mapping_of(pairs.into_iter(), env))
+    Ok(mapping_of(&mut pairs.into_iter(), env))
 }
 
 /// Refuses pairs with two new directories for one old one.
@@ -110,11 +110,12 @@ pub(super) fn check_map(map: &[(PathBuf, PathBuf)], env: &Env) -> Result<(), Ref
 }
 
 /// Maps directories as typed, and with their links resolved, as agents record them.
-pub(super) fn mapping_of<'a>(pairs: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>, env: &Env) -> Mapping {
-    Mapping::new(pairs.flat_map(|(from, to)| {
+pub(super) fn mapping_of<'a>(pairs: &mut dyn Iterator<Item = (&'a PathBuf, &'a PathBuf)>, env: &Env) -> Mapping {
+    let both = pairs.flat_map(|(from, to)| {
         let new = env.resolve(to);
         [(without_end(&env.absolute(from)), new.clone()), (env.resolve(from), new)]
-    }))
+    });
+    Mapping::new(both.collect())
 }
 
 /// Reads the file of old and new directories that the user reviewed.
@@ -137,7 +138,7 @@ fn detect(args: &MoveArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
     let scan = super::read(&[], env, ui, |places| places.read_all(env, WANTED));
     let known = scan.sessions.iter().filter(|session| session.launch_dir_exists == Some(true));
     let checkouts = Checkouts::find_near(
-        known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
+        &mut known.flat_map(|session| session.copy().directories()).filter(|dir| reach::is_dir(dir) == Some(true)),
         &env.home,
     )
     .with_caller(env);

@@ -167,7 +167,7 @@ fn write_text(
             writeln!(ui.data())?;
         }
     }
-    messages::each_message(session.copy(), wants, left_out, |message| {
+    messages::each_message(session.copy(), wants, left_out, &mut |message| {
         Ok(show::message(ui.data(), env, &styles, message)?)
     })
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, Observers};
 use crate::cli::StatsArgs;
@@ -15,6 +14,7 @@ use crate::session::select::ShortIds;
 use crate::session::stats::{self, Days, Measured, StatsKey};
 use crate::session::{CLOCK_SKEW, Session, SessionKind};
 use crate::system::env::{Clock, Env};
+use crate::system::parallel;
 use crate::view::render::stats::{Stats, StatsRow};
 use crate::view::render::table;
 use crate::view::ui::Ui;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &StatsArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Ex
         watcher.done(1);
         read
     };
-    let read: Vec<_> = scan.sessions.par_iter_mut().map(read).collect();
+    let read = parallel::map(&mut scan.sessions, read);
     drop(showing);
     scan.problems.extend(outputs.problems);
     super::warn_of_problems(ui, env, &scan.problems);

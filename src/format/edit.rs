@@ -21,7 +21,7 @@ pub(crate) fn apply(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
 
 /// Edits the string at this path of keys in a JSON document with `change`. `None` if there is no such string, or
 /// `change` returns `None`.
-pub(crate) fn json_string(text: &str, keys: &[&str], change: impl FnOnce(&str) -> Option<String>) -> Option<Edit> {
+pub(crate) fn json_string(text: &str, keys: &[&str], change: &dyn Fn(&str) -> Option<String>) -> Option<Edit> {
     let value = json_value(text, keys)?;
     let is_string = text[value.clone()].starts_with('"');
     let new = change(&json_text::decoded(&text[value.clone()])).filter(|_| is_string)?;
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn edit_keeps_all_other_bytes() {
         let text = "{ \"a\" : {\"dir\":\"/x\\/y\", \"n\": 1.10 }, \"dir\":\"/z\"}";
-        let edit = json_string(text, &["a", "dir"], |dir| (dir == "/x/y").then(|| "/new \"q\"".to_owned()));
+        let edit = json_string(text, &["a", "dir"], &|dir| (dir == "/x/y").then(|| "/new \"q\"".to_owned()));
         let edited = apply(text.as_bytes(), &[edit.expect("an edit")]);
         let expected = "{ \"a\" : {\"dir\":\"/new \\\"q\\\"\", \"n\": 1.10 }, \"dir\":\"/z\"}";
         assert_eq!(String::from_utf8(edited).expect("text"), expected);
-        assert_eq!(json_string(text, &["a", "n"], |_| Some(String::new())), None, "a number is left alone");
-        assert_eq!(json_string(text, &["b"], |_| Some(String::new())), None);
+        assert_eq!(json_string(text, &["a", "n"], &|_| Some(String::new())), None, "a number is left alone");
+        assert_eq!(json_string(text, &["b"], &|_| Some(String::new())), None);
     }
 
     #[test]

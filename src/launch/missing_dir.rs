@@ -104,7 +104,7 @@ impl Resume {
         let gone = self.plan.dir.as_deref();
         let remote = gone.and_then(|gone| log::remote_of(&log::file(env), gone).ok().flatten());
         let followers = gone.map_or(0, |gone| Followers::among(&scan.sessions).count(gone));
-        let checkouts = Checkouts::find_near(known.into_iter(), &env.home).with_caller(env);
+        let checkouts = Checkouts::find_near(&mut known.into_iter(), &env.home).with_caller(env);
         Surveyed { checkouts, remote, followers }
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct DeletedPrompt {
 }
 
 /// Finds the sessions without files that pass a filter and have a text that matches; the newest first.
-pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
+pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: &dyn Fn(&str) -> bool) -> Vec<Deleted> {
     let is_in_time = |at: Option<Timestamp>| {
         filter.since.is_none_or(|since| at.is_some_and(|at| at >= since))
             && filter.until.is_none_or(|until| at.is_some_and(|at| at < until))
@@ -61,7 +61,7 @@ pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: impl Fn(&str) -
         (places.iter().map(|place| (place.agent(), place.id.clone())).collect(), problems)
     };
     let mut found: Vec<Deleted> = Vec::new();
-    for one in without_files(env, is_wanted, files) {
+    for one in without_files(env, &is_wanted, &files) {
         let Some(id) = one.id else { continue };
         let prompt = DeletedPrompt { at: one.at, text: one.text };
         match found.iter_mut().find(|other| other.agent == one.agent && other.id == id) {
@@ -80,11 +80,11 @@ pub(crate) fn find_deleted(env: &Env, filter: &Filter, is_match: impl Fn(&str) -
 /// unreadable paths, which may contain a session.
 pub(crate) fn without_files(
     env: &Env,
-    is_wanted: impl Fn(&Mention) -> bool,
-    files: impl FnOnce() -> (HashSet<(AgentKind, String)>, Vec<Problem>),
+    is_wanted: &dyn Fn(&Mention) -> bool,
+    files: &dyn Fn() -> (HashSet<(AgentKind, String)>, Vec<Problem>),
 ) -> Vec<Mention> {
     let of = |agent: &&'static dyn Agent| -> Vec<Mention> {
-        agent.stores(env).iter().flat_map(|store| agent.mentions(store, env)).filter(&is_wanted).collect()
+        agent.stores(env).iter().flat_map(|store| agent.mentions(store, env)).filter(is_wanted).collect()
     };
     let mut mentions: Vec<Mention> = agent::all().iter().flat_map(of).collect();
     if mentions.is_empty() {

@@ -6,8 +6,6 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 use jiff::Timestamp;
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
-use rayon::slice::ParallelSliceMut as _;
 
 use super::outside::asked_dirs;
 use super::reader::{Notes, Reader};
@@ -16,6 +14,7 @@ use crate::agent::{self, Agent, Found};
 use crate::session::select::{Filter, SortKey, SortRank};
 use crate::session::{AgentKind, Located, Problem, Session};
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// Maximum number of places for which reading all of them is as fast.
 const FEW: usize = 1_024;
@@ -105,15 +104,13 @@ impl Places {
 
     /// Sorts the places in reading order.
     fn waiting(&self, filter: &Filter) -> Vec<Waiting> {
-        let places = self.places.par_iter().enumerate();
-        let mut waiting: Vec<Waiting> = places
-            .filter_map(|(at, place)| {
-                let not_after = agent::by_kind(place.agent())?.not_after(place);
-                let is_shown = filter.all || !place.is_subagent || not_after.is_none();
-                is_shown.then(|| Waiting { is_unbounded: not_after.is_none(), not_after, at })
-            })
-            .collect();
-        waiting.par_sort_unstable_by(|a, b| b.cmp(a));
+        let waiting = parallel::map(self.places.iter().enumerate(), |(at, place)| {
+            let not_after = agent::by_kind(place.agent())?.not_after(place);
+            let is_shown = filter.all || !place.is_subagent || not_after.is_none();
+            is_shown.then(|| Waiting { is_unbounded: not_after.is_none(), not_after, at })
+        });
+        let mut waiting: Vec<Waiting> = waiting.into_iter().flatten().collect();
+        waiting.sort_unstable_by(|a, b| b.cmp(a));
         waiting
     }
 
@@ -125,8 +122,7 @@ impl Places {
         scope: ScanScope,
         problems: &mut Vec<Problem>,
     ) -> Option<Vec<Session>> {
-        let places: Vec<Located> =
-            self.places.par_iter().filter(|place| names.contains(&name(place))).cloned().collect();
+        let places: Vec<Located> = self.places.iter().filter(|place| names.contains(&name(place))).cloned().collect();
         let notes = Notes::of(env, &places, [], scope.counts, problems);
         let reader = Reader { env, notes: &notes, wanted: scope, inspector: &self.inspector };
         let sessions = group(reader.copies(places, problems, &self.watcher), scope);

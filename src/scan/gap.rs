@@ -3,13 +3,13 @@
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::Scan;
 use crate::agent;
 use crate::session::Session;
 use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
+use crate::system::parallel;
 
 impl Scan {
     /// Drops the sessions that were active before `since` and after `until`, but not in between. Only those are read again.
@@ -21,8 +21,7 @@ impl Scan {
             Some((since, until)) if filter.matches(session) => was_active(session, since, until),
             _ => true,
         };
-        let active: Vec<bool> = self.sessions.par_iter().map(is_active).collect();
-        let mut active = active.into_iter();
+        let mut active = parallel::map(&self.sessions, is_active).into_iter();
         self.sessions.retain(|_| active.next().unwrap_or(true));
     }
 }

@@ -38,18 +38,14 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
-use rayon::iter::{
-    IntoParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
-};
-use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent::{self, Agent, Depth, Found, Inspector, Observers};
 use crate::session::choose::choose;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Pointer, Problem, Session, SessionCopy, Store};
 use crate::system::env::Env;
-use crate::system::reach;
 use crate::system::watch::Watcher;
+use crate::system::{parallel, reach};
 
 pub(crate) use outside::tie;
 use reader::Notes;
@@ -154,9 +150,9 @@ fn silent_stores(env: &Env, agents: &[AgentKind]) -> Vec<Problem> {
 
 /// Calls `look` for every store of the given agents, or of all if none is given.
 fn in_stores<T: Send>(env: &Env, agents: &[AgentKind], look: impl Fn(&dyn Agent, &Arc<Store>) -> T + Sync) -> Vec<T> {
-    let requested = agent::all().par_iter().filter(|agent| is_asked_for(agent.kind(), agents));
-    let look_into = |store: Store, agent: &dyn Agent| look(agent, &Arc::new(store));
-    requested.flat_map_iter(|agent| stores_of(*agent, env).map(|store| look_into(store, *agent))).collect()
+    let requested = agent::all().iter().filter(|agent| is_asked_for(agent.kind(), agents));
+    let look_into = |agent: &&dyn Agent| stores_of(*agent, env).map(|store| look(*agent, &Arc::new(store))).collect();
+    parallel::map(requested, look_into).into_iter().flat_map(|found: Vec<T>| found).collect()
 }
 
 /// Returns the stores of an agent on mounts that answer; a variable may name a store on another mount.
@@ -260,7 +256,7 @@ fn group(mut copies: Vec<Vec<SessionCopy>>, scope: ScanScope) -> Vec<Session> {
     fn name(copies: &[SessionCopy]) -> (AgentKind, &str) {
         (copies[0].place.agent(), &copies[0].place.id)
     }
-    copies.par_sort_by(|a, b| name(a).cmp(&name(b)));
+    copies.sort_by(|a, b| name(a).cmp(&name(b)));
     copies.dedup_by(|later, first| {
         let is_same = name(later) == name(first);
         if is_same {
@@ -269,7 +265,7 @@ fn group(mut copies: Vec<Vec<SessionCopy>>, scope: ScanScope) -> Vec<Session> {
         is_same
     });
     // Several copies of one session may be read to their ends, to be compared.
-    copies.into_par_iter().map(|copies| session(copies, scope)).collect()
+    parallel::map(copies, |copies| session(copies, scope))
 }
 
 fn session(mut copies: Vec<SessionCopy>, scope: ScanScope) -> Session {
@@ -296,9 +292,9 @@ pub(crate) fn number_of_copy(listed: &Session, at: usize) -> usize {
 fn check_launch_dirs(sessions: &mut [Session]) {
     // Compared as bytes: splitting thousands of paths costs more than checking a few twice.
     let dirs: HashSet<&OsStr> = sessions.iter().filter_map(Session::launch_dir).map(Path::as_os_str).collect();
-    let exists: HashMap<OsString, Option<bool>> =
-        dirs.into_par_iter().map(|dir| (dir.to_owned(), reach::is_dir(Path::new(dir)))).collect();
-    sessions.par_iter_mut().for_each(|session| {
+    let exists = parallel::map(dirs, |dir| (dir.to_owned(), reach::is_dir(Path::new(dir))));
+    let exists: HashMap<OsString, Option<bool>> = exists.into_iter().collect();
+    parallel::map(sessions, |session| {
         let looked = session.launch_dir().and_then(|dir| exists.get(dir.as_os_str()).copied());
         // Sessions on a mount that does not answer are counted for the warning about the mount.
         if let (Some(None), Some(dir)) = (looked, session.launch_dir())

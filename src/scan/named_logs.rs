@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldhash::HashSet;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::agent::upkeep::is_own_temporary;
 use crate::agent::{self, Found, log_places};
 use crate::session::Store;
-use crate::system::reach;
+use crate::system::{parallel, reach};
 
 /// Levels of directories below the places of logs that are searched.
 const BELOW: usize = 2;
@@ -79,7 +78,7 @@ fn files_below(stores: &[Store], known: &HashSet<OsString>) -> Vec<(Arc<Store>, 
             let dirs = dirs.into_iter().map(below).map(|(levels, dir)| (dir, levels, at)).collect::<Vec<_>>();
             (at, files, dirs)
         };
-        let listed: Vec<_> = level.into_par_iter().map(list).collect();
+        let listed = parallel::map(level, list);
         level = Vec::new();
         for (at, files, dirs) in listed {
             found.extend(files.into_iter().map(|path| (Arc::clone(&stores[at]), path)));

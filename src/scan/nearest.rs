@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::ranked::{WordTally, rank, weight_of};
 use super::sieve::Sieve;
@@ -15,6 +14,7 @@ use crate::session::nearly::{most_slips, slips};
 use crate::session::terms::fold::{folded, parts, tokens};
 use crate::session::terms::{Term, stem};
 use crate::session::{Role, SessionCopy};
+use crate::system::parallel;
 
 /// Bonus for two swapped letters, a likelier typing error than another letter.
 const SWAPPED: f64 = 1.5;
@@ -68,9 +68,8 @@ pub(crate) fn meant(
 ) -> Vec<(usize, String)> {
     let mut used = Vec::new();
     let terms: Vec<Typed<'_>> = missing.iter().filter_map(|term| Typed::for_term(sieve, *term)).collect();
-    let of_copy = |copy: &&SessionCopy| words_near(sieve, &terms, copy, texts, roles, is_wanted);
     // Each copy is read once for all words.
-    let found: Vec<Vec<BTreeMap<String, f32>>> = copies.par_iter().map(of_copy).collect();
+    let found = parallel::map(copies, |copy| words_near(sieve, &terms, copy, texts, roles, is_wanted));
     for (at, Typed { term, word, .. }) in terms.iter().enumerate() {
         let near = nearest(word, found.iter().map(|near| &near[at]));
         if let Some((text, with)) = best_of(near, *term, &sieve.words.terms, &tallies) {

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::ScanScope;
 use super::relocated::Relocated;
 use crate::agent::{self, Inspector, Observers, ReadContext, StoreNotes};
 use crate::session::{Located, Problem, SessionCopy, Store};
 use crate::system::env::Env;
+use crate::system::parallel;
 use crate::system::watch::Watcher;
 
 /// Number of copies that are read before the memory of their places is freed.
@@ -58,13 +58,10 @@ impl Notes {
             places.extend(place);
         }
         let mut notes: HashMap<OsString, StoreNotes> = HashMap::new();
-        let found: Vec<(&OsStr, StoreNotes)> = by_root
-            .into_par_iter()
-            .filter_map(|(root, (store, places))| {
-                Some((root, agent::by_kind(store.agent)?.notes_on(store, &places, counts, env)))
-            })
-            .collect();
-        for (root, mut found) in found {
+        let found = parallel::map(by_root, |(root, (store, places))| {
+            Some((root, agent::by_kind(store.agent)?.notes_on(store, &places, counts, env)))
+        });
+        for (root, mut found) in found.into_iter().flatten() {
             problems.append(&mut found.problems);
             notes.insert(root.into(), found);
         }
@@ -137,9 +134,11 @@ impl Reader<'_> {
             let part = places.split_off(places.len().saturating_sub(PART));
             places.shrink_to_fit();
             // Agents differ in the cost of a session, so long runs of one would leave threads idle at the end.
-            let read = |place| self.copy(place).map(&digest);
-            let results: Vec<Result<T, Problem>> =
-                part.into_par_iter().with_max_len(32).map(read).inspect(|_| watcher.done(1)).collect();
+            let results = parallel::map(part, |place| {
+                let result = self.copy(place).map(&digest);
+                watcher.done(1);
+                result
+            });
             digests.extend(results.into_iter().filter_map(|it| it.map_err(|problem| problems.push(problem)).ok()));
         }
         digests

@@ -5,7 +5,6 @@ use std::ops::{ControlFlow, Range};
 
 use foldhash::HashSet;
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::first::depends_on_others;
 use super::pattern::Pattern;
@@ -18,6 +17,7 @@ use crate::session::branches::BranchFilter;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Located, Problem, Role, SessionCopy};
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// Number of characters kept before and after a match, which are more than a terminal shows on one line.
 const AROUND: usize = 500;
@@ -97,13 +97,13 @@ impl Places {
         if filter.is_narrow() || depends_on_others(env, filter) {
             return self.read_with_dirs(env, filter, scope);
         }
-        let may_have = |place: &&Located| {
+        let name = |place: &Located| (place.agent(), place.id.clone());
+        let wanted = |place: &Located| {
             let agent = agent::by_kind(place.agent()).filter(|agent| agent.about().has_verbatim_titles);
             let is_shown = filter.all || !place.is_subagent;
-            is_shown && agent.is_none_or(|agent| is_in_file(agent, place))
+            (is_shown && agent.is_none_or(|agent| is_in_file(agent, place))).then(|| name(place))
         };
-        let name = |place: &Located| (place.agent(), place.id.clone());
-        let names: HashSet<(AgentKind, String)> = self.places.par_iter().filter(may_have).map(name).collect();
+        let names: HashSet<(AgentKind, String)> = parallel::map(&self.places, wanted).into_iter().flatten().collect();
         let mut scan = self.read_some(env, scope, |place| names.contains(&name(place)));
         scan.add_pointers(env);
         scan

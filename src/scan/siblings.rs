@@ -4,14 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
-
 use super::reader::{Notes, Reader};
 use super::{ScanScope, locate};
 use crate::agent::{self, Depth, Inspector};
 use crate::session::evidence::ProjectDirs;
 use crate::session::{AgentKind, Evidence, Located, SessionCopy};
 use crate::system::env::Env;
+use crate::system::parallel;
 use crate::system::watch::Watcher;
 
 /// Adds evidence from other sessions of the project to sessions that record no valid directory.
@@ -53,7 +52,7 @@ pub(super) fn add_project_evidence(
     );
     siblings.iter().flatten().for_each(note);
 
-    copies.par_iter_mut().flatten_iter().filter(|copy| lacks(copy)).for_each(|copy| {
+    parallel::map(copies.iter_mut().flatten().filter(|copy| lacks(copy)), |copy| {
         let Some(project) = copy.place.project.clone() else { return };
         let evidence = dirs.evidence(&copy.place.store.root, &project, &copy.place.id);
         if !evidence.is_empty() {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use memchr::memmem;
-use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, Agent, SessionEnd};
 use crate::format::jsonl::Jsonl;
 use crate::scan::LONG_TO_COUNT;
 use crate::session::stuck::{BranchMessages, Stuck};
 use crate::session::{Session, SessionCopy, SessionKind};
+use crate::system::parallel;
 
 /// Number of messages at the end among which a stuck conversation has an error.
 const END: usize = 4;
@@ -23,7 +23,7 @@ const END_BYTES: usize = 32 * 1024;
 /// Notes which sessions are stuck. Reads only the end of most transcripts.
 pub(crate) fn note(sessions: &mut [Session]) {
     let in_databases = database_ends(sessions);
-    sessions.par_iter_mut().for_each(|session| session.is_stuck = is_stuck(session.copy()));
+    parallel::map(&mut *sessions, |session| session.is_stuck = is_stuck(session.copy()));
     for (at, end) in in_databases {
         sessions[at].is_stuck = end.is_error && of(sessions[at].copy()).is_some();
     }

@@ -13,7 +13,7 @@ pub(crate) struct Mapping {
 
 impl Mapping {
     /// Sorts pairs of directories; if two have the same old location, the first one wins.
-    pub(crate) fn new(pairs: impl IntoIterator<Item = (PathBuf, PathBuf)>) -> Self {
+    pub(crate) fn new(pairs: Vec<(PathBuf, PathBuf)>) -> Self {
         let mut ordered: Vec<(PathBuf, PathBuf)> = Vec::new();
         for (from, to) in pairs {
             if from != to && ordered.iter().all(|(known, _)| *known != from) {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn mapping(pairs: &[(&str, &str)]) -> Mapping {
-        Mapping::new(pairs.iter().map(|(from, to)| (from.into(), to.into())))
+        Mapping::new(pairs.iter().map(|(from, to)| (from.into(), to.into())).collect())
     }
 
     fn mapped(pairs: &[(&str, &str)], dir: &str) -> Option<String> {

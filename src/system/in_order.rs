@@ -1,6 +1,5 @@
 //! Processes items in all threads and delivers the results one by one, in the order of the items.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
@@ -39,13 +38,10 @@ impl Queue {
         Some(next)
     }
 
-    /// Returns whether a result is the next one to deliver, and if so counts it as delivered.
-    fn takes(&self, at: usize) -> bool {
-        let mut place = self.lock();
-        let is_next = place.taken == at;
-        place.taken += usize::from(is_next);
+    /// Counts a result as delivered.
+    fn note_taken(&self) {
+        self.lock().taken += 1;
         self.changed.notify_all();
-        is_next
     }
 }
 
@@ -68,9 +64,9 @@ impl Drop for StopWorkers<'_> {
 pub(crate) fn in_order<T: Send, E>(
     count: usize,
     ahead: usize,
-    work: impl Fn(usize) -> T + Sync,
-    mut arrived: impl FnMut(),
-    mut take: impl FnMut(T) -> Result<ControlFlow<()>, E>,
+    work: &(dyn Fn(usize) -> T + Sync),
+    arrived: &mut dyn FnMut(),
+    take: &mut dyn FnMut(T) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     debug_assert_eq!(rayon::current_thread_index(), None);
     if count <= 1 {
@@ -84,7 +80,7 @@ pub(crate) fn in_order<T: Send, E>(
     let (sender, receiver) = mpsc::channel();
     rayon::in_place_scope(|scope| {
         for _ in 0..rayon::current_num_threads().min(count) {
-            let (sender, queue, work) = (sender.clone(), &queue, &work);
+            let (sender, queue) = (sender.clone(), &queue);
             scope.spawn(move |_| {
                 let _end = StopWorkers(queue);
                 while let Some(at) = queue.next() {
@@ -96,16 +92,17 @@ pub(crate) fn in_order<T: Send, E>(
         }
         drop(sender);
         let _end = StopWorkers(&queue);
-        let mut waiting = BTreeMap::new();
-        let mut taken = Ok(ControlFlow::Continue(()));
+        // Workers start only items for which the place of an earlier one is free.
+        let places = ahead.min(count);
+        let mut waiting = Vec::from_iter((0..places).map(|_| None));
+        let (mut next, mut taken) = (0, Ok(ControlFlow::Continue(())));
         for (at, result) in receiver {
             arrived();
-            waiting.insert(at, result);
-            while let (Ok(ControlFlow::Continue(())), Some(first)) = (&taken, waiting.first_entry()) {
-                if !queue.takes(*first.key()) {
-                    break;
-                }
-                taken = take(first.remove());
+            waiting[at % places] = Some(result);
+            while let (Ok(ControlFlow::Continue(())), Some(result)) = (&taken, waiting[next % places].take()) {
+                next += 1;
+                queue.note_taken();
+                taken = take(result);
             }
             if !matches!(taken, Ok(ControlFlow::Continue(()))) {
                 break;
@@ -134,11 +131,11 @@ mod tests {
                 let turns = if at == 0 { 200_000 } else { at % 7 * 100 };
                 (0..turns).fold(at, |sum, turn| std::hint::black_box(sum + turn) - turn)
             };
-            let take = |at| {
+            let mut take = |at| {
                 taken.push(at);
                 Ok::<_, Infallible>(ControlFlow::Continue(()))
             };
-            assert_eq!(in_order(count, AHEAD, work, || arrived += 1, take), Ok(()));
+            assert_eq!(in_order(count, AHEAD, &work, &mut || arrived += 1, &mut take), Ok(()));
             assert_eq!((taken, arrived), ((0..count).collect(), count));
         }
     }
@@ -148,7 +145,7 @@ mod tests {
         for outcome in [Ok(ControlFlow::Break(())), Err("full")] {
             let begun = AtomicUsize::new(0);
             let mut taken = 0;
-            let take = |at| {
+            let mut take = |at| {
                 taken += 1;
                 if at == 9 { outcome } else { Ok(ControlFlow::Continue(())) }
             };
@@ -156,7 +153,7 @@ mod tests {
                 begun.fetch_add(1, Ordering::Relaxed);
                 at
             };
-            let done = in_order(10_000, AHEAD, work, || (), take);
+            let done = in_order(10_000, AHEAD, &work, &mut || (), &mut take);
             assert_eq!((done, taken), (outcome.map(drop), 10));
             assert!(begun.into_inner() <= AHEAD + 10);
         }
@@ -169,11 +166,11 @@ mod tests {
                 assert!(at != 3 || panics != "work", "a bug");
                 at
             };
-            let take = |at: usize| {
+            let mut take = |at: usize| {
                 assert!(at != 3 || panics != "take", "a bug");
                 Ok::<_, Infallible>(ControlFlow::Continue(()))
             };
-            let run = AssertUnwindSafe(|| in_order(10_000, AHEAD, work, || (), take));
+            let run = AssertUnwindSafe(|| in_order(10_000, AHEAD, &work, &mut || (), &mut take));
             assert!(catch_unwind(run).is_err(), "{panics}");
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod in_order;
 pub(crate) mod links;
 pub(crate) mod names;
 pub(crate) mod own_program;
+pub(crate) mod parallel;
 pub(crate) mod process;
 pub(crate) mod reach;
 pub(crate) mod signals;

@@ -32,7 +32,7 @@ impl Moving for Amplifier {
             acts.extend(info(copy, to, &dir)?);
             for name in ["metadata.json", "metadata.json.backup"] {
                 let Some(old) = small(&place.path.join(name), MAX_METADATA)? else { continue };
-                if let Some(edit) = json_string(&old, &["working_dir"], |dir| mapping.text_to(dir)) {
+                if let Some(edit) = json_string(&old, &["working_dir"], &|dir| mapping.text_to(dir)) {
                     let contents = edit::apply(old.as_bytes(), &[edit]);
                     acts.push(Act::Write { path: dir.join(name), contents });
                 }

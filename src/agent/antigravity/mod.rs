@@ -107,9 +107,9 @@ impl Housekeeping for Antigravity {
 impl Engine for Conversations {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join("conversations"));
-        found.add_files(store, &dir, None, ".db", only, is_uuid);
+        found.add_files(store, &dir, None, ".db", only, &is_uuid);
         let mut older = Found::default();
-        older.add_files(store, &dir, None, ".pb", only, is_uuid);
+        older.add_files(store, &dir, None, ".pb", only, &is_uuid);
         found.extend_with_others(older);
         found
     }

@@ -125,7 +125,7 @@ fn lines(text: &str, mapping: &Mapping) -> Vec<Edit> {
     let mut at = 0;
     let mut edits = Vec::new();
     for line in text.split_inclusive('\n') {
-        let edit = json_string(line, &["project"], |dir| mapping.text_to(dir));
+        let edit = json_string(line, &["project"], &|dir| mapping.text_to(dir));
         edits.extend(edit.map(|edit| edit.moved(at)));
         at += line.len() as u64;
     }

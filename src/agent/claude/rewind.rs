@@ -32,14 +32,14 @@ pub(super) fn rewound(copy: &SessionCopy, cut: CutPoint, id: &str) -> Result<New
     if copy.transcript_bytes > MAX_BYTES {
         return Err(rewind::fails(copy, "it is larger than 512 MiB"));
     }
-    copied(copy, cut, id, |_| None)
+    copied(copy, cut, id, &mut |_| None)
 }
 
 /// Implements [`Slim`](crate::agent::rewind::Slim).
 pub(super) fn slim(copy: &SessionCopy, id: &str) -> Result<NewCopy, PathError> {
     let mut removed = Removed::default();
     let whole = CutPoint { branch: BranchFilter::Active, messages: u64::MAX };
-    let new = copied(copy, whole, id, |line| removed.slim(std::str::from_utf8(line).ok()?, &SHAPE))?;
+    let new = copied(copy, whole, id, &mut |line| removed.slim(std::str::from_utf8(line).ok()?, &SHAPE))?;
     Ok(NewCopy { removed, ..new })
 }
 
@@ -47,7 +47,7 @@ fn copied(
     copy: &SessionCopy,
     cut: CutPoint,
     id: &str,
-    mut slim: impl FnMut(&[u8]) -> Option<String>,
+    slim: &mut dyn FnMut(&[u8]) -> Option<String>,
 ) -> Result<NewCopy, PathError> {
     rewind::check(copy)?;
     let path = &copy.place.path;

@@ -37,7 +37,7 @@ pub(super) fn title(place: &Located) -> Option<Fact<Arc<str>>> {
 pub(super) fn retitled(place: &Located, title: &str) -> Result<Option<(PathBuf, Edit)>, Unable> {
     let Some(path) = place.side_dir.as_ref().map(|dir| dir.join(TITLE)) else { return Ok(None) };
     let edit =
-        small(&path, MAX_BYTES)?.and_then(|text| json_string(&text, &["customTitle"], |_| Some(title.to_owned())));
+        small(&path, MAX_BYTES)?.and_then(|text| json_string(&text, &["customTitle"], &|_| Some(title.to_owned())));
     Ok(edit.map(|edit| (path, edit)))
 }
 

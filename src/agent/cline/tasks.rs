@@ -156,7 +156,7 @@ impl Engine for Tasks {
         let mut found = Found::default();
         let tasks = store.root.join("tasks");
         let has_any = |id: &str| FILES.iter().any(|file| is_there(&tasks.join(id).join(file)));
-        found.add_folders(store, &tasks, None, only, |id| is_word(id) && has_any(id));
+        found.add_folders(store, &tasks, None, only, &|id| is_word(id) && has_any(id));
         found
     }
 

@@ -121,7 +121,7 @@ impl Engine for Codex {
         if only.is_some_and(|id| !is_uuid(id)) {
             return Found::default();
         }
-        locate(store, |id| only.is_none_or(|only| only == id))
+        locate(store, &|id| only.is_none_or(|only| only == id))
     }
 
     fn read(&self, place: Located, context: &ReadContext<'_>) -> Result<SessionCopy, PathError> {

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use crate::agent::ids::is_uuid;
 use crate::agent::prelude::*;
 
@@ -14,8 +12,8 @@ pub(super) const ARCHIVE: &str = "archived_sessions";
 
 /// Finds the threads of a store by the names of their rollouts. A thread in several rollouts is located at the newest
 /// one.
-pub(super) fn locate(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
-    let mut found = every(store, &is_wanted);
+pub(super) fn locate(store: &Arc<Store>, is_wanted: &(dyn Fn(&str) -> bool + Sync)) -> Found {
+    let mut found = every(store, is_wanted);
     let segments = found.places.iter().filter(|place| is_segment(&place.path));
     let mut heads: BTreeMap<String, Arc<Path>> = BTreeMap::new();
     for place in segments {
@@ -38,14 +36,14 @@ pub(super) fn of_thread(store: &Arc<Store>, thread: &str) -> Vec<PathBuf> {
     paths
 }
 
-fn every(store: &Arc<Store>, is_wanted: &(impl Fn(&str) -> bool + Sync)) -> Found {
+fn every(store: &Arc<Store>, is_wanted: &(dyn Fn(&str) -> bool + Sync)) -> Found {
     let mut found = rollouts(store, &store.root.join("sessions"), MAX_DEPTH, is_wanted);
     found.extend(rollouts(store, &store.root.join(ARCHIVE), 0, is_wanted));
     found
 }
 
 /// Finds the rollouts in a directory, down to `levels` below it.
-fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(&str) -> bool + Sync)) -> Found {
+fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(dyn Fn(&str) -> bool + Sync)) -> Found {
     let mut found = Found::default();
     let (mut dirs, mut files) = (Vec::new(), BTreeMap::new());
     for (entry, kind) in found.entries(dir) {
@@ -67,7 +65,7 @@ fn rollouts(store: &Arc<Store>, dir: &Path, levels: usize, is_wanted: &(impl Fn(
         found.places.push(Located::new(store, id, path.as_path()));
     }
     if levels > 0 {
-        let below: Vec<Found> = dirs.into_par_iter().map(|dir| rollouts(store, &dir, levels - 1, is_wanted)).collect();
+        let below = parallel::map(dirs, |dir| rollouts(store, &dir, levels - 1, is_wanted));
         below.into_iter().for_each(|part| found.extend(part));
     }
     found

@@ -89,7 +89,7 @@ impl Dialect for CommandCode {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("projects"), |dir, project, found| {
-            found.add_files(store, dir, Some(project), ".jsonl", only, is_uuid);
+            found.add_files(store, dir, Some(project), ".jsonl", only, &is_uuid);
         })
     }
 }

@@ -58,8 +58,8 @@ impl Log for Copilot {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let (mut found, dir) = (Found::default(), store.root.join(Self::DIR));
         if only.is_some() {
-            found.add_folders(store, &dir, None, only, is_uuid);
-            found.add_files(store, &dir, None, ".jsonl", only, is_uuid);
+            found.add_folders(store, &dir, None, only, &is_uuid);
+            found.add_files(store, &dir, None, ".jsonl", only, &is_uuid);
             return found;
         }
         for (entry, kind) in found.entries(&dir) {

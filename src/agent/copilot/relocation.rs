@@ -24,7 +24,7 @@ impl Moving for Copilot {
                 let new = mapping.text_to(&value)?;
                 Some(Edit::replace(flat_yaml::line_of(&yaml, key)?, format!("{key}: {}", flat_yaml::word(&new))))
             };
-            Ok(Moved { acts: Act::in_place(path, KEYS.iter().filter_map(changed)), is_kept: true })
+            Ok(Moved { acts: Act::in_place(path, KEYS.iter().filter_map(changed).collect()), is_kept: true })
         }))
     }
 }

@@ -107,12 +107,12 @@ impl Log for Cursor {
 
 /// Finds the transcripts in a directory of a project: in a folder each, with sub-agents, or without one.
 fn transcripts(store: &Arc<Store>, dir: &Path, is_wanted: &(dyn Fn(&str) -> bool + Sync), found: &mut Found) {
-    found.add_files(store, dir, None, ".jsonl", None, is_wanted);
+    found.add_files(store, dir, None, ".jsonl", None, &is_wanted);
     for folder in found.dirs(dir) {
         let Some(id) = folder.file_name().and_then(|name| name.to_str()).filter(|id| is_uuid(id)) else { continue };
-        found.add_files(store, &folder, None, ".jsonl", None, |name| name == id && is_wanted(id));
+        found.add_files(store, &folder, None, ".jsonl", None, &|name| name == id && is_wanted(id));
         let first = found.places.len();
-        found.add_files(store, &folder.join("subagents"), None, ".jsonl", None, is_wanted);
+        found.add_files(store, &folder.join("subagents"), None, ".jsonl", None, &is_wanted);
         for place in &mut found.places[first..] {
             (place.parent_id, place.is_subagent) = (Some(id.to_owned()), true);
         }

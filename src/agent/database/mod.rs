@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::iter::ParallelIterator as _;
-use rayon::slice::ParallelSlice as _;
 
 use super::engine::{Engine, SessionEnd};
 use super::{AgentManaged, Found, Observers, ReadContext, StoreNotes, decide_launch_dir, judge_by_age};
@@ -20,6 +18,7 @@ use crate::session::branches::{BranchFilter, Branches};
 use crate::session::usage::Cost;
 use crate::session::{AgentKind, Fact, Health, Located, SessionCopy, SessionKind, Store, Visitor};
 use crate::system::env::Env;
+use crate::system::parallel;
 use reader::{DAMAGED, DatabaseReader};
 pub(super) use reader::{Older, Queries, SessionTable, TableSql};
 pub(super) use tally::MessageTally;
@@ -319,10 +318,11 @@ pub(super) fn notes(places: &[&Located], counts: bool, schema: &'static dyn Sche
     places.iter().for_each(|place| by_file.entry(&place.path).or_default().push(place));
     for (path, places) in by_file {
         let share = places.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_SHARE);
-        let read: Result<Vec<(Vec<SessionCopy>, bool)>, PathError> = places
-            .par_chunks(share)
-            .map(|places| sqlite::read(path, |db| copies(schema, DatabaseReader::new(schema, db)?, places, counts)))
-            .collect();
+        let read = |places: &[&Located]| {
+            sqlite::read(path, |db| copies(schema, DatabaseReader::new(schema, db)?, places, counts))
+        };
+        let read: Result<Vec<(Vec<SessionCopy>, bool)>, PathError> =
+            parallel::map(places.chunks(share), read).into_iter().collect();
         match read {
             Ok(parts) => {
                 let mut copies = Vec::with_capacity(places.len());

@@ -61,11 +61,11 @@ impl Log for Droid {
         let mut found = Found::in_projects(&sessions, |dir, project, found| {
             if project.starts_with('-') || &**project == ASIDE {
                 let project = Some(project).filter(|project| &***project != ASIDE);
-                found.add_files(store, dir, project, ".jsonl", only, is_word);
+                found.add_files(store, dir, project, ".jsonl", only, &is_word);
             }
         });
         // Sessions from versions without projects, which Droid still finds.
-        found.add_files(store, &sessions, None, ".jsonl", only, is_word);
+        found.add_files(store, &sessions, None, ".jsonl", only, &is_word);
         found
     }
 

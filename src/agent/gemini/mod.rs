@@ -209,7 +209,7 @@ impl Resuming for Gemini {
             }
             end = line.offset(line.bytes.len()) + u64::from(line.is_ended);
         }
-        Ok(Act::in_place(path, [Edit { at, removed: end - at, inserted: Vec::new() }]))
+        Ok(Act::in_place(path, vec![Edit { at, removed: end - at, inserted: Vec::new() }]))
     }
 
     fn check_start(&self, copy: &SessionCopy, dir: &Path) -> Result<(), Unable> {

@@ -134,7 +134,7 @@ impl Log for Gptme {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
-        found.add_folders(store, &store.root, None, only, is_id);
+        found.add_folders(store, &store.root, None, only, &is_id);
         found.places.retain(|place| is_there(&Self::log(place)));
         found
     }

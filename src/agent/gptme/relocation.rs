@@ -23,7 +23,7 @@ impl Moving for Gptme {
                 // A fork that was never resumed has no settings, and uses the directory in which it is started.
                 return Ok(Moved::changing_no_file());
             };
-            Ok(Moved::by(Act::in_place(path, [Edit::replace(span, quoted(text(&dir)?))])))
+            Ok(Moved::by(Act::in_place(path, vec![Edit::replace(span, quoted(text(&dir)?))])))
         }))
     }
 }

@@ -100,7 +100,7 @@ impl Log for Updates {
 
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
-            found.add_folders(store, dir, Some(project), only, |id| {
+            found.add_folders(store, dir, Some(project), only, &|id| {
                 // A folder with only images is not a session.
                 let has = |file: &str| is_there(&dir.join(id).join(file));
                 is_id(id) && (has("summary.json") || has("updates.jsonl") || has("chat_history.jsonl"))

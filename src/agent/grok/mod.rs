@@ -74,7 +74,7 @@ impl Moving for Grok {
             let project = project.ok_or("Grok Build names so long a directory by a hash that rejoin does not know")?;
             let target = sessions.join(project).join(&place.id);
             let json = small(&summary(place), MAX_SUMMARY)?.unwrap_or_default();
-            let edit = json_string(&json, &["info", "cwd"], |_| Some(to.to_owned()));
+            let edit = json_string(&json, &["info", "cwd"], &|_| Some(to.to_owned()));
             let edit = edit.ok_or("its summary.json does not name a directory")?;
             let contents = edit::apply(json.as_bytes(), &[edit]);
             let write = Act::Write { path: target.join("summary.json"), contents };

@@ -45,7 +45,7 @@ impl Reading for Jido {
 impl Engine for Jido {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
-        found.add_files(store, &store.root.join("sessions"), None, ".json", only, is_random_uuid);
+        found.add_files(store, &store.root.join("sessions"), None, ".json", only, &is_random_uuid);
         found
     }
 

@@ -26,7 +26,7 @@ impl Jido {
                 Ok(SignatureCheck::Unsupported(why)) => return Err(why.to_string().into()),
                 Err(why) => return Err(why.to_string().into()),
             };
-            let edit = json_string(&json, &["project_path"], |_| Some(to.to_owned()));
+            let edit = json_string(&json, &["project_path"], &|_| Some(to.to_owned()));
             let mut contents = edit::apply(json.as_bytes(), &[edit.ok_or("its file names no project_path")?]);
             if let Some(key) = keys
                 .iter()

@@ -64,7 +64,7 @@ impl KimiFiles {
 pub(super) fn retitle(place: &Located, title: &str) -> Result<(PathBuf, Edit), Unable> {
     let [path, _] = KimiFiles::in_session_dir(place).state;
     let state = small(&path, MAX_STATE)?.unwrap_or_default();
-    let edit = json_string(&state, &["custom_title"], |_| Some(title.to_owned()));
+    let edit = json_string(&state, &["custom_title"], &|_| Some(title.to_owned()));
     edit.map(|edit| (path, edit))
         .ok_or_else(|| "it has no title yet; Kimi CLI gives it one after its first turn".into())
 }

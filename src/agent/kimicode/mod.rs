@@ -108,9 +108,9 @@ impl Moving for KimiCode {
         Ok(Relocation::of_each(|copy, _| {
             let path = copy.place.path.join("state.json");
             let json = small(&path, MAX_STATE)?.unwrap_or_default();
-            let edit = json_string(&json, &["cwd"], |dir| moving.mapping.text_to(dir));
+            let edit = json_string(&json, &["cwd"], &|dir| moving.mapping.text_to(dir));
             let edit = edit.ok_or("its state.json does not name the directory")?;
-            Ok(Moved::by(Act::in_place(path, [edit])))
+            Ok(Moved::by(Act::in_place(path, vec![edit])))
         }))
     }
 }
@@ -129,7 +129,7 @@ impl Log for KimiCode {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             // Names that begin with a dot belong to its index.
             if !project.starts_with('.') {
-                found.add_folders(store, dir, Some(project), only, is_id);
+                found.add_folders(store, dir, Some(project), only, &is_id);
             }
         })
     }

@@ -72,9 +72,9 @@ impl Log for Kiro {
     fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
         Found::in_projects(&store.root.join("sessions"), |dir, project, found| {
             if &**project == CLI {
-                found.add_files(store, dir, None, ".jsonl", only, is_uuid);
+                found.add_files(store, dir, None, ".jsonl", only, &is_uuid);
             } else {
-                found.add_folders(store, dir, None, only, is_workspace_id);
+                found.add_folders(store, dir, None, only, &is_workspace_id);
             }
         })
     }

@@ -5,8 +5,6 @@
 
 pub(super) mod about;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use super::PointerWriter;
 
 use crate::agent::claude::slug::is_slug_of;
@@ -66,7 +64,8 @@ impl PointerWriter for Leo {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => None,
             read => Some((path, read)),
         };
-        let mut seen: Vec<_> = dirs.par_iter().filter_map(|dir| look(dir.join(FILE_NAME), dir)).collect();
+        let seen = parallel::map(&dirs, |dir| look(dir.join(FILE_NAME), dir));
+        let mut seen: Vec<_> = seen.into_iter().flatten().collect();
         // Few directories contain a pointer, so comparing only these is much faster than comparing all directories.
         seen.sort_by(|(a, _), (b, _)| a.parent().cmp(&b.parent()));
         seen.dedup_by(|(a, _), (b, _)| a == b);
@@ -84,8 +83,8 @@ impl PointerWriter for Leo {
     fn moved_pointer(&self, dir: &Path, mapping: &Mapping, _env: &Env) -> Option<Act> {
         let path = dir.join(FILE_NAME);
         let json = small(&path, MAX_BYTES).ok()??;
-        let edit = |key| json_string(&json, &[key], |dir| mapping.text_to(dir));
-        Act::in_place(path, ["app_path", "cwd"].into_iter().filter_map(edit)).pop()
+        let edit = |key| json_string(&json, &[key], &|dir| mapping.text_to(dir));
+        Act::in_place(path, ["app_path", "cwd"].into_iter().filter_map(edit).collect()).pop()
     }
 
     /// Leo replaces only the slashes; Claude Code's rule is different.

@@ -126,7 +126,7 @@ impl Log for Letta {
         let (mut found, dir) = (Found::default(), store.root.join("conversations"));
         // The other folders contain the initial conversation of each agent, which stays empty.
         let folder = only.map(|id| encoded("conversation", id));
-        found.add_folders(store, &dir, None, folder.as_deref(), |name| id_of_folder(name).is_some());
+        found.add_folders(store, &dir, None, folder.as_deref(), &|name| id_of_folder(name).is_some());
         for place in &mut found.places {
             place.id = id_of_folder(&place.id).unwrap_or_default();
         }

@@ -44,7 +44,7 @@ impl Engine for OpenHands {
     fn locate(&self, store: &Arc<Store>, only: Option<&str>) -> Found {
         let mut found = Found::default();
         match only {
-            Some(_) => found.add_folders(store, &store.root, None, only, is_id),
+            Some(_) => found.add_folders(store, &store.root, None, only, &is_id),
             None => add_below(&mut found, store, &store.root, None),
         }
         found

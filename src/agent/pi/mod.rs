@@ -110,10 +110,10 @@ fn session_dir_setting(agent_dir: &Path, env: &Env) -> Option<PathBuf> {
 fn walk(store: &Arc<Store>, is_wanted: impl Fn(&str) -> bool + Sync) -> Found {
     if store.set.contains_key(SESSION_DIR) {
         let mut found = Found::default();
-        found.add_named(store, &store.root, None, |name| id_of_file(name).filter(|id| is_wanted(id)));
+        found.add_named(store, &store.root, None, &|name| id_of_file(name).filter(|id| is_wanted(id)));
         return found;
     }
     Found::in_projects(&store.root, |dir, project, found| {
-        found.add_named(store, dir, Some(project), |name| id_of_file(name).filter(|id| is_wanted(id)));
+        found.add_named(store, dir, Some(project), &|name| id_of_file(name).filter(|id| is_wanted(id)));
     })
 }

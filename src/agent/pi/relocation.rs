@@ -48,7 +48,7 @@ fn header_edit(path: &Path, to: &str) -> Result<Option<Edit>, PathError> {
             continue;
         }
         let text = str::from_utf8(line.bytes).ok().filter(|_| record.is_some_and(|record| record.is_header()));
-        let edit = text.and_then(|text| json_string(text, &["cwd"], |_| Some(to.to_owned())));
+        let edit = text.and_then(|text| json_string(text, &["cwd"], &|_| Some(to.to_owned())));
         return Ok(edit.map(|edit| line.edit(edit)));
     }
     Ok(None)

@@ -35,7 +35,7 @@ impl Moving for Qwen {
                 let to = target(&path);
                 let edit = if path.to_str().is_some_and(|path| path.ends_with(".runtime.json")) {
                     small(&path, super::MAX_SMALL)?
-                        .and_then(|text| json_string(&text, &["work_dir"], |dir| mapping.text_to(dir)))
+                        .and_then(|text| json_string(&text, &["work_dir"], &|dir| mapping.text_to(dir)))
                 } else {
                     None
                 };
@@ -61,7 +61,7 @@ fn directories(path: &Path, mapping: &Mapping) -> Result<Vec<Edit>, Unable> {
         if memmem::find(line.bytes, b"\"cwd\"").is_some()
             && let Ok(text) = str::from_utf8(line.bytes)
         {
-            edits.extend(json_string(text, &["cwd"], |dir| mapping.text_to(dir)).map(|edit| line.edit(edit)));
+            edits.extend(json_string(text, &["cwd"], &|dir| mapping.text_to(dir)).map(|edit| line.edit(edit)));
         }
     }
     Ok(edits)

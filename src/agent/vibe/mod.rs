@@ -124,7 +124,7 @@ fn locate(store: &Arc<Store>, only: Option<&str>) -> Found {
     }
     let unified = store.root.join("unified");
     if links::is_dir(&unified) {
-        found.add_folders(store, &unified, None, only, is_id);
+        found.add_folders(store, &unified, None, only, &is_id);
     }
     for (entry, kind) in found.entries(&store.root) {
         let name = entry.file_name();

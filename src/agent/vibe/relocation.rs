@@ -17,9 +17,9 @@ impl Moving for Vibe {
         Ok(Relocation::of_each(move |copy, _| {
             let path = copy.place.path.join("meta.json");
             let json = small(&path, MAX_META)?.unwrap_or_default();
-            let edits = PLACES.iter().filter_map(|keys| json_string(&json, keys, |dir| mapping.text_to(dir)));
+            let edits = PLACES.iter().filter_map(|keys| json_string(&json, keys, &|dir| mapping.text_to(dir)));
             // A sub-agent may have no meta.json, and its state is a part of the chain.
-            Ok(Moved { acts: Act::in_place(path, edits), is_kept: true })
+            Ok(Moved { acts: Act::in_place(path, edits.collect()), is_kept: true })
         }))
     }
 }

@@ -118,7 +118,7 @@ impl Manifest {
 
     /// Returns candidates for a recorded directory on this machine, whose home may be another one.
     pub(crate) fn candidates(&self, recorded: &Path, env: &Env) -> impl Iterator<Item = PathBuf> {
-        let below_home = self.homes(env).and_then(|homes| Mapping::new([homes]).new_location(recorded));
+        let below_home = self.homes(env).and_then(|homes| Mapping::new(vec![homes]).new_location(recorded));
         below_home.into_iter().chain([recorded.to_owned()])
     }
 

@@ -15,8 +15,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use crate::agent;
 use crate::archive::machine::{self, MachineNotes};
 use crate::archive::store::Holdings;
@@ -29,7 +27,7 @@ use crate::format::shell;
 use crate::session::{Belongings, Liveness, Located, Problem, Session};
 use crate::system::disk::{self, Access};
 use crate::system::env::Env;
-use crate::system::reach;
+use crate::system::{parallel, reach};
 use changes::lock::RunLock;
 use changes::state_dir::StateDir;
 use changes::tree;
@@ -126,7 +124,7 @@ pub(crate) fn archive<'a>(
             let notes = MachineNotes::read(archive.root(), env).map_err(anyhow::Error::msg)?;
             let plan =
                 |session| SessionWriter::new(archive, &notes, options).with_sizes(&sizes).item(session, env, &find);
-            for (item, mut warnings) in part.par_iter().map(plan).collect::<Vec<_>>() {
+            for (item, mut warnings) in parallel::map(part, plan) {
                 report.items.push(item);
                 report.warnings.append(&mut warnings);
             }

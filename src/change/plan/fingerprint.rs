@@ -4,13 +4,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use rayon::iter::ParallelIterator as _;
-use rayon::slice::ParallelSlice as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::change::plan::change::{Change, ChangeItem, Contents, Handed, ItemSubject, Step};
 use crate::format::edit::Edit;
 use crate::format::text::hex;
+use crate::system::parallel;
 use crate::system::stamp::Stamp;
 
 /// A digest of parts with unambiguous boundaries.
@@ -128,7 +127,7 @@ impl Change {
             items.iter().for_each(|item| parts.item(item));
             parts.0.finalize()
         };
-        let digests: Vec<_> = self.items.par_chunks(PART).map(digest).collect();
+        let digests = parallel::map(self.items.chunks(PART), digest);
         let mut parts = PartsDigest::default();
         parts.add(self.verb.as_bytes());
         digests.iter().for_each(|digest| parts.add(digest));

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use crate::agent::relocation::{Act, DirMove, Moved, Relocation, StoreMove};
 use crate::agent::{self, Agent, Unable};
 use crate::change::acts::TakenPaths;
@@ -23,6 +21,7 @@ use crate::session::evidence::FROM_PROJECT;
 use crate::session::mapping::Mapping;
 use crate::session::{AgentKind, Session, SessionCopy, SessionKind, Store};
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// Code of the item of a session that moves.
 pub(crate) const MOVED: &str = "moved-directory";
@@ -261,7 +260,7 @@ impl<'s> AgentMove<'s> {
             }
             Ok((steps, places, is_kept))
         };
-        let made: Vec<_> = moving.into_par_iter().map(moved).collect();
+        let made = parallel::map(moving, moved);
         let mut all = TakenPaths::default();
         let once: Vec<Act> =
             relocations.into_values().filter_map(Result::ok).flat_map(|relocation| relocation.once).collect();

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::{self, FindBelongings, Programs};
 use crate::change::hindrance::{behind_link, only_read};
@@ -16,8 +15,7 @@ use crate::format::times;
 use crate::session::{AgentKind, Liveness, Located};
 use crate::system::fsio::{EntryKind, EntryMetadata};
 use crate::system::process::OpenFiles;
-use crate::system::reach;
-use crate::system::stamp;
+use crate::system::{parallel, reach, stamp};
 
 /// The newest messages of sessions by their ids, or the reason why they are unreadable, by database.
 type NewestMessages = HashMap<Arc<Path>, Result<HashMap<String, Timestamp>, String>>;
@@ -126,8 +124,11 @@ impl Summaries {
         self.watcher.begin(sessions.len());
         let (open, programs) = (OpenFiles::now(), Programs::now());
         let in_databases = self.newest_in_databases(sessions);
-        let look = |at: &usize| Box::new(self.inspect_one(*at, &find, (&open, &programs), &in_databases));
-        let looked: Vec<Box<Inspection>> = sessions.par_iter().map(look).inspect(|_| self.watcher.done(1)).collect();
+        let looked = parallel::map(sessions, |at| {
+            let inspection = Box::new(self.inspect_one(*at, &find, (&open, &programs), &in_databases));
+            self.watcher.done(1);
+            inspection
+        });
         drop(find);
         self.inspection.resize_with(self.len(), || None);
         sessions.iter().zip(looked).for_each(|(at, inspection)| self.inspection[*at] = Some(inspection));
@@ -232,7 +233,7 @@ impl Summaries {
             };
             Some((Arc::clone(path), newest.map(by_id)))
         };
-        by_file.into_par_iter().filter_map(newest).collect()
+        parallel::map(by_file, newest).into_iter().flatten().collect()
     }
 
     /// Reads all times of a session: its records need not be in chronological order.

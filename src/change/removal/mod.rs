@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, RwLock};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use rayon::slice::ParallelSliceMut as _;
 
 use crate::agent;
 use crate::change::pins::Pins;
@@ -85,7 +84,7 @@ impl Summaries {
             }
             Box::new(CopySummary::from_copy(copy, filter, rules))
         });
-        copies.par_sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
+        copies.sort_unstable_by(|a, b| a.key().cmp(&b.key()).then_with(|| a.place.path.cmp(&b.place.path)));
         let mut starts = Vec::with_capacity(copies.len() + 1);
         let key = |at: usize| copies.get(at).map(|copy| copy.key());
         starts.extend((0..copies.len()).filter(|at| at.checked_sub(1).and_then(key) != key(*at)));

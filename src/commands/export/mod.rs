@@ -158,7 +158,7 @@ fn pages(
 ) -> anyhow::Result<u64> {
     let mut count = 0;
     let mut write_messages = |page: &mut dyn ExportPage, copy: &SessionCopy, messages: &MessageRange| {
-        messages::each_message(copy, messages, left_out, |message| -> anyhow::Result<()> {
+        messages::each_message(copy, messages, left_out, &mut |message| -> anyhow::Result<()> {
             count += u64::from(message.role != Role::Tool);
             Ok(page.message(message)?)
         })

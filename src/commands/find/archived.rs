@@ -70,7 +70,7 @@ fn deleted(selector: &Selector, filter: &Filter, env: &Env) -> Option<Refusal> {
     if text.len() < SHORTEST_ID {
         return None;
     }
-    let mut found = deleted::find_deleted(env, filter, |_| true);
+    let mut found = deleted::find_deleted(env, filter, &|_| true);
     found.retain(|one| one.id.starts_with(text.as_str()) && agent.is_none_or(|agent| agent == one.agent));
     let [one] = found.as_slice() else { return None };
     let prompt = one.prompts.iter().max_by_key(|prompt| prompt.at)?;

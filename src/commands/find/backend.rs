@@ -31,6 +31,7 @@ use crate::session::select::{self, CopySelector, Filter, SortKey, short_among};
 use crate::session::{AgentKind, Located, Session, SessionKind};
 use crate::system::env::Env;
 
+use crate::system::parallel;
 use crate::view::pick::{Backend, How, Ready, RefusedResume};
 use crate::view::render::labels::REMOVE;
 use crate::view::render::show;
@@ -346,20 +347,15 @@ fn in_words(error: &anyhow::Error) -> String {
 /// Returns the names of the sessions with the most recently changed files. Only file times are read, so these need not
 /// be the newest sessions; all are read soon after.
 fn newest(places: &[Located]) -> HashSet<(AgentKind, &str)> {
-    use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
     // A project that is named after a hash would need all other sessions to find its directory.
     let is_plain = |place: &&Located| {
         let project = place.project.as_deref();
         !project.is_some_and(|project| (agent::about(place.agent()).is_hash)(project))
     };
-    let mut dated: Vec<_> = places
-        .par_iter()
-        .filter(|place| !place.is_subagent)
-        .filter(is_plain)
-        .filter_map(|place| {
-            Some((place.path.symlink_metadata().ok()?.modified().ok()?, (place.agent(), place.id.as_str())))
-        })
-        .collect();
+    let dated = parallel::map(places.iter().filter(|place| !place.is_subagent).filter(is_plain), |place| {
+        Some((place.path.symlink_metadata().ok()?.modified().ok()?, (place.agent(), place.id.as_str())))
+    });
+    let mut dated: Vec<_> = dated.into_iter().flatten().collect();
     dated.sort_unstable_by_key(|(at, _)| Reverse(*at));
     dated.into_iter().take(FIRST).map(|(_, name)| name).collect()
 }

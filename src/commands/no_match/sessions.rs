@@ -1,10 +1,9 @@
 //! Suggests sessions for a name that matches none.
 
-use std::cmp::Reverse;
-
 use clap::ValueEnum as _;
 
 use crate::session::nearly::{nearest as nearest_name, slips};
+use crate::session::select;
 use crate::session::{AgentKind, Session};
 
 /// Maximum suggestions.
@@ -27,7 +26,7 @@ pub(in crate::commands) fn nearest<'s>(text: &str, sessions: &'s [Session]) -> V
     if found.is_empty() {
         found = all().filter(|session| has_nearly(session, &text)).collect();
     }
-    found.sort_by_key(|session| Reverse(session.recency()));
+    select::newest_first(&mut found);
     found.truncate(MAX);
     found
 }

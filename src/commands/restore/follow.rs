@@ -26,7 +26,7 @@ pub(super) struct Follow {
 fn mapping(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Mapping {
     // A store that the user names does not belong to this home.
     let home = manifest.homes(env).filter(|_| args.to_store.is_none());
-    mapping_of(args.map.iter().chain(&home).map(|(from, to)| (from, to)), env)
+    mapping_of(&mut args.map.iter().chain(&home).map(|(from, to)| (from, to)), env)
 }
 
 /// Returns the directory of an archived session with its path here.
@@ -37,7 +37,7 @@ pub(super) fn dir_here(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> Op
 
 /// Returns whether a mapping of the user applies to the directory of an archived session.
 pub(super) fn is_mapped(args: &RestoreArgs, manifest: &Manifest, env: &Env) -> bool {
-    let named = mapping_of(args.map.iter().map(|(from, to)| (from, to)), env);
+    let named = mapping_of(&mut args.map.iter().map(|(from, to)| (from, to)), env);
     manifest.facts.launch_dir.as_ref().is_some_and(|dir| named.new_location(&dir.0).is_some())
 }
 

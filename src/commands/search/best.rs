@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use rayon::iter::{
-    IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
-};
-
 use crate::agent::{self, Agent};
 use crate::archive::Archive;
 use crate::archive::store::Holdings;
@@ -26,6 +22,7 @@ use crate::session::select::{Filter, ShortIds, SortKey};
 use crate::session::terms::{self, Phrase, SearchWords, Term};
 use crate::session::{Located, Problem, Session, SessionCopy};
 use crate::system::env::Env;
+use crate::system::parallel;
 use crate::view::render::search as render;
 use crate::view::render::search::{Form, MatchingSession, Replaced, ResultRank, SearchSummary};
 use crate::view::render::search_json as json;
@@ -94,7 +91,7 @@ pub(super) fn run(args: &SearchArgs, archive: &Archive, env: &Env, ui: &mut Ui) 
     };
     super::super::warn_of_problems(ui, env, &answer.problems);
     if !args.archived && best.query.is_empty() {
-        answer.deleted = super::deleted(args, &best.filter, env, |text| has_all(&answer.words, text));
+        answer.deleted = super::deleted(args, &best.filter, env, &|text| has_all(&answer.words, text));
     }
     best.print(&answer, ui)?;
     if args.archived {
@@ -215,7 +212,7 @@ impl<'a> WordSearch<'a> {
             watcher.done(1);
             counted
         };
-        let counted: Vec<SessionWords> = loaded.sessions.par_iter().with_max_len(1).map(one).collect();
+        let counted = parallel::map(&loaded.sessions, one);
         let mut problems = loaded.problems.clone();
         let keep = |counted: SessionWords| {
             let (state, mut tally) = counted.unwrap_or_else(|problem| {
@@ -313,7 +310,7 @@ impl<'a> WordSearch<'a> {
         let mut shown: Vec<MatchingSession<'_>> = shown.collect();
         // A row has no branch, and an archived session was unpacked only for the search.
         let is_marked = |one: &&mut MatchingSession<'_>| !self.format().is_rows() && one.state.is_none();
-        shown.par_iter_mut().filter(is_marked).for_each(|one| {
+        parallel::map(shown.iter_mut().filter(is_marked), |one| {
             let copy = &one.session.copies[one.found.copy.unwrap_or(0)];
             mark_branches(copy, &mut one.found.hits);
         });

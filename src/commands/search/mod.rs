@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<E
         });
         let short = (format == Format::Table).then(|| ShortIds::from_sessions(&sessions));
         let hidden = put_in_order(&mut sessions, &filter);
-        let deleted = deleted(args, &filter, env, |text| pattern.find(text).is_some());
+        let deleted = deleted(args, &filter, env, &|text| pattern.find(text).is_some());
         let search = SearchRun { args, format, pattern, archive: None, short, deleted, env };
         let (exit, count) = search.search_all(&sessions, hidden, problems, ui)?;
         if count == 0 {
@@ -113,7 +113,7 @@ fn pick(args: &SearchArgs, env: &Env, ui: &mut Ui) -> anyhow::Result<Exit> {
 }
 
 /// Finds the sessions without files that have a text in a list of their agent, which has no replies.
-fn deleted(args: &SearchArgs, filter: &Filter, env: &Env, is_match: impl Fn(&str) -> bool) -> Vec<Deleted> {
+fn deleted(args: &SearchArgs, filter: &Filter, env: &Env, is_match: &dyn Fn(&str) -> bool) -> Vec<Deleted> {
     let is_wanted = args.role.is_empty() || args.role.contains(&Role::User);
     if is_wanted { deleted::find_deleted(env, filter, is_match) } else { Vec::new() }
 }
@@ -228,16 +228,10 @@ impl SearchRun<'_> {
         };
         let mut part = Vec::with_capacity(PART);
         let work = |at| self.search_one(&sessions[at]);
-        in_order(
-            sessions.len(),
-            AHEAD,
-            work,
-            || watcher.done(1),
-            |looked| {
-                part.push(looked);
-                if part.len() < PART { Ok(ControlFlow::Continue(())) } else { show(&mut part) }
-            },
-        )?;
+        in_order(sessions.len(), AHEAD, &work, &mut || watcher.done(1), &mut |looked| {
+            part.push(looked);
+            if part.len() < PART { Ok(ControlFlow::Continue(())) } else { show(&mut part) }
+        })?;
         let _ = show(&mut part)?;
         drop(showing);
         let is_limited = beyond > 0 || searched < sessions.len();

@@ -289,5 +289,5 @@ pub(super) fn mapping(args: &SyncArgs, holdings: &Holdings, env: &Env) -> Mappin
     let homes: BTreeSet<(PathBuf, PathBuf)> =
         holdings.snapshots().filter_map(|snapshot| snapshot.manifest.homes(env)).collect();
     let pairs = args.map.iter().chain(&env.config.sync_map).chain(&homes);
-    mapping_of(pairs.map(|(from, to)| (from, to)), env)
+    mapping_of(&mut pairs.map(|(from, to)| (from, to)), env)
 }

@@ -1,6 +1,5 @@
 //! Checks for ids in several places: copies, ids of several agents, and ambiguous short ids.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use crate::doctor::survey::{CopyFacts, Survey};
 use crate::format::copies::described;
 use crate::format::text;
 use crate::format::text::count;
+use crate::session::select;
 use crate::session::{Comparison, Health, Liveness, Session, SessionCopy, SessionKind};
 
 /// Maximum sessions of one id for which a resume command is offered.
@@ -244,7 +244,7 @@ fn own_sessions(survey: &Survey) -> impl Iterator<Item = &Session> {
 
 fn newest_first<'s>(sessions: &[&'s Session]) -> Vec<&'s Session> {
     let mut sessions = sessions.to_vec();
-    sessions.sort_by_key(|session| Reverse(session.recency()));
+    select::newest_first(&mut sessions);
     sessions
 }
 

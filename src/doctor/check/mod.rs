@@ -14,8 +14,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
-
 use serde::Serialize;
 
 use crate::agent;
@@ -24,6 +22,7 @@ use crate::doctor::survey::Survey;
 use crate::format::shell;
 use crate::session::select::Filter;
 use crate::session::{AgentKind, Liveness, Session};
+use crate::system::parallel;
 
 /// A problem, or a fact worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -284,7 +283,7 @@ pub(crate) fn run_checks(survey: &Survey, codes: &BTreeSet<Code>, filter: &Filte
         unread::check,
         upkeep::check,
     ];
-    let mut findings: Vec<Finding> = groups.par_iter().with_max_len(1).flat_map_iter(|check| check(survey)).collect();
+    let mut findings = parallel::map(groups, |check| check(survey)).concat();
     let scope = Scope::new(filter, survey);
     findings.retain(|finding| codes.contains(&finding.code) && scope.includes(finding));
     let mut findings: Vec<Finding> = findings.into_iter().map(Finding::only_read).collect();

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
-
 use crate::agent::upkeep::StrayLog;
 use crate::agent::{self, Agent, Unable};
 use crate::scan::Scan;
 use crate::session::{Session, SessionCopy};
 use crate::system::fsio::{self, Buffer, PIECE};
+use crate::system::parallel;
 
 /// Facts about an extra copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub(super) fn collect_copy_facts(scan: &Scan) -> BTreeMap<usize, Vec<CopyFacts>>
         let chosen = session.copy();
         Some((at, session.copies[1..].iter().map(|copy| facts(agent, copy, chosen)).collect()))
     };
-    scan.sessions.par_iter().enumerate().filter_map(several).collect::<Vec<_>>().into_iter().collect()
+    parallel::map(scan.sessions.iter().enumerate(), several).into_iter().flatten().collect()
 }
 
 fn facts(agent: &dyn Agent, copy: &SessionCopy, chosen: &SessionCopy) -> CopyFacts {

@@ -6,7 +6,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use foldhash::HashSet;
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::launch::log;
 use crate::scan::Scan;
@@ -14,8 +13,7 @@ use crate::scan::moved::{self, Checkouts, DirRecords, Instead};
 use crate::scan::worktree::Lost;
 use crate::session::Session;
 use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::reach;
+use crate::system::{fsio, parallel, reach};
 
 /// Lists the file systems that are mounted at boot (fstab(5)).
 const FSTAB: &str = "/etc/fstab";
@@ -48,7 +46,7 @@ pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, 
     }
     let known: HashSet<&OsStr> =
         with_dir(true).flat_map(|session| session.copy().directories()).map(Path::as_os_str).collect();
-    let checkouts = Checkouts::find_near(known.into_iter().map(Path::new), &env.home).with_caller(env);
+    let checkouts = Checkouts::find_near(&mut known.into_iter().map(Path::new), &env.home).with_caller(env);
     // If the log is unreadable, the other evidence remains.
     let remotes = log::remotes(&log::file(env)).unwrap_or_default();
     let unmounted = if env.foreign_home { Vec::new() } else { unmounted() };
@@ -56,7 +54,7 @@ pub(super) fn examine_missing_dirs(scan: &Scan, env: &Env) -> BTreeMap<PathBuf, 
     let had = |(dir, sessions): (&&Path, &Vec<&Session>)| {
         DirRecords::collect(remotes.get(*dir).cloned(), sessions.iter().copied())
     };
-    let had: Vec<DirRecords> = gone.par_iter().map(had).collect();
+    let had = parallel::map(&gone, had);
     let look = |dir: &Path, sessions: &[&Session], had: &DirRecords| {
         let remote = remotes.get(dir);
         let newest = sessions.iter().max_by_key(|session| session.recency());

@@ -17,7 +17,6 @@ use std::sync::LazyLock;
 
 use foldhash::HashSet;
 use jiff::{SignedDuration, Timestamp};
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::agent::mentions::Mention;
 use crate::agent::upkeep::{CwdRecord, Orphan, OrphanKind, Retention};
@@ -38,10 +37,8 @@ use crate::session::select::Filter;
 use crate::session::stuck::Stuck;
 use crate::session::{AgentKind, Problem, Session, SessionKind, Store};
 use crate::system::env::Env;
-use crate::system::fsio;
-use crate::system::process;
-use crate::system::reach;
 use crate::system::watch::Watcher;
+use crate::system::{fsio, parallel, process, reach};
 
 pub(crate) use copies::{CopyFacts, file_only_in};
 pub(crate) use gone::Gone;
@@ -211,7 +208,7 @@ pub(crate) fn collect(env: &Env, scope: &SurveyScope, watcher: &Watcher) -> Surv
     if scope.wants_any(&[Code::GoneSession]) {
         let ids = |session: &Session| (session.agent, session.id().to_owned());
         let files = || (survey.scan.sessions.iter().map(ids).collect(), survey.scan.problems.clone());
-        survey.gone_sessions = deleted::without_files(env, |_| true, files);
+        survey.gone_sessions = deleted::without_files(env, &|_| true, &files);
     }
     if scope.wants_any(&[Code::LargeOutput]) {
         survey.survey_outputs(env);
@@ -247,22 +244,25 @@ impl Survey {
 
     /// Collects facts other than the sessions themselves. Parts that use one thread each run in parallel.
     fn look_around(&mut self, scope: &SurveyScope, env: &Env) {
-        let ((gone, linked), (orphans, (unread, (records, resolved)))) = {
+        let (mut gone, mut linked, mut orphans, mut unread, mut records, mut resolved) = Default::default();
+        {
             let survey: &Self = self;
             let (scan, stores) = (&survey.scan, &survey.stores);
             let existing = LazyLock::new(|| ExistingDirs::from_scan(scan));
-            let gone = || scope.wants_any(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env));
-            let linked = || scope.wants_any(&[Code::LinkedDirectory]).then(|| moved::linked_dirs(&scan.sessions));
-            let orphans = || {
-                let is_wanted = scope.wants_any(&[Code::OrphanBelongings, Code::LeftoverTemp]);
-                is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env))
-            };
-            let records = || scope.wants_any(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing));
-            let resolved = || scope.wants_any(&[Code::SlugCollision]).then(|| survey.resolve_shared());
-            let unread = || scope.wants_any(&OF_UNREAD).then(|| unread::find_unread_logs(survey, env));
-            let dirs = || (gone(), linked());
-            rayon::join(dirs, || rayon::join(orphans, || rayon::join(unread, || rayon::join(records, resolved))))
-        };
+            let wants = |codes: &[Code]| scope.wants_any(codes);
+            let parts: [&mut (dyn FnMut() + Send); _] = [
+                &mut || gone = wants(&[Code::MissingDirectory]).then(|| gone::examine_missing_dirs(scan, env)),
+                &mut || linked = wants(&[Code::LinkedDirectory]).then(|| moved::linked_dirs(&scan.sessions)),
+                &mut || {
+                    let is_wanted = wants(&[Code::OrphanBelongings, Code::LeftoverTemp]);
+                    orphans = is_wanted.then(|| orphans::find_orphans(scan, stores, &existing, env));
+                },
+                &mut || records = wants(&[Code::StaleCwdRecord]).then(|| orphans::cwd_records(stores, &existing)),
+                &mut || resolved = wants(&[Code::SlugCollision]).then(|| survey.resolve_shared()),
+                &mut || unread = wants(&OF_UNREAD).then(|| unread::find_unread_logs(survey, env)),
+            ];
+            parallel::map(parts, |part| part());
+        }
         self.linked = linked.unwrap_or_default();
         (self.gone, self.resolved) = (gone.unwrap_or_default(), resolved.unwrap_or_default());
         self.unread = unread.unwrap_or_default();
@@ -309,10 +309,12 @@ impl Survey {
             };
             Some(files.into_iter().map(look_at).collect::<Vec<_>>())
         };
-        let sessions = self.scan.sessions.par_iter().enumerate().with_max_len(32);
-        let looked: Vec<TranscriptFacts> =
-            sessions.map(look).inspect(|_| watcher.done(1)).flatten_iter().flatten_iter().collect();
-        for TranscriptFacts { at, path, lines, off_branch, stuck } in looked {
+        let looked = parallel::map(self.scan.sessions.iter().enumerate(), |session| {
+            let facts = look(session);
+            watcher.done(1);
+            facts
+        });
+        for TranscriptFacts { at, path, lines, off_branch, stuck } in looked.into_iter().flatten().flatten() {
             self.stuck.extend(stuck.map(|stuck| (at, stuck)));
             self.off_branch.extend(off_branch.map(|off_branch| (at, off_branch)));
             match lines {

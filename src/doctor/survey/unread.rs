@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use foldhash::HashSet;
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Survey;
 use super::first_records::{FirstRecords, first_records};
@@ -13,6 +12,7 @@ use super::parked::{self, Parked};
 use crate::agent::{self, Found};
 use crate::session::AgentKind;
 use crate::system::env::Env;
+use crate::system::parallel;
 
 /// The logs that no reader accepts, by agent.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub(super) fn find_unread_logs(survey: &Survey, env: &Env) -> UnreadLogs {
         files.sort();
         (!files.is_empty()).then_some(((kind, dir), files))
     };
-    UnreadLogs { nameless: dirs.into_par_iter().filter_map(unread).collect(), parked }
+    UnreadLogs { nameless: parallel::map(dirs, unread).into_iter().flatten().collect(), parked }
 }
 
 /// Returns whether the name of a file is that of a log, or of the temporary file of a killed writer.

@@ -118,15 +118,23 @@ impl QueryError {
 /// # Errors
 ///
 /// The file cannot be opened, is not a database, is damaged, has an unknown schema, or stays locked.
-pub(crate) fn read<T>(path: &Path, look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
-    read_opened(path, Db::open, look)
+pub(crate) fn read<T>(path: &Path, mut look: impl FnMut(&Db) -> Result<T, QueryError>) -> Result<T, PathError> {
+    let mut found = None;
+    read_opened(path, &Db::open, &mut |db| {
+        // The result of an earlier try takes memory.
+        drop(found.take());
+        found = Some(look(db)?);
+        Ok(())
+    })?;
+    found.ok_or_else(|| PathError::new("read", path, io::Error::other("it was not read")))
 }
 
-fn read_opened<T>(
+/// Calls `look` until the database did not change during the call.
+fn read_opened(
     path: &Path,
-    open: impl Fn(&Path, OpenMode) -> Result<Db, QueryError>,
-    mut look: impl FnMut(&Db) -> Result<T, QueryError>,
-) -> Result<T, PathError> {
+    open: &dyn Fn(&Path, OpenMode) -> Result<Db, QueryError>,
+    look: &mut dyn FnMut(&Db) -> Result<(), QueryError>,
+) -> Result<(), PathError> {
     let fail = |why: String| PathError::new("read", path, io::Error::other(why));
     let mut real = None;
     for attempt in 0..TRIES {
@@ -162,7 +170,7 @@ fn read_opened<T>(
         let is_settled = Footprint::read_from(path)? == opened;
         match found {
             // Everything read under locks is one snapshot, whatever else has changed.
-            Ok(found) if is_settled || way == OpenMode::Locked => return Ok(found),
+            Ok(()) if is_settled || way == OpenMode::Locked => return Ok(()),
             // Half-initialized shared memory looks the same before and after, and is complete a moment later.
             Err(error) if is_restless && attempt + 1 < TRIES && error.is_refused_write() => {}
             // Without a change the next try would fail too; with one, the log may have been removed before it was

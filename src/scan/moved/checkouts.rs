@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
 use super::near::{common_names, ends_with, in_checkout, joined, list_near};
 use super::{DirRecords, Instead, MoveClue, nearest_parent};
 use crate::scan::commits::Objects;
@@ -16,7 +14,7 @@ use crate::scan::worktree::{Lost, Worktrees};
 use crate::session::recorded;
 use crate::session::repository::Repository;
 use crate::system::env::Env;
-use crate::system::{names, reach};
+use crate::system::{names, parallel, reach};
 
 /// Maximum packs read for commits, for all missing directories together.
 const MAX_PACKS: usize = 100_000;
@@ -70,9 +68,9 @@ impl Checkout {
 
 impl Checkouts {
     /// Finds the checkouts around the directories that sessions record; others are searched for by name below `home`.
-    pub(crate) fn find_near<'a>(known: impl Iterator<Item = &'a Path>, home: &Path) -> Self {
+    pub(crate) fn find_near(known: &mut dyn Iterator<Item = &Path>, home: &Path) -> Self {
         let known: BTreeSet<PathBuf> = known.map(Path::to_owned).collect();
-        let repositories: BTreeSet<PathBuf> = known.par_iter().filter_map(|dir| repository_of(dir)).collect();
+        let repositories = BTreeSet::from_iter(parallel::map(&known, |dir| repository_of(dir)).into_iter().flatten());
         let by_dir =
             repositories.into_iter().map(|dir| (dir.clone(), Rc::new(Checkout::read_repository(&dir)))).collect();
         Self { by_dir, known, home: home.to_owned(), left: Cell::new(MAX_PACKS), ..Self::default() }

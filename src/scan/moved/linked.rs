@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
 use super::is_launched;
 use crate::agent;
 use crate::session::Session;
-use crate::system::names;
+use crate::system::{names, parallel};
 
 /// A launch directory that is a link, or below one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,5 +33,5 @@ pub(crate) fn linked_dirs(sessions: &[Session]) -> BTreeMap<PathBuf, LinkedDir> 
         found.retain(|at| agent::is_lost_behind_link(sessions[*at].copy(), &target));
         (!found.is_empty()).then(|| (dir.to_owned(), LinkedDir { target, sessions: found }))
     };
-    by_dir.into_par_iter().filter_map(look).collect()
+    parallel::map(by_dir, look).into_iter().flatten().collect()
 }

@@ -1,6 +1,5 @@
 //! The facts that sessions and launches recorded about a missing directory.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use super::MoveClue;
 use crate::agent;
 use crate::session::repository::Repository;
+use crate::session::select;
 use crate::session::{AgentKind, Fact, Session, SessionKind};
 use crate::system::reach;
 
@@ -34,7 +34,7 @@ impl DirRecords {
         let mut sessions: Vec<&Session> = sessions.collect();
         let projects = sessions.iter().filter_map(|session| other_project(session)).collect();
         let repository = repository(remote, &sessions);
-        sessions.sort_by_key(|session| Reverse(session.recency()));
+        select::newest_first(&mut sessions);
         Self { repository, projects, dirs: sessions.into_iter().flat_map(other_dirs).take(MAX_DIRS).collect() }
     }
 

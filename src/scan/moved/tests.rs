@@ -21,7 +21,7 @@ fn deleted_worktree_suggests_its_main_checkout() {
     let gitdir = format!("{}\n", worktree.join(".git").display());
     std::fs::write(repository.join(".git/worktrees/feature/gitdir"), gitdir).expect("a file");
 
-    let known = Checkouts::find_near([repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
+    let known = Checkouts::find_near(&mut [repository.join("src")].iter().map(PathBuf::as_path), Path::new("/no/home"));
     let dirs = |gone: &Path| -> Vec<PathBuf> {
         known.instead_of(gone, &DirRecords::default()).into_iter().map(|found| found.dir).collect()
     };
@@ -38,7 +38,7 @@ fn search_finds_moved_directory_nearby_or_among_known() {
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
     let known = root.join("else/app/src");
-    let checkouts = Checkouts::find_near([known.as_path()].into_iter(), Path::new("/no/home"));
+    let checkouts = Checkouts::find_near(&mut [known.as_path()].into_iter(), Path::new("/no/home"));
     let found = checkouts.instead_of(&root.join("work/app/src"), &DirRecords::default());
     let dirs: Vec<&Path> = found.iter().map(|found| found.dir.as_path()).collect();
     let work = root.join("work");
@@ -62,7 +62,7 @@ fn remote_identifies_moved_checkout() {
         std::fs::write(repository.join(".git/config"), config).expect("a file");
     }
     assert_eq!(remote_of(&moved).as_deref(), Some("git@host:ana/app.git"));
-    let known = Checkouts::find_near([moved.as_path(), &other].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near(&mut [moved.as_path(), &other].into_iter(), Path::new("/no/home"));
     let had = Repository::new(Some("git@host:ana/app.git".to_owned()));
     let found = known.instead_of(Path::new("/no/such/place"), &records(&had));
     assert_eq!(found, [Instead { dir: moved, why: MoveClue::Remote }]);
@@ -77,7 +77,7 @@ fn commit_identifies_renamed_checkout() {
     std::fs::create_dir_all(renamed.join(".git/objects/ab")).expect("a directory");
     std::fs::write(renamed.join(".git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
-    let known = Checkouts::find_near([other.as_path()].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near(&mut [other.as_path()].into_iter(), Path::new("/no/home"));
     assert_eq!(best(&known.instead_of(&gone, &records(&had)), &gone), None);
     had.add_commit(&commit);
     assert_eq!(best(&known.instead_of(&gone, &records(&had)), &gone), Some(renamed));
@@ -112,7 +112,7 @@ fn fork_is_not_a_candidate() {
     let mut had = Repository::new(Some("me/x".to_owned()));
     had.add_commit(&"ab".repeat(20));
     had.add_root(&"ab".repeat(20));
-    let known = Checkouts::find_near([fork.as_path(), &own].into_iter(), Path::new("/no/home"));
+    let known = Checkouts::find_near(&mut [fork.as_path(), &own].into_iter(), Path::new("/no/home"));
     let gone = dir.path().join("old/packages/api");
     let found = known.instead_of(&gone, &records(&had));
     assert_eq!(found[0], Instead { dir: own.join("packages/api"), why: MoveClue::Remote });
@@ -130,7 +130,7 @@ fn search_finds_moved_directory_below_home() {
         std::fs::create_dir_all(home.join(made)).expect("a directory");
     }
     let found = |home: &Path| {
-        let checkouts = Checkouts::find_near(std::iter::empty(), home);
+        let checkouts = Checkouts::find_near(&mut std::iter::empty(), home);
         checkouts.instead_of(&dir.path().join("work/plain"), &DirRecords::default())
     };
     let at_home = Instead { dir: home.join("code/plain"), why: MoveClue::NamedAtHome };
@@ -147,7 +147,7 @@ fn directory_name_alone_gives_only_candidates() {
     for made in ["home/code/shop", "home/x/y/Shop", "home/a/b/c/shop", "home/code/other", "disk/work/deep/shop"] {
         std::fs::create_dir_all(root.join(made)).expect("a directory");
     }
-    let checkouts = Checkouts::find_near([disk.as_path(), &home.join("code/shop")].into_iter(), &home);
+    let checkouts = Checkouts::find_near(&mut [disk.as_path(), &home.join("code/shop")].into_iter(), &home);
     let found = |gone: &str| checkouts.instead_of(Path::new(gone), &DirRecords::default());
     let instead = |dir: PathBuf, why| Instead { dir, why };
     let shop = instead(home.join("code/shop"), MoveClue::AlikeAndKnown);
@@ -179,7 +179,7 @@ fn candidate_with_recorded_branch_leads_without_being_best() {
     }
     std::fs::write(home.join("a/shop/.git/refs/heads/fix/login"), "").expect("a file");
     let gone = Path::new("/workspaces/shop");
-    let checkouts = Checkouts::find_near([home.join("c/shop").as_path()].into_iter(), &home);
+    let checkouts = Checkouts::find_near(&mut [home.join("c/shop").as_path()].into_iter(), &home);
     let found = |branch: &str| {
         let mut had = Repository::default();
         had.add_branch(branch);
@@ -216,7 +216,7 @@ fn candidate_with_the_recorded_commit_is_first() {
     std::fs::write(home.join("a/shop/.git/objects/ab").join("ab".repeat(19)), "").expect("a file");
     let mut had = Repository::default();
     had.add_commit(&"ab".repeat(20));
-    let checkouts = Checkouts::find_near([home.join("b/shop").as_path()].into_iter(), &home);
+    let checkouts = Checkouts::find_near(&mut [home.join("b/shop").as_path()].into_iter(), &home);
     let found = checkouts.instead_of(Path::new("/workspaces/shop"), &records(&had));
     let whys: Vec<MoveClue> = found.iter().map(|instead| instead.why).collect();
     assert_eq!((&found[0].dir, whys), (&home.join("a/shop"), vec![MoveClue::Commit, MoveClue::AlikeAndKnown]));
@@ -233,7 +233,8 @@ fn directory_of_project_is_candidate_and_objection() {
     let found = |of: &str| {
         let project = root.join(of).to_str().expect("a path").replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let projects = [(AgentKind::Claude, project.into())].into();
-        let checkouts = Checkouts::find_near([root.join("archive/a").as_path()].into_iter(), Path::new("/no/home"));
+        let checkouts =
+            Checkouts::find_near(&mut [root.join("archive/a").as_path()].into_iter(), Path::new("/no/home"));
         let mut env = fixed();
         env.cwd = Some(root.join("caller/b"));
         let records = DirRecords { projects, ..DirRecords::default() };
@@ -259,7 +260,7 @@ fn remote_identifies_unknown_checkout_in_home() {
     std::fs::write(moved.join(".git/config"), "[remote \"origin\"]\nurl = me/shop\n").expect("a file");
     let had = records(&Repository::new(Some("me/shop".to_owned())));
     let gone = home.path().join(".codex/worktrees/ab12/shop");
-    let found = Checkouts::find_near(std::iter::empty(), home.path()).instead_of(&gone, &had);
+    let found = Checkouts::find_near(&mut std::iter::empty(), home.path()).instead_of(&gone, &had);
     assert_eq!(found[0], Instead { dir: moved, why: MoveClue::Remote });
     assert_eq!(best(&found, &gone), None, "its name is another one");
 }

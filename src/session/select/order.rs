@@ -100,6 +100,11 @@ impl SortRank {
     }
 }
 
+/// Sorts sessions by their last activity, the newest first.
+pub(crate) fn newest_first(sessions: &mut [&Session]) {
+    sessions.sort_by_key(|session| Reverse(session.recency()));
+}
+
 /// Sorts sessions; equal ones keep the order of agent and id, so the order is deterministic.
 pub(crate) fn sort(sessions: &mut [Session], key: SortKey, reverse: bool) {
     sessions.sort_by_cached_key(|session| SortRank::from_session(session, key));

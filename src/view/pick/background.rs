@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::backend::{Backend, How, Ready, RefusedResume};
@@ -19,6 +18,7 @@ use crate::scan::texts::TextCache;
 use crate::session::Session;
 use crate::session::terms::SearchWords;
 use crate::system::env::Env;
+use crate::system::parallel;
 use crate::system::terminal::Waker;
 
 /// Maximum bytes of messages in memory; sessions that do not fit are searched in their files.
@@ -120,7 +120,7 @@ impl Background {
         let env = env.clone();
         self.run(move |backend, send| {
             backend.load(&mut |sessions, problems| {
-                let items = sessions.par_iter().map(|session| PickerItem::from_session(session, &env)).collect();
+                let items = parallel::map(&sessions, |session| PickerItem::from_session(session, &env));
                 send(News::Loaded { sessions: sessions.into_iter().map(Arc::new).collect(), items, problems });
             });
         });

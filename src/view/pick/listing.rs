@@ -3,21 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
-
-use super::item::ItemKey;
+use super::item::{ItemKey, PickerItem};
 use super::state::{BestMessage, ListOrder, ListRow, ListedSession, PickerState};
 use crate::session::matching::{MatchField, SessionMatcher};
+use crate::system::parallel;
 
-/// Minimum number of sessions that a thread matches.
+/// Number of sessions that a thread matches at a time.
 const TOGETHER: usize = 256;
 
 impl PickerState {
     /// Finds the matching sessions in their order, and moves the cursor to the session `here`, if it matches.
     pub(super) fn match_again(&mut self, here: Option<&ItemKey>) {
         let Self { items, query, found_messages, excluded, .. } = self;
-        let numbered = items.par_iter().enumerate().with_min_len(TOGETHER);
-        let ranked = numbered.map_init(SessionMatcher::default, |matching, (at, item)| {
+        let rank = |matching: &mut SessionMatcher, (at, item): (usize, &PickerItem)| {
             let named = matching.rank(query, &item.subject);
             let message_rank =
                 found_messages.get(&item.key).filter(|_| query.lets_pass(&item.subject)).map(BestMessage::rank);
@@ -26,8 +24,13 @@ impl PickerState {
             });
             let rank = if is_said { named.into_iter().chain(message_rank).min() } else { named };
             rank.filter(|_| !excluded.contains(&item.key)).map(|rank| ListedSession { item: at, rank, is_said })
+        };
+        let numbered: Vec<_> = items.iter().enumerate().collect();
+        let ranked = parallel::map(numbered.chunks(TOGETHER), |some| {
+            let mut matching = SessionMatcher::default();
+            some.iter().filter_map(|one| rank(&mut matching, *one)).collect::<Vec<_>>()
         });
-        self.matches = ranked.flatten_iter().collect();
+        self.matches = ranked.concat();
         let (items, found_messages) = (&self.items, &self.found_messages);
         // The score orders sessions that match only in a message.
         let score = |one: &ListedSession| {

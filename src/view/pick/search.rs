@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::item::ItemKey;
 use super::state::{BestMessage, Searched};
@@ -16,6 +15,7 @@ use crate::scan::texts::TextCache;
 use crate::session::matching::Quality;
 use crate::session::terms::SearchWords;
 use crate::session::{Session, SessionCopy};
+use crate::system::parallel;
 
 /// Number of sessions that are searched between two reports.
 const PART: usize = 32;
@@ -52,7 +52,7 @@ impl PickerSearch {
     pub(super) fn run(&self, is_wanted: &(dyn Fn() -> bool + Sync), report: &(dyn Fn(SearchResult) + Sync)) {
         self.run_once(is_wanted, report);
         let has_changed = |session: &Arc<Session>| is_wanted() && self.kept.forget_changed(session.copy());
-        if self.sessions.par_iter().filter(|session| has_changed(session)).count() > 0 {
+        if parallel::map(&self.sessions, has_changed).contains(&true) {
             self.run_once(is_wanted, report);
         }
     }
@@ -65,7 +65,7 @@ impl PickerSearch {
                 let (copy, text) = (session.copy(), self.kept.kept_text(session.copy()));
                 WordTally::while_wanted(copy, text.as_deref(), &sieve, WISH, is_wanted)
             };
-            let counted: Vec<WordTally> = part.par_iter().map(count).collect();
+            let counted = parallel::map(part, count);
             if !is_wanted() {
                 return;
             }
@@ -135,12 +135,12 @@ fn on_other_branches(
     sessions: &[Arc<Session>],
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Vec<(ItemKey, BestMessage)> {
-    let marked = found.into_par_iter().filter_map(|((agent, id), mut said)| {
+    let marked = parallel::map(found, |((agent, id), mut said)| {
         let session = sessions.iter().find(|session| session.agent == agent && session.id() == id)?;
         if is_wanted() {
             search::mark_branches(session.copy(), std::slice::from_mut(&mut said.hit));
         }
         said.hit.branch.is_some().then_some(((agent, id), said))
     });
-    marked.collect()
+    marked.into_iter().flatten().collect()
 }

@@ -53,17 +53,11 @@ impl<T: Serialize> Serialize for ItemList<'_, T> {
             let start = chunk * CHUNK;
             JsonItems::serialize((start..self.count.min(start + CHUNK)).map(&self.item))
         };
-        in_order(
-            self.count.div_ceil(CHUNK),
-            AHEAD,
-            words,
-            || (),
-            |words| {
-                let words = words.map_err(S::Error::custom)?;
-                words.items().try_for_each(|item| list.serialize_element(&InWords(item)))?;
-                Ok::<_, S::Error>(ControlFlow::Continue(()))
-            },
-        )?;
+        in_order(self.count.div_ceil(CHUNK), AHEAD, &words, &mut || (), &mut |words| {
+            let words = words.map_err(S::Error::custom)?;
+            words.items().try_for_each(|item| list.serialize_element(&InWords(item)))?;
+            Ok::<_, S::Error>(ControlFlow::Continue(()))
+        })?;
         list.end()
     }
 }

@@ -52,8 +52,8 @@ pub(crate) fn write_lines(
         let (mut text, start) = (Vec::new(), chunk * CHUNK);
         (start..count.min(start + CHUNK)).try_for_each(|at| line(at, &mut text)).map(|()| text)
     };
-    let write = |text: io::Result<Vec<u8>>| out.write_all(&text?).map(ControlFlow::Continue);
-    in_order(count.div_ceil(CHUNK), AHEAD, lines, || (), write)
+    let mut write = |text: io::Result<Vec<u8>>| out.write_all(&text?).map(ControlFlow::Continue);
+    in_order(count.div_ceil(CHUNK), AHEAD, &lines, &mut || (), &mut write)
 }
 
 #[cfg(test)]

@@ -310,9 +310,8 @@ fn terminal() -> Stderr {
 
 #[cfg(test)]
 mod tests {
-    use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
     use super::*;
+    use crate::system::parallel;
 
     const ALWAYS: Pauses = Pauses { first: Duration::ZERO, next: Duration::ZERO };
 
@@ -364,7 +363,7 @@ mod tests {
         let (tally, paper) = tally(ALWAYS);
         for round in 1..=3 {
             tally.begin(1000);
-            (0..1000).into_par_iter().for_each(|_| tally.done(1));
+            parallel::map(0..1000, |_| tally.done(1));
             let counts = paper.counts();
             assert!(counts.iter().all(|(done, total)| done <= total && *total <= round * 1000), "{counts:?}");
             assert!(counts.is_sorted() && counts.len() > round, "{counts:?}");

@@ -55,7 +55,7 @@ impl<'a> SessionWriter<'a> {
         &mut self,
         session: &'s Session,
         env: &Env,
-        find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
+        find: &dyn Fn(&Located) -> Result<Belongings, Unable>,
     ) -> (ArchivedItem<'s>, Vec<String>) {
         self.stored = 0;
         let known = self.archive.own_snapshots(session.agent, session.id());
@@ -107,7 +107,7 @@ impl<'a> SessionWriter<'a> {
         session: &Session,
         before: Option<&ArchivedState>,
         env: &Env,
-        find: &(impl Fn(&Located) -> Result<Belongings, Unable> + ?Sized),
+        find: &dyn Fn(&Located) -> Result<Belongings, Unable>,
     ) -> Result<(Manifest, bool), InventoryError> {
         let agent =
             agent::by_kind(session.agent).ok_or_else(|| InventoryError::Refused("no agent reads it".to_owned()))?;
@@ -124,7 +124,7 @@ impl<'a> SessionWriter<'a> {
             if matches!(planned, Err(InventoryError::Changed)) {
                 // Belongings that were listed for the plan may be gone by now.
                 self.stored = 0;
-                let seen = list_entries(session, agent, |place| agent.belongings(place))?;
+                let seen = list_entries(session, agent, &|place| agent.belongings(place))?;
                 self.copy(session, agent, (&seen, &known), &mut manifest)?;
             } else {
                 planned?;

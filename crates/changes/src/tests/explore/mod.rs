@@ -21,6 +21,7 @@ mod walk;
 use std::path::Path;
 use std::time::Instant;
 
+#[expect(clippy::disallowed_types, reason = "this crate does not have system::parallel")]
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::disk::memory::{BrokenRule, Memory};

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+#[expect(clippy::disallowed_types, reason = "this crate does not have system::parallel")]
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::disk::memory::{Draw, Memory, crash, losses};
