@@ -15,9 +15,9 @@ use crate::agent::prelude::*;
 use crate::format::document::Shape;
 use crate::format::json::{dollars, epoch};
 use crate::format::text;
-use crate::session::Comparison;
 use crate::session::branches::BranchFilter;
 use crate::session::usage::Cost;
+use crate::session::{Comparison, KeptBy};
 
 /// The displayed messages, and those for the model.
 pub(super) const FILES: [&str; 2] = ["ui_messages.json", "api_conversation_history.json"];
@@ -94,9 +94,14 @@ pub(super) fn notes(store: &Store) -> StoreNotes {
     let tasks: Option<Vec<Value>> = serde_json::from_slice(&bytes).ok();
     if tasks.is_none() && !bytes.is_empty() {
         notes.problem(&path, "it is not valid JSON, so the History of Cline's extension may list no task");
+        notes.all_kept_by = Some(KeptBy::unknown("maybe a favourite in Cline", &path));
     }
     for task in tasks.into_iter().flatten() {
         let [id, dir] = ["id", "cwdOnTaskInitialization"].map(|key| task.get(key).and_then(Value::as_str));
+        // Cline's own deletion skips favourites.
+        let is_favourite = task.get("isFavorited").is_some_and(|is| !matches!(is, Value::Null | Value::Bool(false)));
+        let favourite = || KeptBy::new("a favourite in Cline", "remove its star in the History there");
+        notes.kept_by.extend(id.filter(|_| is_favourite).map(|id| (id.to_owned(), favourite())));
         if let (Some(id), Some(dir)) = (id, dir.and_then(recorded::dir)) {
             let detail = "cwdOnTaskInitialization in taskHistory.json".into();
             notes.dirs.insert(id.to_owned(), vec![Evidence { dir, source: "session", detail, counts: true }]);
