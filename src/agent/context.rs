@@ -64,6 +64,11 @@ impl ReadContext<'_> {
         dir.filter(|_| self.sizes).map_or(0, tree_size)
     }
 
+    /// Returns whether transcripts are inspected, for which they are read as a whole.
+    pub(super) fn inspects(&self) -> bool {
+        self.inspector.0.is_some()
+    }
+
     /// Passes an open transcript to the inspector.
     pub(super) fn inspect(&self, place: &Located, path: &Path, file: &mut Jsonl, is_subagent: bool) {
         if let Some(inspect) = &self.inspector.0 {
