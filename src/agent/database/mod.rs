@@ -55,6 +55,12 @@ pub(super) trait Schema: Sync {
         Ok(None)
     }
 
+    /// Returns the query for the time of the last message of the session `?1`, if that is the session's last use and not
+    /// the time in its row.
+    fn last_message(&self, _db: &Db) -> Result<Option<String>, QueryError> {
+        Ok(None)
+    }
+
     /// Begins a message with its first row, or adds a further row to it.
     fn add(&self, row: &DbRow<'_>, turn: &mut Option<Turn>);
 }

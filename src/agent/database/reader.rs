@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::Schema;
 use crate::agent::engine::SessionEnd;
 use crate::format::sqlite::{Db, DbRow, PreparedQuery, QueryError};
-use crate::format::turn::Turn;
+use crate::format::turn::{Turn, instant};
 use crate::session::branches::{Branches, Node, Parent, Part, hash};
 use crate::session::{Fact, SessionCopy};
 
@@ -236,6 +236,8 @@ pub(super) struct DatabaseReader<'db> {
     queries: Queries<'db>,
     /// The query of [`Schema::parents`].
     parents: Option<PreparedQuery<'db>>,
+    /// The query of [`Schema::last_message`].
+    last_message: Option<PreparedQuery<'db>>,
     /// The row of each session per table, to find it without an index.
     rows: Option<Vec<HashMap<String, i64>>>,
     /// Set if something was unreadable since the flag was cleared.
@@ -246,7 +248,8 @@ impl<'db> DatabaseReader<'db> {
     pub(super) fn new(schema: &'db dyn Schema, db: &'db Db) -> Result<Self, QueryError> {
         let queries = schema.queries(db)?;
         let parents = schema.parents(db)?.map(|sql| db.prepare(&sql)).transpose()?;
-        Ok(Self { schema, queries, parents, rows: None, is_damaged: false })
+        let last_message = schema.last_message(db)?.map(|sql| db.prepare(&sql)).transpose()?;
+        Ok(Self { schema, queries, parents, last_message, rows: None, is_damaged: false })
     }
 
     pub(super) fn warning(&mut self) -> Option<String> {
@@ -424,8 +427,13 @@ impl<'db> DatabaseReader<'db> {
         Ok(SessionEnd { is_error, is_rewound: self.may_branch(table, id)? })
     }
 
-    /// Returns the newest time in the messages of a session; `None` if its own row has the time of its last use.
+    /// Returns the last use of a session by its messages; `None` if its own row has the time.
     pub(super) fn last_use(&mut self, table: usize, id: &str) -> Result<Option<Timestamp>, QueryError> {
+        if let Some(query) = &mut self.last_message {
+            let mut last = None;
+            self.is_damaged |= !is_whole(query.rows(&[id], |row| last = row.int(0).and_then(instant)))?;
+            return Ok(last);
+        }
         if self.queries.tables[table].says_last_use { Ok(None) } else { self.newest_in(table, id) }
     }
 
